@@ -1,5 +1,5 @@
 {
-  # "yes" where libdeflate is there to build with.
+  # "yes" if libdeflate is available.
   "variables": { "libdeflate%": "<!(scripts/has-libdeflate)" },
   "targets": [
     {
@@ -75,17 +75,17 @@
         "native/vsock/msgpack.cc",
         "native/vsock/socket.cc"
       ],
-      # System headers, so that -Wextra speaks of our own code only.
+      # As system headers, so that -Wextra reports only our own code.
       "cflags_cc": [
         "-std=c++20", "-Wall", "-Wextra", "-Werror",
         "-isystem", "<!(node -p \"require('path').relative('build', require('path').dirname(require.resolve('node-addon-api')))\")"
       ],
-      # Exceptions: the standard library throws when memory or threads run out, and that must reach JS as an error.
+      # Exceptions: the standard library throws when memory or threads are exhausted, which must reach JS as an error.
       "cflags_cc!": ["-fno-exceptions", "-std=gnu++17", "-std=gnu++20"],
       "defines": ["NAPI_VERSION=9", "NAPI_CPP_EXCEPTIONS"],
       "conditions": [
         ["libdeflate=='yes'", { "defines": ["WORKSPACE_LIBDEFLATE"] }],
-        # The archive, so that a prebuilt addon needs no library where it runs.
+        # The static library, so that a prebuilt addon needs none at run time.
         ["libdeflate=='yes' and OS=='linux'", { "libraries": ["-l:libdeflate.a"] }],
         ["libdeflate=='yes' and OS!='linux'", { "libraries": ["-ldeflate"] }]
       ],
@@ -101,7 +101,7 @@
     }
   ],
   "conditions": [
-    # Run inside containers and VMs, whose libraries are not ours: static, or not at all.
+    # Programs inside containers and VMs, with unknown libraries: static, or not built.
     ["OS=='linux' and \"<!(scripts/has-static-libc)\"=='yes'", {
       "targets": [
         {
@@ -124,7 +124,7 @@
           "ldflags": ["-static", "-no-pie", "-s", "-Wl,--gc-sections"],
           "ldflags!": ["-rdynamic"]
         },
-        # Runs inside virtual machines, whose libraries are not ours either.
+        # Runs inside virtual machines, with unknown libraries too.
         {
           "target_name": "workspace-start",
           "type": "executable",
@@ -141,12 +141,12 @@
           "ldflags": ["-static", "-no-pie", "-s", "-Wl,--gc-sections"],
           "ldflags!": ["-rdynamic"]
         },
-        # Between a virtual machine and its user-mode network.
+        # Filters between a virtual machine and its user-mode network.
         {
           "target_name": "workspace-net-filter",
           "type": "executable",
           "sources": [
-            "native/net-filter/host-places.cc",
+            "native/net-filter/host-locator.cc",
             "native/net-filter/judge.cc",
             "native/net-filter/main.cc",
             "native/net-filter/policy.cc",
@@ -160,7 +160,7 @@
           "ldflags": ["-static", "-no-pie", "-s", "-Wl,--gc-sections"],
           "ldflags!": ["-rdynamic"]
         },
-        # Becomes a program that reads hostile bytes, with nothing but what reading needs.
+        # Executes a program that reads hostile bytes, without everything that reading does not need.
         {
           "target_name": "workspace-confine",
           "type": "executable",

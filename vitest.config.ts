@@ -2,24 +2,25 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
 
-// Node.js programs that tests start compile each module of the checkout once, not once per process.
+// Node.js programs started by tests compile each module of the checkout once, not once per process.
 process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, 'node_modules/.cache/node')
 
-/** For all suites. */
+/** Settings of all suites. */
 export const shared = {
-  // Tests hold real sockets, containers and child processes: a process of its own for every file keeps a crash at home.
+  // Tests use real sockets, containers and child processes: a separate process per file isolates crashes.
   pool: 'forks',
-  // Two even where there are two cores: most tests wait for something outside.
+  // At least two, because most tests wait for something outside.
   maxWorkers: Math.max(2, Math.floor(availableParallelism() / 2)),
-  // For what hangs: machines that are busy with other work take several times what a test takes alone.
+  // For hanging tests: on a busy machine a test takes several times as long as alone.
   testTimeout: 60_000,
   hookTimeout: 120_000,
   teardownTimeout: 20_000,
 } as const
 
 /**
- * The files whose tests start no process and open no socket, by folder or by name; test/support/unit.ts makes sure of it.
- * They share their threads and modules. A new file is a system test until it is named here.
+ * Files whose tests start no process and open no socket, by folder or name, as test/support/unit.ts ensures. They
+ * share
+ * threads and modules. A new file is a system test until it is listed here.
  */
 export const unit = [
   'test/analyzer/bytecode/large-pools.test.ts',

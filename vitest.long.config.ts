@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config'
 import { shared } from './vitest.config.ts'
 
-/** The suites that take minutes: `npm run test:long`. */
+/** Suites that take minutes: `npm run test:long`. */
 export default defineConfig({
   test: { ...shared, testTimeout: 180_000, include: ['test/long/**/*.test.ts'], exclude: [] },
 })

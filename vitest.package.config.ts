@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config'
 import { shared } from './vitest.config.ts'
 
-/** The package, installed as a user does: `npm run test:package`. */
+/** Tests of the package, installed as by a user: `npm run test:package`. */
 export default defineConfig({
   test: {
     ...shared,

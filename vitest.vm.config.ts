@@ -1,14 +1,14 @@
 import { defineConfig } from 'vitest/config'
 import { shared } from './vitest.config.ts'
 
-/** The suites that make images and boot virtual machines: `npm run test:vm`. */
+/** Suites that build images and boot virtual machines: `npm run test:vm`. */
 export default defineConfig({
   test: {
     ...shared,
     testTimeout: 180_000,
     hookTimeout: 300_000,
     include: ['test/vm/**/*.test.ts', 'test/workspace/backend/{backend,programs}.test.ts'],
-    // The suites over all backends are here over machines.
+    // Suites that cover all backends use machines here.
     env: { TEST_BACKENDS: 'machines' },
     exclude: [],
     globalSetup: ['test/support/vm/vm-parts.ts', 'test/support/vm/vm-image-setup.ts'],

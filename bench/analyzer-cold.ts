@@ -13,8 +13,8 @@ export interface Corpus {
 }
 
 /**
- * The same jars read by a server of ours over an empty cache, from its start until all is stored and it answers, and by whole
- * commands of peers.
+ * Times our server reading the same jars with an empty cache, from its start until everything is stored and it
+ * responds, and the complete commands of peers.
  */
 export function coldIndex(
   corporaIn: (folder: string) => readonly Corpus[],

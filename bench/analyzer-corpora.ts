@@ -5,11 +5,11 @@ import { packageRoot } from '../src/lib/process/package.ts'
 import { corpusJar, largeJars } from '../test/support/analyzer/corpora.ts'
 import { jdkHome } from '../test/support/analyzer/jdk.ts'
 
-/** The classes of the JDK's java.base as a deflated jar, which peers read too; the file that is made. */
+/** Writes the classes of the JDK's java.base as a deflated jar, which peers can read too; returns its path. */
 export function javaBaseJar(folder: string): string {
   const classes = join(folder, 'java.base')
   execFileSync('jmod', ['extract', '--dir', classes, join(jdkHome(), 'jmods/java.base.jmod')])
-  // Else jdeps analyses the running JDK's java.base instead of this one.
+  // With module-info, jdeps would analyze the running JDK's java.base instead.
   rmSync(join(classes, 'classes/module-info.class'))
   const jar = join(folder, 'java.base.jar')
   execFileSync('jar', ['--create', '--no-manifest', '--file', jar, '-C', join(classes, 'classes'), '.'])
@@ -17,12 +17,15 @@ export function javaBaseJar(folder: string): string {
   return jar
 }
 
-/** Public jars of nine projects, 59,000 classes. jdeps refuses the tenth: a module whose modules are elsewhere. */
+/**
+ * Returns public jars of nine projects, 59,000 classes. The tenth is omitted because jdeps refuses a module without
+ * its dependencies.
+ */
 export function nineJars(): readonly string[] {
   return largeJars.filter((name) => name !== 'tomcat10-catalina-').map((name) => corpusJar(name))
 }
 
-/** A project whose libraries are these jars. */
+/** Creates a project with these jars as libraries. */
 export function projectOfJars(root: string, jars: readonly string[]): string {
   mkdirSync(join(root, 'lib'), { recursive: true })
   writeFileSync(join(root, 'pom.xml'), '<project/>\n')
@@ -30,7 +33,7 @@ export function projectOfJars(root: string, jars: readonly string[]): string {
   return root
 }
 
-/** A project whose own classes are those of the jars. */
+/** Creates a project whose own classes are those of the jars. */
 export function projectOfClasses(root: string, jars: readonly string[]): string {
   const classes = join(root, 'target/classes')
   mkdirSync(classes, { recursive: true })
@@ -41,7 +44,7 @@ export function projectOfClasses(root: string, jars: readonly string[]): string 
   return root
 }
 
-/** A class whose bytes differ from each one made before. */
+/** A class that differs each time it is compiled. */
 export class ChangingClass {
   readonly file: string
   #count = 0
@@ -50,7 +53,7 @@ export class ChangingClass {
     this.file = join(folder, 'Changing.java')
   }
 
-  /** Compiles it anew; the folder with the class file. */
+  /** Compiles a new variant; returns the folder with the class file. */
   next(): string {
     const folder = join(this.file, '..')
     writeFileSync(
@@ -68,7 +71,7 @@ export function bytesBelow(folder: string): number {
     .reduce((sum, entry) => sum + statSync(join(entry.parentPath, entry.name)).blocks * 512, 0)
 }
 
-/** All jars of a Maven repository as its users have it, brought there first where it is missing. */
+/** Returns all jars of a realistic Maven repository, which is downloaded if it is missing. */
 export function repositoryJars(): readonly string[] {
   const out = execFileSync(join(packageRoot, 'scripts/maven-repository'), { encoding: 'utf8' })
   const folder = out.trim().split('\n').at(-1) ?? ''

@@ -9,12 +9,12 @@ const JANDEX = 'io.smallrye:jandex:3.6.0'
 
 type Command = readonly [string, ...string[]]
 
-/** Whole commands of those who read class files too. */
+/** Complete commands of other tools that read class files. */
 export class Peers {
   readonly #folder: string
   readonly #classPath: string
 
-  /** @param folder for what is compiled and written; removed by whom it belongs to */
+  /** @param folder folder for compiled and written files; the caller removes it */
   constructor(folder: string) {
     this.#folder = join(folder, 'peers')
     mkdirSync(this.#folder)

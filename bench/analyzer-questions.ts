@@ -1,6 +1,6 @@
 import type { AnalyzerProcess } from './analyzer-server.ts'
 
-/** Questions of each kind, with arguments of their own: half of them any class, half one that others name. */
+/** Requests by kind of question, with varying arguments: half of them any class, half one that others refer to. */
 export type Questions = ReadonlyMap<string, readonly string[]>
 
 const SAMPLED = 300
@@ -20,7 +20,7 @@ interface Calls {
   }[]
 }
 
-/** Makes `count` questions of each kind about a project's own classes; the same ones for the same seed. */
+/** Creates `count` requests of each kind about a project's own classes; deterministic for a seed. */
 export async function questionsAbout(
   server: AnalyzerProcess,
   count: number,
@@ -29,7 +29,7 @@ export async function questionsAbout(
   const random = randomFrom(seed)
   const pick = <T>(from: readonly T[]): T => {
     const picked = from[Math.floor(random() * from.length)]
-    if (picked === undefined) throw new Error('there is nothing to pick a question’s argument from')
+    if (picked === undefined) throw new Error('the project has no candidates for a question’s argument')
     return picked
   }
   const all = await allClasses(server)
@@ -87,7 +87,7 @@ async function allClasses(server: AnalyzerProcess): Promise<Classes['classes']> 
   }
 }
 
-/** Numbers from 0 to 1: mulberry32, as good as needed and the same everywhere. */
+/** Returns a generator of numbers from 0 to 1: mulberry32, sufficient here and the same on all systems. */
 function randomFrom(seed: number): () => number {
   let state = seed
   return () => {

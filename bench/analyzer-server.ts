@@ -9,18 +9,20 @@ import { SMALL_MEMORY } from '../src/analyzer/faces/cli/small-memory.ts'
 import type { ServerRecord } from '../src/analyzer/lifecycle/server-record.ts'
 import { packageRoot } from '../src/lib/process/package.ts'
 
-/** The command as it is installed. */
+/** The command as installed. */
 export const analyzerProgram = join(packageRoot, 'dist/src/bin/analyzer.js')
 
 let isBuilt = false
 
-/** Builds the package once in a bench's process: what is timed is what is shipped. */
+/** Builds the package once per process, so that the shipped code is measured. */
 export function buildPackage(): void {
   if (!isBuilt) execFileSync(join(packageRoot, 'scripts/build'), { stdio: ['ignore', 'ignore', 'inherit'] })
   isBuilt = true
 }
 
-/** A user of the analyzer with folders of their own, and without a JVM: a project is then its own classes and libraries alone. */
+/**
+ * A user of the analyzer with separate folders and no JVM: a project then consists only of the classes and libraries in its folder.
+ */
 export class BenchUser {
   readonly home = mkdtempSync(join(tmpdir(), 'workspace-bench-'))
   readonly cacheDir = join(this.home, 'cache')
@@ -33,7 +35,7 @@ export class BenchUser {
     ANALYZER_SERVER__IDLE_TIMEOUT: '0s',
   }
 
-  /** Starts the server of a project as `analyzer start` does, and resolves when it has read it. */
+  /** Starts a project's server like `analyzer start`, and resolves when it has read the project. */
   async serve(root: string): Promise<AnalyzerProcess> {
     mkdirSync(join(this.home, 'run'), { recursive: true })
     const child = spawn(
@@ -52,7 +54,7 @@ export class BenchUser {
         said += part
         if (/^ANALYZER_READY .*\n/m.test(said)) resolve()
       })
-      child.once('exit', () => reject(new Error(`the server ended: ${said}${log}`)))
+      child.once('exit', () => reject(new Error(`the server exited: ${said}${log}`)))
     })
     return new AnalyzerProcess(child.pid ?? 0, this.#record(), async () => {
       child.kill('SIGTERM')
@@ -89,13 +91,13 @@ export class AnalyzerProcess {
     }
   }
 
-  /** The body of a question below `/api/v1`, over one connection that is kept. */
+  /** Returns the response to a request below `/api/v1`, over one persistent connection. */
   async get(path: string): Promise<string> {
     return this.#send('GET', path)
   }
 
   async refresh(): Promise<void> {
-    // On a connection of its own: the server ends one that nobody has used for a while, which a bench that waits for a peer does not see.
+    // On a separate connection: the server closes idle ones, which a bench that waits for a peer would not notice.
     await this.#send('POST', '/project/refresh', false)
   }
 

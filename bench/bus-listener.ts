@@ -4,25 +4,25 @@ import type { WireEnvelope } from '../src/workspace/api/bus.ts'
 import { WorkspaceClient } from '../src/workspace/client/client.ts'
 import { serveNamespace } from '../src/workspace/client/serve-namespace.ts'
 
-// node bus-listener.ts post|lines|nats URL: answers every request of the namespace or subject of that name with its payload, and how many events
-// it has seen; prints a line when it listens.
+// node bus-listener.ts post|lines|nats URL: answers every request of the namespace or subject of that name with its
+// payload and the number of events received so far; prints a line when it is listening.
 
-const [way = '', url = ''] = process.argv.slice(2)
+const [transport = '', url = ''] = process.argv.slice(2)
 let events = 0
 const ready = (): void => console.log('ready')
 
-if (way === 'nats') await listenToNats()
-else if (way === 'post') await listenByPosts()
+if (transport === 'nats') await listenToNats()
+else if (transport === 'post') await listenByPosts()
 else {
   const answer = ({ type, payload }: { readonly type: string; readonly payload: object }): unknown =>
     type === 'event' ? events++ : { ...payload, events }
-  await serveNamespace(way, answer, { server: { url }, onListening: ready, onProblem: console.error })
+  await serveNamespace(transport, answer, { server: { url }, onListening: ready, onProblem: console.error })
 }
 
-/** A request for each answer, as programs do that know nothing of lines. */
+/** Answers each request with a separate POST, like programs that do not support lines. */
 async function listenByPosts(): Promise<void> {
   const client = new WorkspaceClient({ name: 'bench', url })
-  const path = `/api/plugins/listeners/${way}`
+  const path = `/api/plugins/listeners/${transport}`
   await client.follow(
     `${path}/messages`,
     (_event, content) => {

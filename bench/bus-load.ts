@@ -5,22 +5,22 @@ import { EnvelopeChannel } from '../src/lib/envelope/envelope-channel.ts'
 import { type Envelope, payloadOf, type ReceivedEnvelope } from '../src/lib/envelope/envelope.ts'
 import { uuidV7 } from '../src/lib/envelope/uuid-v7.ts'
 
-/** One of the many that ask, whatever carries it. */
+/** One of many requesters, over any transport. */
 export interface Asker {
-  /** Resolves with how many events the listener has seen by then. */
+  /** Resolves with the number of events that the listener has received so far. */
   readonly ask: (text: string) => Promise<number>
-  readonly tell: (text: string) => void
+  readonly notify: (text: string) => void
   readonly close: () => void
 }
 
-/** A simulated machine's connection to the bus, as its agent has it. */
+/** Opens a simulated machine's connection to the bus, like its agent. */
 export async function busAsker(
   socket: string,
   name: string,
   token: string,
 ): Promise<
-  Omit<Asker, 'ask' | 'tell'> & {
-    readonly on: (namespace: string) => Pick<Asker, 'ask' | 'tell'>
+  Omit<Asker, 'ask' | 'notify'> & {
+    readonly on: (namespace: string) => Pick<Asker, 'ask' | 'notify'>
   }
 > {
   const connection = connectSocket(socket)
@@ -50,13 +50,13 @@ export async function busAsker(
             resolve(Number(payloadOf(answer)['events'])),
           )
         }),
-      tell: (text) => void send(namespace, 'event', { text }),
+      notify: (text) => void send(namespace, 'event', { text }),
     }),
     close: () => channel.close(),
   }
 }
 
-/** A connection to a NATS server, with that project's own client. */
+/** Opens a connection to a NATS server, with that project's own client. */
 export async function natsAsker(url: string): Promise<Asker> {
   const client = await connectNats({ servers: url })
   return {
@@ -64,12 +64,15 @@ export async function natsAsker(url: string): Promise<Asker> {
       const answer = await client.request('requests', JSON.stringify({ text }), { timeout: 60_000 })
       return answer.json<{ events: number }>().events
     },
-    tell: (text) => client.publish('events', JSON.stringify({ text })),
+    notify: (text) => client.publish('events', JSON.stringify({ text })),
     close: () => void client.close(),
   }
 }
 
-/** Asks `count` times in all, `atOnce` at a time, each asker in its turn; times in milliseconds, sorted. */
+/**
+ * Sends `count` requests, `atOnce` at a time, alternating between askers; returns their times in milliseconds,
+ * sorted.
+ */
 export async function roundTrips(
   askers: readonly Pick<Asker, 'ask'>[],
   { count, atOnce, text }: { readonly count: number; readonly atOnce: number; readonly text: string },

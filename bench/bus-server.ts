@@ -7,7 +7,8 @@ import { loadWorkspaceConfig } from '../src/workspace/config.ts'
 import { create } from '../src/workspace/index.ts'
 import { FakeBackend } from '../test/support/workspace/fake-backend.ts'
 
-// node bus-server.ts TOKEN: prints where its API is and at which Unix socket guests come in, each with a line that names it.
+// node bus-server.ts TOKEN: prints the address of its API and the Unix socket for guests, which send their name in
+// the first line.
 
 const [token = ''] = process.argv.slice(2)
 const directory = mkdtempSync(join(tmpdir(), 'workspace-bench-'))

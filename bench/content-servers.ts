@@ -9,17 +9,17 @@ import { freePort } from '../test/support/services/git-daemon.ts'
 const ROOT = join(import.meta.dirname, '..')
 const LIMIT_MS = 20_000
 
-/** A server in a process of its own, on one core. */
+/** A server in a separate process, pinned to one core. */
 export interface ContentServer {
   readonly name: string
   readonly url: string
-  /** What a reader sends who may see the page. */
+  /** Session cookie of a reader. */
   readonly cookie: string
   readonly pid: number
   readonly stop: () => Promise<void>
 }
 
-/** Ours, over what the settings say. */
+/** Starts our server with the given settings. */
 export async function startOurs(
   dir: string,
   store: Readonly<Record<string, unknown>>,
@@ -45,7 +45,10 @@ export async function startOurs(
   return { name: 'ours', url, cookie, pid: child.pid ?? 0, stop: () => end(child) }
 }
 
-/** nginx with one worker; for each request it asks a checker, itself too, whether the cookie is right. */
+/**
+ * Starts nginx with one worker; for each request it asks a checker, which it also serves, whether the cookie is
+ * valid.
+ */
 export async function startNginx(dir: string): Promise<ContentServer> {
   const port = await freePort()
   const home = join(dir, `nginx-${port}`)
@@ -77,7 +80,7 @@ http {
   }
 }
 
-/** A Fastify route that sends a buffer of the page's bytes, and looks at nothing. */
+/** Starts a Fastify route that sends a buffer of the page's size, without checks. */
 export async function startFastify(bytes: number): Promise<ContentServer> {
   const port = await freePort()
   const program = `
@@ -103,7 +106,7 @@ function onFirstCore(command: readonly string[]): ChildProcess {
 async function answers(url: string): Promise<void> {
   const endMs = performance.now() + LIMIT_MS
   while ((await fetch(url).catch(() => undefined)) === undefined) {
-    if (performance.now() > endMs) throw new Error(`nothing answers at ${url}`)
+    if (performance.now() > endMs) throw new Error(`no response from ${url}`)
     await delay(50)
   }
 }

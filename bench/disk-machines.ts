@@ -25,24 +25,29 @@ export const FILES = DIRECTORIES * FILES_PER_DIRECTORY
 export const UPPER_COUNT = UPPERS
 export const EXTENT_COUNT = EXTENTS
 
-/** The files of machines on a file system of their own: an image of as many files as a large tree has, and sparse disks. */
+/**
+ * Files of machines on a separate file system: a directory with as many files as a large source tree, and sparse
+ * disks.
+ */
 export interface Machines {
   readonly root: string
-  /** The directory with the many files. */
+  /** Directory with many files. */
   readonly tree: string
   readonly uppers: string
   readonly remove: () => void
 }
 
-/** Makes them; needs root. Where files can share extents, every other disk is a clone of the one before. */
+/**
+ * Creates them; needs root. If the file system can share extents, every other disk is a clone of the previous one.
+ */
 export function makeMachines(kind: 'ext4' | 'xfs' | 'btrfs'): Machines {
-  const place = mkdtempSync(join(tmpdir(), `workspace-bench-${kind}-`))
-  const [image, mounted] = [join(place, 'disk.img'), join(place, 'mounted')]
+  const folder = mkdtempSync(join(tmpdir(), `workspace-bench-${kind}-`))
+  const [image, mounted] = [join(folder, 'disk.img'), join(folder, 'mounted')]
   const fd = openSync(image, 'w')
   ftruncateSync(fd, DISK_BYTES)
   closeSync(fd)
   mkdirSync(mounted)
-  // ext4 has room for as many inodes only when it is told.
+  // ext4 has enough inodes only on request.
   const flags = kind === 'ext4' ? ['-F', '-N', '1000000'] : ['-f']
   execFileSync(`mkfs.${kind}`, [...flags, '-q', image], { env: ENVIRONMENT, stdio: 'ignore' })
   execFileSync('mount', ['-o', 'loop', image, mounted])
@@ -57,12 +62,12 @@ export function makeMachines(kind: 'ext4' | 'xfs' | 'btrfs'): Machines {
     uppers: join(root, 'uppers'),
     remove() {
       execFileSync('umount', ['-l', mounted])
-      rmSync(place, { recursive: true })
+      rmSync(folder, { recursive: true })
     },
   }
 }
 
-// As in a tree of sources: directories of directories, files of some hundred bytes.
+// Like a source tree: directories of directories, files of some hundred bytes.
 function makeTree(tree: string): void {
   for (let d = 0; d < DIRECTORIES; d++) {
     const directory = join(tree, `group-${Math.floor(d / 50)}`, `directory-${d}`)
@@ -84,7 +89,7 @@ function makeMachine(root: string, i: number, isClone: boolean): void {
   }
   const fd = openSync(upper, 'w')
   const block = Buffer.alloc(4096, 'x')
-  // First, or XFS allocates ahead of each write at what is then the end.
+  // Sets the size first, or XFS allocates ahead of each write at the current end.
   ftruncateSync(fd, UPPER_BYTES)
   for (let extent = 0; extent < EXTENTS; extent++) writeSync(fd, block, 0, block.length, extent * 2 ** 20)
   closeSync(fd)

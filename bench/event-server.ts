@@ -9,11 +9,12 @@ import { loadWorkspaceConfig } from '../src/workspace/config.ts'
 import { create } from '../src/workspace/index.ts'
 import { FakeBackend } from '../test/support/workspace/fake-backend.ts'
 
-// node event-server.ts ours|plain: prints where its event stream is; every line on standard input makes one event.
+// node event-server.ts ours|plain: prints the URL of its event stream; every line on standard input creates one
+// event.
 
-const [url, tell] = await (process.argv[2] === 'ours' ? ours() : plain())
+const [url, sendEvent] = await (process.argv[2] === 'ours' ? ours() : plain())
 console.log(url)
-for await (const _ of createInterface({ input: process.stdin })) tell()
+for await (const _ of createInterface({ input: process.stdin })) sendEvent()
 process.exit(0)
 
 /** The workspace server with one workspace, whose state changes. */
@@ -47,7 +48,7 @@ async function ours(): Promise<readonly [string, () => void]> {
   ]
 }
 
-/** The least that Node can do: the same bytes to everyone, nothing bounded and nothing checked. */
+/** The minimum that Node can do: sends the same bytes to everyone, without limits or checks. */
 async function plain(): Promise<readonly [string, () => void]> {
   const readers = new Set<ServerResponse>()
   const workspace = { name: 'demo', status: 'running', created_at: '2026-01-01T00:00:00.000Z', repo: '' }

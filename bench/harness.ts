@@ -1,35 +1,35 @@
 import { execFileSync } from 'node:child_process'
 
-/** What is timed: a function, or a command and its arguments. */
+/** Work to time: a function, or a command with its arguments. */
 export type Subject = (() => unknown) | readonly [string, ...string[]]
 
-/** One line of a table: the same job, done by us and by a peer. */
+/** One row of a table: the same work, done by us and by a peer. */
 export interface Case {
   readonly name: string
   readonly ours: Subject
   readonly peer: Subject
   readonly peerName: string
-  /** What each side moves in one run; its rate is then told beside the time. */
+  /** Data moved in one run of each side; the rate is then shown beside the time. */
   readonly megabytes?: number
-  /** What has to be made ready before each run of either side; not timed. */
+  /** Prepares each run of either side; not timed. */
   readonly beforeEach?: () => unknown
 }
 
-/** What a bench file exports as default. `prepare` returns the cases and how to clean up after them. */
+/** Default export of a bench file. `prepare` returns the cases and a function that cleans up after them. */
 export interface Bench {
-  /** What exactly is timed on both sides, where that is not plain. */
+  /** Describes what exactly is timed on both sides, unless it is obvious. */
   readonly note?: string
   prepare(): Promise<Prepared> | Prepared
 }
 
 export interface Prepared {
   readonly cases: readonly Case[]
-  /** Further lines or tables beside the races of two, made after them from that many runs. */
+  /** Creates further lines or tables after the comparisons, with the given number of runs. */
   readonly more?: (runs: number) => Promise<string>
   cleanUp(): Promise<void> | void
 }
 
-/** Times in milliseconds; `ratio` is the peer's time over ours, so that above 1 we are the faster. */
+/** Times in milliseconds; `ratio` is the peer's time divided by ours: above 1 ours is faster. */
 export interface Line {
   readonly case: Case
   readonly oursMs: number
@@ -40,8 +40,8 @@ export interface Line {
 }
 
 /**
- * Times one case: one warm-up of each side, then both by turns, so that what else the machine does falls on both.
- * The ratio is the median of the ratios of neighbours.
+ * Times one case: one warm-up of each side, then both alternating, so that other load on the machine affects both.
+ * The ratio is the median of the ratios of adjacent runs.
  */
 export async function measure(one: Case, runs: number): Promise<Line> {
   const time = async (subject: Subject): Promise<number> => {
@@ -67,7 +67,7 @@ export async function measure(one: Case, runs: number): Promise<Line> {
   }
 }
 
-/** A markdown table, one line a case. */
+/** Returns a Markdown table, one row per case. */
 export function table(lines: readonly Line[]): string {
   const rows = lines.map((line) =>
     [
@@ -90,7 +90,7 @@ function timeAndRate(ms: number, { megabytes }: Case): string {
   return megabytes === undefined ? time : `${time}, ${Math.round((megabytes / ms) * 1000)} MB/s`
 }
 
-/** The middle of some values, or the mean of the two in the middle. */
+/** Returns the median. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b)
   const middle = sorted.length / 2

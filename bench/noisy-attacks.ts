@@ -6,7 +6,7 @@ import { run } from '../src/lib/process/run.ts'
 import { waitFor } from '../test/support/wait-for.ts'
 import type { Served } from './served.ts'
 
-/** A workspace at its worst, until it is stopped. */
+/** An attack from a workspace, until it is stopped. */
 export interface Noise {
   readonly name: string
   readonly start: () => unknown
@@ -17,17 +17,17 @@ export interface NoisyParts {
   readonly server: Served
   /** Workspace that is a container. */
   readonly name: string
-  /** Tells the machine with the replaced agent what to do. */
+  /** Standard input that controls the machine with the replaced agent. */
   readonly machine: Writable
   readonly ssh: (command: string) => readonly string[]
 }
 
-/** Listens on a port and accepts nothing. */
+/** Port with a listener that accepts nothing. */
 const STUCK_PORT = 3000
 const STUCK = `use IO::Socket::INET; $s = IO::Socket::INET->new(Listen => 1, LocalAddr => "127.0.0.1", LocalPort => ${STUCK_PORT}); sleep`
 const REQUEST_EVERY_MS = 10
 const FORK_BOMB = 'while (1) { fork }'
-/** /dev/shm of a container is a file system of 64 MB. */
+/** A container's /dev/shm is a file system of 64 MB. */
 const FILL_DISK = 'while :; do head -c 100000000 /dev/zero > /dev/shm/full; done 2>/dev/null'
 const CONSOLE = 'exec yes aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa > /proc/1/fd/1'
 
@@ -35,9 +35,9 @@ const CONSOLE = 'exec yes aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa > /proc/1/fd/
 export function noises(parts: NoisyParts): readonly Noise[] {
   const { server, name, machine, ssh } = parts
   const container = `ws-${name}`
-  /** Ends every program of the container with it: one that is full of processes runs no other. */
+  /** Restarts the container, which ends every program in it: one full of processes cannot run another. */
   const restart = async (): Promise<void> => {
-    // Thousands of processes take longer to end than the engine waits.
+    // Thousands of processes take longer to exit than the engine waits.
     await run('docker', ['kill', container])
     const isStopped = async (): Promise<boolean> => {
       const { workspaces } = (await (await fetch(`${server.url}/api/workspaces`)).json()) as {
@@ -52,8 +52,8 @@ export function noises(parts: NoisyParts): readonly Noise[] {
     execFileSync('docker', ['exec', '--detach', container, ...argv])
   return [
     fullQueues(server, name, () => inside('perl', '-e', STUCK), restart),
-    told(machine, 'tiny frames of a replaced agent', 'frames'),
-    told(machine, 'channels opened and reset by a replaced agent', 'channels'),
+    controlled(machine, 'tiny frames of a replaced agent', 'frames'),
+    controlled(machine, 'channels opened and reset by a replaced agent', 'channels'),
     { name: 'fork bomb', start: () => inside('perl', '-e', FORK_BOMB), stop: restart },
     { name: 'full disk', start: () => inside('sh', '-c', FILL_DISK), stop: restart },
     endlessLine(ssh('head -c 1000000000 /dev/zero')),
@@ -88,7 +88,7 @@ function fullQueues(
   }
 }
 
-function told(machine: Writable, name: string, flood: string): Noise {
+function controlled(machine: Writable, name: string, flood: string): Noise {
   return {
     name,
     start: () => void machine.write(`${flood}\n`),
@@ -96,7 +96,7 @@ function told(machine: Writable, name: string, flood: string): Noise {
   }
 }
 
-/** Lines of a gigabyte, one after the other, read as fast as they come. */
+/** Reads lines of a gigabyte as fast as possible. */
 function endlessLine(argv: readonly string[]): Noise {
   let end: (() => Promise<unknown>) | undefined
   return {

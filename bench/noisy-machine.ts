@@ -3,8 +3,8 @@ import { type Duplex } from 'node:stream'
 import { encodeFrame, FRAME } from '../src/lib/mux/frame.ts'
 import { plantHostileMachine } from '../test/support/hostile/hostile-machine.ts'
 
-// node noisy-machine.ts NAME: plants a machine whose agent has been replaced and prints the settings of a server that takes it over.
-// A line on standard input, `frames` or `channels`, begins a flood that ends with the next line.
+// node noisy-machine.ts NAME: creates a machine whose agent has been replaced, and prints the settings of a server
+// that adopts it. A line on standard input, `frames` or `channels`, starts a flood that ends with the next line.
 
 const CHUNK_BYTES = 64 * 1024
 const tiny = Buffer.concat(encodeFrame(5_000, FRAME.data, Buffer.alloc(1)))
@@ -20,7 +20,7 @@ const FLOODS: Readonly<Record<string, Buffer>> = {
 let flood: Buffer | undefined
 let session: Duplex | undefined
 
-/** Writes until the line is full, and again when it has drained. */
+/** Writes until the buffer is full, and continues when it has drained. */
 function send(): void {
   if (session === undefined || session.destroyed || flood === undefined) return
   if (session.write(flood)) setImmediate(send)

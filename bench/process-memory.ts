@@ -1,9 +1,9 @@
 import { globSync, readFileSync } from 'node:fs'
 
-/** Memory in bytes that Linux says processes have resident. */
+/** Resident memory of processes, in bytes, as Linux reports it. */
 export interface Memory {
   readonly rss: number
-  /** Of `rss`: heaps and buffers; the rest are pages of files, which the kernel can drop. */
+  /** Heaps and buffers; the rest of `rss` is file pages, which the kernel can drop. */
   readonly anonymous: number
 }
 
@@ -16,7 +16,7 @@ export function memoryOf(pids: readonly number[]): Memory {
   return { rss: sum('VmRSS'), anonymous: sum('RssAnon') }
 }
 
-/** A process and all below it. */
+/** Returns a process and all its descendants. */
 export function processTree(pid: number): readonly number[] {
   const children = globSync(`/proc/${pid}/task/*/children`).flatMap((file) =>
     readFileSync(file, 'utf8').trim().split(' ').filter(Boolean).map(Number),

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { measure, table, type Bench, type Line } from './harness.ts'
 
-// npm run bench -- [--write] [--runs N] [subject…]     a subject is a folder or a file: "disk", "disk/usage"
+// npm run bench -- [--write] [--runs N] [subject…]     a subject is a folder or file: "disk", "disk/usage"
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -13,7 +13,7 @@ const { values, positionals } = parseArgs({
 })
 const runs = Number(values.runs)
 if (!Number.isInteger(runs) || runs < 1)
-  throw new Error(`--runs expects a whole number from 1 on, not "${values.runs}"`)
+  throw new Error(`--runs must be a positive whole number, not "${values.runs}"`)
 
 const here = import.meta.dirname
 const files = globSync('*/**/*.ts', { cwd: here })
@@ -22,7 +22,7 @@ const files = globSync('*/**/*.ts', { cwd: here })
     (name) => positionals.length === 0 || positionals.some((wanted) => `${name}/`.startsWith(`${wanted}/`)),
   )
   .toSorted()
-if (files.length === 0) throw new Error(`no bench is called ${positionals.join(' or ')}`)
+if (files.length === 0) throw new Error(`no bench matches ${positionals.join(' or ')}`)
 
 for (const name of files) {
   const text = await tableOf(name)
@@ -30,7 +30,7 @@ for (const name of files) {
   if (values.write) putInto(join(here, 'RESULTS.md'), name, text)
 }
 
-/** In place of what an earlier run has said of the same. */
+/** Replaces the section of an earlier run of the same bench. */
 function putInto(file: string, name: string, text: string): void {
   const others = readFileSync(file, 'utf8')
     .trim()

@@ -4,18 +4,18 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** A workspace server in a process of its own, so that what a bench does beside it does not slow it. */
+/** A workspace server in a separate process, so that the bench's own work does not slow it down. */
 export interface Served {
   readonly url: string
   readonly sshPort: number
   readonly pid: number
-  /** Posts to the API and fails on any status but a good one. */
+  /** Posts to the API; fails on any status other than success. */
   readonly post: (path: string, body?: unknown) => Promise<void>
   readonly delete: (path: string) => Promise<void>
   readonly stop: () => Promise<void>
 }
 
-/** Starts a server whose workspaces are on the host's network, and waits until it is ready. */
+/** Starts a server whose workspaces use the host's network, and waits until it is ready. */
 export async function serve(
   stateDir = mkdtempSync(join(tmpdir(), 'workspace-bench-')),
   environment: Readonly<Record<string, string>> = {},
@@ -24,11 +24,11 @@ export async function serve(
   const argv = [program, 'serve', '--http-port', '0', '--ssh-port', '0', '--state-dir', stateDir]
   const child = spawn(process.execPath, argv, {
     stdio: ['ignore', 'ignore', 'pipe'],
-    // A separate session, as a service has: the kernel then does not weigh it together with the clients.
+    // A separate session, like a service: otherwise the kernel schedules it together with the clients.
     detached: true,
     env: { ...process.env, WORKSPACE_DOCKER__NETWORK: 'host', WORKSPACE_LOG__FORMAT: 'json', ...environment },
   })
-  // Ctrl-C reaches the terminal's own session only.
+  // Ctrl-C reaches only the terminal's own session.
   const interrupted = (): void => {
     child.kill('SIGTERM')
     process.exit(130)
@@ -41,7 +41,7 @@ export async function serve(
       const ready = /"http":(\d+),"ssh":(\d+),"backends":\["docker"/.exec(log)
       if (ready) resolve([Number(ready[1]), Number(ready[2])])
     })
-    child.once('exit', () => reject(new Error(`the server ended: ${log}`)))
+    child.once('exit', () => reject(new Error(`the server exited: ${log}`)))
   })
   const url = `http://127.0.0.1:${httpPort}`
   const send = async (path: string, method: string, body?: unknown): Promise<void> => {

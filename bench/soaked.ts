@@ -16,12 +16,12 @@ import { processTree } from './process-memory.ts'
 import { serve } from './served.ts'
 import { API_PORT, contenders } from './supervisor-peers.ts'
 
-/** A program that is used round after round. */
+/** A program that is used in rounds. */
 export interface Soaked {
   readonly name: string
-  /** Those that are its own, not what it runs for others. */
+  /** Returns its own processes, without those that it runs for users. */
   readonly pids: () => readonly number[]
-  /** Uses it once, in all ways; rejects with what went wrong. */
+  /** Uses all its features once; rejects on the first failure. */
   readonly round: (n: number) => Promise<void>
   readonly stop: () => unknown
 }
@@ -64,7 +64,7 @@ export async function soakedSupervisor(): Promise<Soaked> {
     talks: 'while :; do echo a line of words that somebody may want to read; sleep 0.001; done',
     sleeps: 'sleep 1000000',
   })
-  if (running === undefined) throw new Error('there is no supervisor of ours')
+  if (running === undefined) throw new Error('our supervisor is missing')
   const api = `http://127.0.0.1:${API_PORT}/api/v1`
   await waitFor('the supervisor', () => answers(`${api}/status`))
   return {
@@ -144,7 +144,7 @@ export async function soakedAnalyzer(folder: string): Promise<Soaked> {
   }
 }
 
-/** Reads an answer whole; rejects unless it is a good one, or leads elsewhere. */
+/** Reads a complete response; rejects unless it is a success or redirect. */
 async function read(url: string, init: RequestInit = {}): Promise<void> {
   const response = await fetch(url, init)
   const body = await response.text()

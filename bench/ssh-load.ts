@@ -5,7 +5,9 @@ import ssh2, { type Client, type ClientChannel, type ConnectConfig } from 'ssh2'
 
 const ECHOES = 1_000
 
-/** How long one byte takes to `cat` in the workspace and back, alone and beside a transfer: "p50 / p95 ms". */
+/**
+ * Measures how long one byte takes to `cat` in the workspace and back, alone and during a transfer: "p50 / p95 ms".
+ */
 export async function echoBesideDownload(
   login: ConnectConfig,
   download: string,
@@ -24,7 +26,7 @@ export async function echoBesideDownload(
   return { idle, busy }
 }
 
-/** Opens connections that then say nothing, and returns by how much `measure` grew for each. */
+/** Opens idle connections, and returns by how much `measure` grew for each. */
 export async function idleConnections(
   login: ConnectConfig,
   count: number,

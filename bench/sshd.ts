@@ -5,16 +5,16 @@ import { freePort } from '../test/support/services/git-daemon.ts'
 const BASE = 'workspace-base:1'
 const IMAGE = 'workspace-bench-sshd:1'
 
-/** OpenSSH's own server in a container of the image that our workspaces have, on the host's network. */
+/** OpenSSH's server in a container of our workspaces' image, on the host's network. */
 export interface Sshd {
   readonly port: number
-  /** Whom to log in as. */
+  /** User to log in as. */
   readonly user: string
   readonly run: (...argv: readonly string[]) => void
   readonly stop: () => void
 }
 
-/** Starts it and lets the owner of one public key in; makes its image first where that is missing. */
+/** Starts it and authorizes one public key; builds its image first if it is missing. */
 export async function startSshd(publicKey: string): Promise<Sshd> {
   if (docker('images', '-q', IMAGE) === '') makeImage()
   const port = await freePort()
@@ -49,7 +49,7 @@ export async function startSshd(publicKey: string): Promise<Sshd> {
 }
 
 function makeImage(): void {
-  // Accounts without a password are locked to a server without PAM.
+  // Without PAM, the server treats accounts without a password as locked.
   const script =
     'apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends openssh-server && ' +
     "usermod -p '*' workspace && mkdir -p /run/sshd"
@@ -64,6 +64,6 @@ function makeImage(): void {
 }
 
 function docker(...argv: readonly string[]): string {
-  // Standard error too: it is where sshd says that it listens.
+  // Includes standard error, where sshd reports that it is listening.
   return execFileSync('sh', ['-c', 'exec docker "$@" 2>&1', 'sh', ...argv], { encoding: 'utf8' }).trim()
 }

@@ -7,28 +7,28 @@ import { packageRoot } from '../src/lib/process/package.ts'
 
 const PEERS = join(packageRoot, '.node/peers')
 
-/** Programs to run, by name; each is the shell's. */
+/** Shell commands to run, by name. */
 export type Programs = Readonly<Record<string, string>>
 
-/** One supervisor, ours or another. */
+/** A supervisor, ours or another. */
 export interface Contender {
   readonly name: string
-  /** Starts it with these programs, which it restarts when they end and whose output goes to files. */
+  /** Starts it with these programs, which it restarts when they exit and whose output it writes to files. */
   readonly start: (programs: Programs) => Started
 }
 
 export interface Started {
-  /** The supervisor itself; 0 until it is there. */
+  /** Returns the supervisor's process id; 0 before it is running. */
   readonly pid: () => number
-  /** Its list of processes, asked once. */
-  readonly ask: () => Promise<unknown>
-  /** Ends it with all its programs. */
+  /** Requests its list of processes once. */
+  readonly list: () => Promise<unknown>
+  /** Stops it with all its programs. */
   readonly stop: () => void
 }
 
 export const API_PORT = 5999
 
-/** Ours and those of scripts/bench-peers that are there. */
+/** Returns our supervisor and the installed ones of scripts/bench-peers. */
 export function contenders(): readonly Contender[] {
   return [
     ours,
@@ -45,9 +45,9 @@ function workDir(): string {
   return dir
 }
 
-const running = (child: ChildProcess, ask: Started['ask']): Started => ({
+const running = (child: ChildProcess, list: Started['list']): Started => ({
   pid: () => child.pid ?? 0,
-  ask,
+  list,
   stop: () => void child.kill('SIGTERM'),
 })
 
@@ -108,7 +108,7 @@ const pm2: Contender = {
     spawn(bin, ['start', join(dir, 'eco.config.js')], { env, stdio: 'ignore' })
     return {
       pid: () => Number(execFileSync('pgrep', ['-n', '-f', `God Daemon \\(${dir}\\)`], { encoding: 'utf8' })),
-      ask: async () => execFileSync(bin, ['jlist'], { env, maxBuffer: 2 ** 26 }),
+      list: async () => execFileSync(bin, ['jlist'], { env, maxBuffer: 2 ** 26 }),
       stop: () => void spawn(bin, ['kill'], { env, stdio: 'ignore' }),
     }
   },

@@ -1,5 +1,6 @@
-// A guest without a machine, as fast as one: a tap device in this network namespace, joined with a stream socket of QEMU's framing.
-//   tap-pump SOCKET     prints "ready" when joined
+// Simulates the traffic of a guest at full speed: connects a tap device in this network namespace to a stream socket
+// with QEMU's framing.
+//   tap-pump SOCKET     prints "ready" when connected
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <linux/if_tun.h>
@@ -37,7 +38,8 @@ int main(int, char** argv) {
     poll(watched, 2, -1);
     if (watched[0].revents != 0) {
       std::size_t size = 0;
-      // A write for each frame, as QEMU's, would be the slowest part. No more than the kernel takes whole: passt loses its place in the
+      // A write per frame, like QEMU's, would be the bottleneck. Limited to what the kernel accepts completely: passt
+      // loses track of the
       // stream when it reads a frame in parts.
       while (size < 16'384 - 1'600) {
         const ssize_t count = read(tap, out.data() + size + 4, 70'000);

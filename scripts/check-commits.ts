@@ -1,15 +1,16 @@
 // Checks commit messages: node scripts/check-commits.ts [FILE [LINES]]
-// FILE holds one message, as Git gives it to a commit-msg hook (scripts/hooks/commit-msg); without it, every commit after the
-// one that added this file is checked. LINES is the size of the change, by default what is staged. Prints one line per problem and exits 1.
+// FILE is a single message, as Git passes it to a commit-msg hook (scripts/hooks/commit-msg); without it, every
+// commit after the one that added this file is checked. LINES is the size of the change, by default of what is
+// staged. Prints one line per problem and exits 1.
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import lint from '@commitlint/lint'
 
-/** A change with more lines than this explains itself in the body. */
+/** A larger change needs a body that explains it. */
 const LINES_WITHOUT_BODY = 100
 
-/** Verbs whose ending looks like a past tense, a participle or a third person. */
+/** Verbs whose endings look like a past tense, a participle or a third person. */
 const IMPERATIVES = new Set([
   'bring',
   'embed',
@@ -27,7 +28,7 @@ const IMPERATIVES = new Set([
   'alias',
 ])
 
-/** An error of commitlint's, as its rules write it. */
+/** Severity of an error in commitlint's rules. */
 const ERROR = 2
 
 const rules = {
@@ -64,8 +65,8 @@ interface Parsed {
 type Outcome = [isValid: boolean, message: string]
 
 process.chdir(resolve(import.meta.dirname, '..'))
-const [file, lines] = process.argv.slice(2)
-const checked = file === undefined ? commits() : [message(file, lines)]
+const [file, changedCount] = process.argv.slice(2)
+const checked = file === undefined ? commits() : [message(file, changedCount)]
 const problems = (await Promise.all(checked.map(problemsOf))).flat()
 for (const problem of problems) console.error(problem)
 console.log(`commits: ${checked.length} checked, ${problems.length} problems`)
@@ -111,7 +112,7 @@ async function problemsOf({ name, text, lines }: Commit): Promise<readonly strin
   const unexplained = lines > LINES_WITHOUT_BODY && body.join('').trim() === ''
   return [
     ...errors.map((error) => `${name}: ${error.message} (${header})`),
-    ...(unexplained ? [`${name}: ${lines} lines changed without a body that says why (${header})`] : []),
+    ...(unexplained ? [`${name}: ${lines} lines changed without a body that explains why (${header})`] : []),
   ]
 }
 

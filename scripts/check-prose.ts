@@ -1,6 +1,7 @@
 // Checks the language of everything that people read: node scripts/check-prose.ts [--counts] [PATH…]
-// Markdown, comments, messages, page and test texts, names and paths are compared with the word list in scripts/prose/words.ts.
-// PATH is a file or folder of the checkout, which is all of it unless named. Prints one line per finding and exits 1.
+// Compares Markdown, comments, messages, page and test texts, names and paths with the word list in
+// scripts/prose/words.ts.
+// PATH is a file or folder, by default the whole checkout. Prints one line per finding and exits 1.
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { extname, resolve } from 'node:path'
@@ -34,7 +35,7 @@ if (counts) printCounts(findings)
 console.log(`prose: ${findings.length} findings`)
 process.exitCode = findings.length === 0 ? 0 : 1
 
-/** Returns the files named, or those with prose that Git does not ignore. Fixtures are data; the word list quotes what it forbids. */
+/** Returns the named files, or all with prose that Git does not ignore, except fixtures and the word list itself. */
 function checkedFiles(within: readonly string[]): readonly string[] {
   if (within.length > 0 && within.every((path) => statSync(path).isFile())) return within
   const listed = execFileSync(
@@ -114,7 +115,7 @@ async function termFindings(file: string, prose: string, ext: '.md' | '.txt'): P
   return messages.map(({ loc, message }) => ({ file, line: loc.start.line, message }))
 }
 
-/** Returns the avoided words among those of a name, however it is written. */
+/** Returns a finding for each avoided word in a name of any style. */
 function nameFindings(name: string, file: string, line: number): readonly Finding[] {
   const words = name.split(/[^A-Za-z]+|(?<=[a-z])(?=[A-Z])/).map((word) => word.toLowerCase())
   return words.flatMap((word) => {

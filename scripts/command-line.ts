@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 
-/** A command as it is written, `path` before its arguments: "workspace ssh <name> [command...]". */
+/** Returns a command with its arguments as usage text: "workspace ssh <name> [command...]". */
 export function commandLine(command: Command, path: string): string {
   const words = command.registeredArguments.map((each) => {
     const name = each.name() + (each.variadic ? '...' : '')

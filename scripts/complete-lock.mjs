@@ -1,12 +1,13 @@
 // Completes package-lock.json after `npm install`: node scripts/complete-lock.mjs [--check | --release]
-// With --check it writes nothing, and exits 1 when something is left out, or would be installed without a look at its bytes.
-// With --release it also refuses the few that lock-without-integrity.json still excuses; `npm publish` runs it so.
+// With --check it writes nothing, and exits 1 when an entry is missing or has no strong hash.
+// With --release it also refuses the exceptions in lock-without-integrity.json; `npm publish` uses it.
 //
-// npm leaves out of the lock every platform's binary that the registry at hand could not give (a mirror lags behind), and
-// `npm ci` then refuses that lock on every machine. What is left out is known all the same: the name and the version stand
-// in the parent's optionalDependencies, the platform in the name. Only the integrity hash is unknown: it is asked of the
-// registry, and those that it does not have are excused in lock-without-integrity.json by name and version, each for itself, so
-// that the list can only become shorter.
+// npm omits from the lock every platform's binary that the current registry lacks (a mirror lags behind), and `npm
+// ci` then refuses that lock on every machine. The missing entries can be derived: name and version from the parent's
+// optionalDependencies, the platform from the name. Only the integrity hash is unknown: it is requested from the
+// registry.
+// Packages that the registry lacks are listed by name and version in lock-without-integrity.json, a list that can
+// only become shorter.
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 
@@ -25,12 +26,12 @@ const systems = [
 const processors = ['arm', 'arm64', 'ia32', 'loong64', 'mips64el', 'ppc64', 'riscv64', 's390x', 'x64']
 
 const EXCUSED = 'scripts/lock-without-integrity.json'
-/** npm takes the weaker ones as well. */
+/** npm accepts weaker hashes too. */
 const STRONG = /^sha512-[A-Za-z0-9+/]{86}==$/
 
 const lock = JSON.parse(readFileSync('package-lock.json', 'utf8'))
 const added = []
-/** In another version than their parent wants: where npm would put a second one is not known here. */
+/** Packages needed in two versions; npm's placement of the second is not known here. */
 const clashing = []
 for (const [place, parent] of Object.entries(lock.packages)) {
   for (const [name, version] of Object.entries(parent.optionalDependencies ?? {})) {
@@ -55,9 +56,7 @@ for (const [place, parent] of Object.entries(lock.packages)) {
   }
 }
 if (clashing.length > 0) {
-  console.error(
-    `package-lock.json lacks ${clashing.join(' ')}: let one version of its parent serve all that want it`,
-  )
+  console.error(`package-lock.json lacks ${clashing.join(' ')}: use a single version of their parents`)
   process.exit(1)
 }
 const isRelease = process.argv.includes('--release')
@@ -69,7 +68,7 @@ if (isRelease || process.argv.includes('--check')) {
   for (const mistake of mistakes) console.error(`${mistake}: run node scripts/complete-lock.mjs`)
   process.exit(mistakes.length > 0 ? 1 : 0)
 }
-// npm's own order, so that the next install changes nothing.
+// npm's own order, so that the next install makes no changes.
 const order = new Intl.Collator('en').compare
 const excused = new Set()
 for (const [place, entry] of unchecked()) {
@@ -82,9 +81,12 @@ writeFileSync(EXCUSED, `${JSON.stringify([...excused].toSorted(order), undefined
 lock.packages = Object.fromEntries(Object.entries(lock.packages).toSorted(([a], [b]) => order(a, b)))
 writeFileSync('package-lock.json', `${JSON.stringify(lock, undefined, 2)}\n`)
 console.log(`complete-lock: ${added.length} added${added.length === 0 ? '' : `: ${added.join(' ')}`}`)
-if (excused.size > 0) console.error(`complete-lock: the registry has none of ${[...excused].join(' ')}`)
+if (excused.size > 0) console.error(`complete-lock: missing from the registry: ${[...excused].join(' ')}`)
 
-/** What npm would install whatever its bytes are. Links and bundled packages come with what holds them. */
+/**
+ * Returns entries that npm would install without verifying their bytes. Links and bundled packages are part of
+ * others.
+ */
 function unchecked() {
   return Object.entries(lock.packages).filter(
     ([place, { link, inBundle, integrity }]) =>
@@ -99,7 +101,7 @@ function integrityMistakes() {
   const done = [...known].filter((each) => !found.includes(each))
   return [
     ...wrong.map((each) => `package-lock.json has no sha512 of ${each}`),
-    ...done.map((each) => `${EXCUSED} excuses ${each} for nothing`),
+    ...done.map((each) => `${EXCUSED} excuses ${each} unnecessarily`),
   ]
 }
 

@@ -1,23 +1,23 @@
-// The few words that set-up exchanges with a container engine (Docker or Podman) over its HTTP API. The `docker` command
-// is not used because only the socket may be there, and `curl` is not because a plain Debian has none.
+// The part of the HTTP API of container engines (Docker or Podman) that set-up needs. Does not use the `docker`
+// command, because possibly only the socket exists, nor `curl`, which a minimal Debian lacks.
 //
-//   node scripts/engine.mjs find [IMAGE]             prints the engine's address; exit 1: none answers, 3: IMAGE is not there
-//   node scripts/engine.mjs pull IMAGE               exit 1 when no registry answers within 20 s
+//   node scripts/engine.mjs find [IMAGE]             prints the engine's address; exits 1 without one, 3 without IMAGE
+//   node scripts/engine.mjs pull IMAGE               exits 1 if no registry responds within 20 s
 //   node scripts/engine.mjs build IMAGE < context.tar
 //   node scripts/engine.mjs import IMAGE [CHANGE…] < root.tar
 //
-// It runs on whatever Node the machine has, before the right one is brought: hence plain JavaScript.
+// Runs on any installed Node.js, before the right one is installed: hence plain JavaScript.
 import { existsSync } from 'node:fs'
 import { request } from 'node:http'
 import { homedir } from 'node:os'
 
-// A daemon that is starting accepts connections long before it answers.
+// A starting daemon accepts connections long before it responds.
 const pingTimeoutMs = 3_000
 const firstByteTimeoutMs = 20_000
-// Between two lines of a pull that has begun, a build or an import.
+// Between two lines of a running pull, build or import.
 const silenceTimeoutMs = 300_000
 
-/** DOCKER_HOST alone when it is set, as `docker` itself does; else the sockets where engines listen by default. */
+/** Returns only DOCKER_HOST if it is set, like `docker`; else the sockets where engines listen by default. */
 function candidates() {
   if (process.env['DOCKER_HOST']) return [process.env['DOCKER_HOST']]
   const runtime = process.env['XDG_RUNTIME_DIR']
@@ -31,18 +31,21 @@ function candidates() {
   return sockets.filter((path) => path !== '' && existsSync(path)).map((path) => `unix://${path}`)
 }
 
-/** @returns where `http.request` finds the engine, or undefined for a scheme that it does not speak (ssh, npipe) */
+/** @returns options of `http.request` for the engine, or undefined for an unsupported scheme (ssh, npipe) */
 function target(address) {
   if (address.startsWith('unix://')) return { socketPath: address.slice('unix://'.length) }
   const match = /^(?:tcp|http):\/\/([^/:]+)(?::(\d+))?/.exec(address)
   return match ? { host: match[1], port: Number(match[2] ?? 2375) } : undefined
 }
 
-/** Sends one request and hands each line of the answer to `onLine`. Rejects on silence, on status ≥ 300 and on an error line. */
+/**
+ * Sends a request and passes each line of the response to `onLine`. Rejects on silence, on status ≥ 300 and on an
+ * error line.
+ */
 function call(address, method, path, { body, timeoutMs = pingTimeoutMs, onLine = () => {} } = {}) {
   return new Promise((resolve, reject) => {
     const to = target(address)
-    if (!to) return reject(new Error(`${address}: only unix:// and tcp:// addresses are understood`))
+    if (!to) return reject(new Error(`${address}: only unix:// and tcp:// addresses are supported`))
     const headers = body ? { 'content-type': 'application/x-tar' } : {}
     const sent = request({ ...to, method, path, headers }, (answer) => {
       let rest = ''
@@ -51,7 +54,7 @@ function call(address, method, path, { body, timeoutMs = pingTimeoutMs, onLine =
         if (line.trim() === '') return
         sent.setTimeout(silenceTimeoutMs)
         onLine(line)
-        // A stream that began with status 200 tells of failure in a line of its own.
+        // A stream that started with status 200 reports failure in a separate line.
         const error = line.startsWith('{') ? parse(line) : undefined
         if (error !== undefined) failure = error
       }
@@ -65,12 +68,12 @@ function call(address, method, path, { body, timeoutMs = pingTimeoutMs, onLine =
       answer.on('end', () => {
         take(rest)
         const status = answer.statusCode ?? 500
-        if (status >= 300) reject(new Error(failure ?? `the engine answered ${status}`))
+        if (status >= 300) reject(new Error(failure ?? `the engine responded with status ${status}`))
         else if (failure === undefined) resolve(undefined)
         else reject(new Error(failure))
       })
     })
-    sent.setTimeout(timeoutMs, () => sent.destroy(new Error(`no answer within ${timeoutMs / 1000} s`)))
+    sent.setTimeout(timeoutMs, () => sent.destroy(new Error(`no response within ${timeoutMs / 1000} s`)))
     sent.on('error', reject)
     if (body) body.pipe(sent)
     else sent.end()
@@ -92,7 +95,7 @@ async function find() {
       await call(address, 'GET', '/_ping')
       return address
     } catch {
-      // The next one may answer.
+      // The next one may respond.
     }
   }
   return undefined

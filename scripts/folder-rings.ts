@@ -1,16 +1,22 @@
-// Folders that need each other, directly or around a circle: such folders can only be understood, tested and moved together.
+// Cycles of folders, direct or indirect: such folders can only be understood, tested and moved together.
 
 export interface Module {
   readonly source: string
   readonly dependencies: readonly { readonly resolved: string }[]
 }
 
-/** Returns the folder of a file: that below `src/PROGRAM` or its `faces`, which are strangers; a file beside such folders is one by itself. */
+/**
+ * Returns the folder of a file, below `src/PROGRAM` or its `faces`, which are independent; a file beside such folders
+ * counts as one.
+ */
 function folderOf(path: string): string | undefined {
   return /^src\/[^/]+\/(?:faces\/[^/]+|[^/]+)/.exec(path)?.[0]
 }
 
-/** Returns rings of folders, each as the imports that make it: one for every two folders of which one needs the other. */
+/**
+ * Returns cycles of folders as the imports that form them: one for every two folders of which one depends on the
+ * other.
+ */
 export function folderRings(modules: readonly Module[]): readonly (readonly string[])[] {
   const steps = new Map<string, Map<string, string>>()
   for (const { source, dependencies } of modules) {

@@ -1,6 +1,6 @@
-// Makes the folder that every virtual machine gets as /opt/workspace: node scripts/guest.mjs FOLDER
-// The agent as one file, the addon, the Node.js that runs both, and the units that start it. Where no addon was built, or
-// this is no Linux, there is no guest to be made for: the folder then lacks them, and "workspace doctor" says so.
+// Creates the folder that every virtual machine gets as /opt/workspace: node scripts/guest.mjs FOLDER It contains the
+// agent as one file, the addon, the Node.js that runs both, and their units. Without a built addon, or on systems
+// other than Linux, there is nothing to create; "workspace doctor" then reports what is missing.
 import {
   chmodSync,
   copyFileSync,
@@ -29,7 +29,7 @@ const bundle = async (source, name, banner) => {
 await bundle('guest/agent/main.ts', 'agent.js', '')
 await bundle('guest/cloud-credentials/main.ts', 'workspace-ext-cloud-credentials', '#!/opt/workspace/node')
 chmodSync(join(target, 'workspace-ext-cloud-credentials'), 0o755)
-// Without it Node reads the file twice to tell what kind of module it is.
+// Without it Node.js parses the file twice to detect the kind of module.
 writeFileSync(join(target, 'package.json'), '{"type":"module"}\n')
 
 for (const name of ['workspace_native.node', 'workspace-start']) {
@@ -39,7 +39,7 @@ for (const name of ['workspace_native.node', 'workspace-start']) {
 }
 if (process.platform === 'linux') {
   try {
-    // 120 MB that are there already.
+    // Saves copying 120 MB.
     linkSync(process.execPath, join(target, 'node'))
   } catch {
     copyFileSync(process.execPath, join(target, 'node'))

@@ -1,13 +1,13 @@
-// The layers (ARCHITECTURE.md), one rule a sentence. scripts/layers.ts runs them, and test/check/layers.test.ts
-// shows each of them firing on test/fixtures/layers.
+// The layers (ARCHITECTURE.md), one sentence per rule. scripts/layers.ts runs them, and test/check/layers.test.ts
+// shows that each of them detects a violation in test/fixtures/layers.
 import type { ICruiseOptions, IForbiddenRuleType } from 'dependency-cruiser'
 
 const programs = 'workspace|supervisor|content|analyzer'
-/** Executables, and each program as a library: for others, while inside their parts are imported. */
+/** Executables, and each program as a library: external users import these, internal code imports their parts. */
 const entries = `^(?:(?:src/bin|workers|guest)/|src/(?:${programs})/index\\.ts$)`
 const guestMayUse = ['^guest/', '^src/native/', '^src/lib/(clock|envelope|errors|guest|log|mux|process)/']
 
-/** @param homes where the packages may be named */
+/** @param homes locations where the packages may be imported */
 function onlyIn(name: string, packages: string, homes: string[]): IForbiddenRuleType {
   return {
     name,
@@ -41,21 +41,21 @@ export const forbidden: IForbiddenRuleType[] = [
   {
     name: 'subjects-know-no-face',
     comment:
-      'A subject imports neither the api nor the faces of its program; nor do its config and its codes.',
+      'A subject, including its config and codes, imports neither the API nor the faces of its program.',
     severity: 'error',
     from: { path: `^src/(${programs})/(?!api/|client/|faces/|(?:index|server)\\.ts$)` },
     to: { path: '^src/$1/(api|faces)/' },
   },
   {
     name: 'clients-know-the-api-alone',
-    comment: 'What speaks to a server shares the shapes of its API and nothing else that serves them.',
+    comment: 'A client of a server shares the schemas of its API, but nothing of its implementation.',
     severity: 'error',
     from: { path: `^src/(${programs})/client/` },
     to: { path: '^src/$1/faces/' },
   },
   {
     name: 'servers-are-put-together-once',
-    comment: 'What knows every part of a program is known to its command line and its library alone.',
+    comment: 'Only a program’s command line and its library import the module that assembles it.',
     severity: 'error',
     from: { path: '^src/', pathNot: `^src/(?:${programs})/(?:index\\.ts$|faces/cli/)` },
     to: { path: `^src/(?:${programs})/server\\.ts$` },
@@ -78,14 +78,15 @@ export const forbidden: IForbiddenRuleType[] = [
   onlyIn('dockerode-only-in-its-backend', 'dockerode', ['^src/workspace/backend/docker/']),
   {
     name: 'guest-imports-little',
-    comment: 'What runs inside a VM is copied into it: no packages, and of src only what is named here.',
+    comment:
+      'Code that runs inside a VM is copied into it: it imports no packages, and only these parts of src.',
     severity: 'error',
     from: { path: '^guest/' },
     to: { pathNot: guestMayUse, dependencyTypesNot: ['core'] },
   },
   {
     name: 'nobody-imports-an-entry',
-    comment: 'Modules of the guest may import each other; the rest of what they may is the rule above.',
+    comment: 'Modules of the guest may import each other; the rule above allows the rest.',
     severity: 'error',
     from: { pathNot: '^guest/' },
     to: { path: entries },
@@ -93,7 +94,7 @@ export const forbidden: IForbiddenRuleType[] = [
   { name: 'no-rings', severity: 'error', from: {}, to: { circular: true } },
   {
     name: 'imports-resolve',
-    comment: 'What is not found is not checked either.',
+    comment: 'An import that cannot be resolved cannot be checked.',
     severity: 'error',
     from: {},
     to: { couldNotResolve: true },
@@ -101,12 +102,12 @@ export const forbidden: IForbiddenRuleType[] = [
 ]
 
 export const options: ICruiseOptions = {
-  // dependency-cruiser reads no TypeScript 7: without swc it sees no module, and passes.
+  // dependency-cruiser cannot parse TypeScript 7: without swc it finds no module and passes.
   parser: 'swc',
-  // Imports of types alone bind folders to each other just as well.
+  // Type-only imports couple folders just as well.
   tsPreCompilationDeps: true,
   doNotFollow: { path: 'node_modules' },
-  // What the build made of the pages.
+  // Generated from the pages.
   exclude: { path: '^src/.*/built/' },
   enhancedResolveOptions: {
     extensions: ['.ts', '.mjs', '.js', '.json'],

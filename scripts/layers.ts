@@ -1,5 +1,6 @@
-// Proves the layer rules of scripts/layer-rules.ts, and that no folders need each other (scripts/folder-rings.ts): node scripts/layers.ts [FOLDER]
-// FOLDER holds src, workers and guest, and is the checkout unless named. Prints one line a violation and exits 1.
+// Checks the layer rules of scripts/layer-rules.ts, and that folders form no cycles (scripts/folder-rings.ts): node
+// scripts/layers.ts [FOLDER]
+// FOLDER contains src, workers and guest, by default the checkout. Prints one line per violation and exits 1.
 import { existsSync, globSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
 import { cruise } from 'dependency-cruiser'
@@ -9,15 +10,15 @@ import { folderRings } from './folder-rings.ts'
 process.chdir(process.argv[2] ?? resolve(import.meta.dirname, '..'))
 const roots = ['src', 'workers', 'guest'].filter((root) => existsSync(root))
 const { output } = await cruise(roots, { ...options, validate: true, ruleSet: { forbidden } })
-if (typeof output === 'string') throw new Error('dependency-cruiser answered with text, not with modules')
+if (typeof output === 'string') throw new Error('dependency-cruiser returned text instead of modules')
 
 const cruised = new Set(output.modules.map((module) => relative('', module.source)))
-// A parser that does not know the language finds no module, hence no violation either.
+// A parser that does not support the language finds no modules, and therefore no violations.
 const files = globSync(roots.map((root) => `${root}/**/*.{ts,tsx}`))
 const unseen = files.filter((file) => !cruised.has(file))
 
 const lines = [
-  ...unseen.map((file) => `not-cruised: ${file} was not seen by dependency-cruiser`),
+  ...unseen.map((file) => `not-cruised: ${file} was not checked by dependency-cruiser`),
   ...output.summary.violations.map(({ rule, from, to, cycle }) => {
     const way = cycle ? cycle.map((step) => step.name).join(' → ') : to
     return `${rule.name}: ${from} → ${way}`

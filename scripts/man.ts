@@ -1,4 +1,5 @@
-// Writes the manual pages of the four programs, made of their commands and of the schemas of their configurations: node scripts/man.ts FOLDER
+// Writes the manual pages of the four programs, from their commands and configuration schemas: node scripts/man.ts
+// FOLDER
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command, Option } from 'commander'
@@ -22,7 +23,7 @@ const PROGRAMS = [
   { program: createAnalyzerProgram(), prefix: 'ANALYZER', schema: analyzerSchema },
 ]
 
-/** A text as roff reads it: nothing in it is a request or an escape. Source: groff(7). */
+/** Escapes a text for roff, so that it contains no requests or escapes. Source: groff(7). */
 function plain(text: string): string {
   const escaped = text.replaceAll('\\', '\\e').replaceAll('-', '\\-')
   return escaped.replace(/^([.'])/gm, '\\&$1').replaceAll(/\s*\n\s*/g, '\n')
@@ -34,7 +35,7 @@ function optionLines(options: readonly Option[]): readonly string[] {
   return options.flatMap(({ flags, description }) => ['.TP', bold(flags), plain(description)])
 }
 
-/** A command and those below it. Options that every command has are told once, for the program. */
+/** Returns a command and its subcommands. Options common to all commands are listed once, for the program. */
 function commandLines(command: Command, path: string, everywhere: ReadonlySet<string>): readonly string[] {
   const own = command.options.filter(({ flags }) => !everywhere.has(flags))
   return [
@@ -65,12 +66,12 @@ function manualPage({ program, prefix, schema }: (typeof PROGRAMS)[number]): str
     '.SH SYNOPSIS',
     `${bold(name)} [options] command [arguments]`,
     '.SH OPTIONS',
-    'Every command takes them.',
+    'Every command accepts these options.',
     ...optionLines(program.options),
     '.SH COMMANDS',
     ...program.commands.flatMap((child) => commandLines(child, `${name} ${child.name()}`, everywhere)),
     '.SH CONFIGURATION',
-    'Each setting has a key in the configuration file and a variable of the environment, which goes before the file.',
+    'Each setting has a key in the configuration file and an environment variable, which takes precedence.',
     ...settingLines(prefix, schema),
     '.SH SEE ALSO',
     `${bold(`${name} help`)} \\fIcommand\\fR; the reference in the package, docs/${plain(name)}.md.`,

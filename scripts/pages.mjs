@@ -1,11 +1,12 @@
-// Bundles the scripts of pages into `built/` beside their sources, so that a checkout serves what the package does: node scripts/pages.mjs
-// The workspace server's page has a build of its own (src/workspace/faces/web/page/vite.config.ts).
+// Bundles the scripts of pages into `built/` next to their sources, so that a checkout serves the same as the
+// package: node scripts/pages.mjs The workspace server's page has a separate build
+// (src/workspace/faces/web/page/vite.config.ts).
 import { resolve } from 'node:path'
 import { rolldown } from 'rolldown'
 
 const root = resolve(import.meta.dirname, '..')
 const scripts = [
-  // In one file with its page, where a script cannot be a module.
+  // Inlined into its page, where a script cannot be a module.
   {
     source: 'src/analyzer/query/graph/page/page.ts',
     built: 'src/analyzer/query/graph/built/page.js',

@@ -1,6 +1,6 @@
-// A line for each promise of SPECIFICATION.md: node scripts/proofs.ts threats|faults [REPORT.json …]
-// Reads the reports of vitest that it is given; without any it runs the tests of those promises, everyday, long and with machines, first.
-// Ends with 1 when a promise fails, or has no test that ran.
+// Prints the result of each promise of SPECIFICATION.md: node scripts/proofs.ts threats|faults [REPORT.json …] Reads
+// the given vitest reports; without any it first runs the tests of those promises in all suites.
+// Exits with 1 when a promise is broken, or none of its tests ran.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,7 +8,7 @@ import { join, resolve } from 'node:path'
 
 const SUITES = ['vitest.config.ts', 'vitest.long.config.ts', 'vitest.vm.config.ts']
 const KINDS = { threats: '[A-EG-Z]', faults: 'F' } as const
-/** What `npm run test:native` shows, without vitest. */
+/** Tested by `npm run test:native` instead of vitest. */
 const NOT_BY_VITEST = new Set(['F37'])
 
 interface TestRun {
@@ -28,7 +28,7 @@ interface Report {
   }[]
 }
 
-/** Every test of a report with the ids that its name, or a name around it, begins with. */
+/** Returns the tests of a report with the ids at the start of their names, or of enclosing names. */
 function readReport(path: string): readonly TestRun[] {
   const { testResults } = JSON.parse(readFileSync(path, 'utf8')) as Report
   return testResults.flatMap(({ assertionResults }) =>
@@ -57,7 +57,7 @@ function runSuites(kind: string): readonly TestRun[] {
   }
 }
 
-/** What came of the tests of one promise. */
+/** Summarizes the tests of a promise. */
 function judge(tests: readonly TestRun[]): { readonly holds: boolean; readonly text: string } {
   const count = (status: string): number => tests.filter((run) => run.status === status).length
   const passed = count('passed')
@@ -67,7 +67,7 @@ function judge(tests: readonly TestRun[]): { readonly holds: boolean; readonly t
   return { holds: failed === 0 && passed > 0, text: skipped > 0 ? `${verdict}, ${skipped} skipped` : verdict }
 }
 
-/** How long the recoveries took that its tests timed, in seconds: the middle one and the longest. */
+/** Summarizes the recovery times that its tests measured, in seconds: median and maximum. */
 function recoveryText(tests: readonly TestRun[]): string {
   const times = tests.flatMap(({ recoveryMs }) => recoveryMs ?? []).toSorted((a, b) => a - b)
   const middle = times[times.length >> 1]
@@ -101,5 +101,5 @@ for (const { id, text } of promises) {
   const recovery = kind === 'faults' ? recoveryText(tests).padEnd(22) : ''
   console.log(`${id.padEnd(5)}${String(tests.length).padStart(5)}  ${verdict.padEnd(20)}${recovery}${text}`)
 }
-console.log(`${promises.length - broken} of ${promises.length} ${kind} are held against`)
+console.log(`${promises.length - broken} of ${promises.length} ${kind} hold`)
 process.exitCode = broken === 0 ? 0 : 1

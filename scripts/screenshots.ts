@@ -1,4 +1,4 @@
-// Takes the screenshots of the documentation from a real server with real containers: npm run screenshots
+// Takes the documentation's screenshots from a real server with real containers: npm run screenshots
 // Needs a container engine and Chromium (scripts/test-tools). Writes docs/images/*.png.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -12,13 +12,13 @@ const USAGE_MS = 60_000
 /** Time for a page to load its data. */
 const LOAD_MS = 3_000
 
-/** Workspaces, each with a program that gives its graphs something to show. */
+/** Workspaces, each with a program that produces resource usage. */
 const WORKSPACES = [
   { name: 'agent-42', program: 'while :; do perl -e "for (1..2e6) {}"; sleep 1; done' },
   { name: 'docs', program: undefined },
   {
     name: 'feature-login',
-    program: 'tmux new-session -d -s server "perl -e \'\$x = q(a) x 2e8; sleep 600\'"',
+    program: 'tmux new-session -d -s server "perl -e \'\\$x = q(a) x 2e8; sleep 600\'"',
   },
   { name: 'fix-checkout', program: undefined },
   { name: 'upgrade-node', program: 'while :; do perl -e "for (1..4e5) {}"; sleep 2; done' },

@@ -1,6 +1,8 @@
-// Compares what four servers see of generated requests through both proxies, then the answers of a hostile one:
+// Compares what four servers receive from generated requests through both proxies, then the responses of a hostile
+// server:
 // npm run test:proxy -- [REQUESTS [SEED [FIRST]]]
-// Ends with "N requests, 0 differences". A difference names the seed and the request that repeat it: -- 1 SEED FIRST.
+// Prints "N requests, 0 differences" at the end. A difference shows the seed and the request that reproduce it: -- 1
+// SEED FIRST.
 import { compareAnswers } from '../test/support/differential/answers.ts'
 import { compareRequests } from '../test/support/differential/requests.ts'
 
@@ -11,9 +13,9 @@ const from = Number(first ?? 0)
 if (![requests, seed, from].every((number) => Number.isSafeInteger(number) && number >= 0))
   throw new Error('REQUESTS, SEED and FIRST must be whole numbers: npm run test:proxy -- 10000000 42')
 
-/** Requests of one run; recorders and proxies start anew for each, and their counts are compared at its end. */
+/** Requests of one run; recorders and proxies are restarted for each, and their counts are compared at its end. */
 const SLICE = 250_000
-/** A run of answers for each run of requests. */
+/** Number of responses per run of requests. */
 const ANSWERS = 5_000
 
 let done = 0

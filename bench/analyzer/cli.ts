@@ -8,11 +8,11 @@ import { analyzerProgram, BenchUser, buildPackage } from '../analyzer-server.ts'
 import type { Bench, Case } from '../harness.ts'
 
 const ASKED = 'com.google.common.collect.ImmutableList'
-/** Of the table of differences. */
+/** Rounds for the table of differences. */
 const ROUNDS = 30
 
 const bench: Bench = {
-  note: `Whole commands of the built package, against a server that runs, and the start of Node itself (\`node -e 0\`).`,
+  note: `Complete commands of the built package against a running server, compared with the start of Node itself (\`node -e 0\`).`,
 
   async prepare() {
     buildPackage()
@@ -51,7 +51,7 @@ const bench: Bench = {
 }
 export default bench
 
-/** How much longer each takes than Node alone, by turns. */
+/** Measures how much longer each command takes than Node alone, alternating. */
 function differences(cases: readonly Case[]): string {
   const rows = ['| command | more than Node alone, median | least |', '| --- | ---: | ---: |']
   for (const { name, ours, peer } of cases) {

@@ -14,8 +14,8 @@ const CLASSES = 100
 
 const bench: Bench = {
   note:
-    'One class with all inside it, not from the cache: the port of Vineflower to WebAssembly in its warm process, against a JVM started ' +
-    'for it with Vineflower’s own jar, both as the server runs them.',
+    'One class with all nested classes, not cached: Vineflower ported to WebAssembly in its warm process, compared with a JVM started ' +
+    'with Vineflower’s own jar, both as the server runs them.',
 
   prepare() {
     const cacheDir = mkdtempSync(join(tmpdir(), 'workspace-bench-'))
@@ -56,7 +56,7 @@ const bench: Bench = {
 }
 export default bench
 
-/** Every so many of guava's outermost classes, each once. */
+/** Measures a sample of guava's top-level classes, once each. */
 async function distribution(
   names: readonly string[],
   decompile: (outermost: string) => Promise<unknown>,

@@ -5,10 +5,10 @@ import type { Bench } from '../harness.ts'
 
 const bench: Bench = {
   note:
-    'From the start of the built server over an empty cache until everything is stored and it answers; peers are whole commands on ' +
-    'the same jars. Ours keeps members, annotations, references and calls with lines and constant arguments. jdeps -verbose:class ' +
-    'finds class dependencies alone; Jandex indexes declarations, annotations and class usages into a file; ClassGraph has all ' +
-    'information and dependencies between classes on, and keeps nothing. Warm page cache.',
+    'From the start of the built server with an empty cache until everything is stored and it responds; peers are complete commands on ' +
+    'the same jars. Ours stores members, annotations, references and calls with lines and constant arguments. jdeps -verbose:class ' +
+    'finds only class dependencies; Jandex indexes declarations, annotations and class usages into a file; ClassGraph collects all ' +
+    'information and dependencies between classes, and stores nothing. Warm page cache.',
 
   prepare: () =>
     coldIndex(

@@ -12,18 +12,18 @@ import { memoryOf, processTree } from '../process-memory.ts'
 const QUESTIONS = 400
 const WARM_UP = 100
 const SEED = 20_250_101
-/** Each is about the whole project, and has no arguments to vary. */
+/** Requests about the whole project, without arguments to vary. */
 const WHOLE = ['/stats', '/graph/foundation', '/graph/cycles', '/graph/cycles?of=package', '/graph']
 const WHOLE_RUNS = 5
 
 const BARE_START_MS = 2_000
-/** By then a server has given back what it does not need. */
+/** Time after which a server has released unneeded memory. */
 const REST_MS = 80_000
 
 const bench: Bench = {
   note:
     `Times of single requests over one kept connection, from the request to the end of the answer, in a project whose own classes are those of ` +
-    `nine public jars. ${QUESTIONS} questions of each kind, after ${WARM_UP} others: arguments differ, half of them any class and half one that classes refer to.`,
+    `nine public jars. ${QUESTIONS} requests of each kind, after ${WARM_UP} to warm up. Arguments vary: half are any class, half are classes that others refer to.`,
 
   async prepare() {
     buildPackage()
@@ -37,21 +37,21 @@ const bench: Bench = {
         const memory = [await bareNodeRow(), memoryRow('80 s after the scan', server.pid)]
         const lines = await latencies(server)
         await delay(REST_MS)
-        memory.push(memoryRow('80 s after the questions of a page', server.pid))
+        memory.push(memoryRow('80 s after the paged requests', server.pid))
         const whole = await wholeLatencies(server)
         await delay(REST_MS)
-        memory.push(memoryRow('80 s after those of the whole project', server.pid))
+        memory.push(memoryRow('80 s after the whole-project requests', server.pid))
         const stats = JSON.parse(await server.get('/stats')) as { projectClassCount: number }
         const bytes = bytesBelow(user.cacheDir)
         return [
           [
-            '| question | p50 | p99 | most | largest answer |',
+            '| request | p50 | p99 | max | largest response |',
             '| --- | ---: | ---: | ---: | ---: |',
             ...lines,
           ],
-          ['| of the whole project | median | largest answer |', '| --- | ---: | ---: |', ...whole],
+          ['| whole project | median | largest response |', '| --- | ---: | ---: |', ...whole],
           [
-            '| idle server: resident memory, and of it heaps and buffers | main process | with its children |',
+            '| idle server: resident memory, of which heaps and buffers | main process | with children |',
             '| --- | ---: | ---: |',
             ...memory,
           ],
@@ -96,7 +96,7 @@ async function wholeLatencies(server: AnalyzerProcess): Promise<readonly string[
   return rows
 }
 
-/** In rising order. */
+/** Returns times in ascending order. */
 async function timesOf(server: AnalyzerProcess, paths: readonly string[]) {
   const times: number[] = []
   let largest = 0
@@ -121,11 +121,11 @@ function memoryRow(when: string, pid: number): string {
 const mebibytes = (bytes: number) => `${(bytes / 2 ** 20).toFixed(0)} MiB`
 const kilobytes = (bytes: number) => `${(bytes / 1e3).toFixed(0)} kB`
 
-/** What of that is Node's own: how much of its program is resident differs from day to day. */
+/** Returns Node's own share: how much of its binary is resident varies from day to day. */
 async function bareNodeRow(): Promise<string> {
   const bare = spawn(process.execPath, ['-e', 'setInterval(() => undefined, 1e9)'], { stdio: 'ignore' })
   await delay(BARE_START_MS)
-  const row = memoryRow('a Node that does nothing', bare.pid ?? 0)
+  const row = memoryRow('an idle Node process', bare.pid ?? 0)
   bare.kill()
   return row
 }

@@ -17,9 +17,9 @@ const classesPerSlice = 500
 
 const bench: Bench = {
   note:
-    'Ours gives all facts: members, annotations, references, calls with lines and constant arguments. java-class-tools, in the ' +
-    'same process, reads the structures and decodes no instruction; both from bytes in memory. jdeps -verbose:class is a whole ' +
-    'command that finds class dependencies alone; there ours lists, reads and inflates the file too. Warm cache.',
+    'Ours produces all facts: members, annotations, references, calls with lines and constant arguments. java-class-tools, in the ' +
+    'same process, reads the structures without decoding instructions; both start with bytes in memory. jdeps -verbose:class is a complete ' +
+    'command that finds only class dependencies; there ours also lists, reads and inflates the files. Warm cache.',
 
   prepare() {
     const base = javaBase()
@@ -28,7 +28,7 @@ const bench: Bench = {
     const folder = mkdtempSync(join(tmpdir(), 'workspace-bench-'))
     const jmods = join(jdkHome(), 'jmods')
     execFileSync('jmod', ['extract', '--dir', folder, join(jmods, 'java.base.jmod')])
-    // Else jdeps analyses the running JDK's java.base instead of this folder.
+    // With module-info, jdeps would analyze the running JDK's java.base instead of this folder.
     rmSync(join(folder, 'classes/module-info.class'))
     const cases = [
       inMemory('java.base', base),
@@ -86,10 +86,10 @@ async function readPath(path: string): Promise<void> {
       await readClasses(container, container.classes.slice(at, at + classesPerSlice))
 }
 
-/** The least CPU time of ten runs by turns, of all threads. */
+/** Returns the minimum CPU time of ten alternating runs, over all threads. */
 async function cpuTimes(containers: readonly ClassContainer[]): Promise<string> {
   const rows = [
-    '| bytes in memory to facts, CPU time of all threads, least of 10 | ours | java-class-tools | peer ÷ ours |',
+    '| bytes in memory to facts, CPU time of all threads, minimum of 10 | ours | java-class-tools | peer ÷ ours |',
     '| --- | ---: | ---: | ---: |',
   ]
   for (const container of containers) {

@@ -10,9 +10,9 @@ import type { Bench, Case } from '../harness.ts'
 
 const bench: Bench = {
   note:
-    'POST /api/v1/project/refresh after one class has changed, each time to bytes that were never seen, in a project of the classes of ' +
-    'nine public jars: as a folder of class files, and as jars of which one, of 2,000 classes, is put in place of the old. Peers keep ' +
-    'nothing and read all again. Warm page cache.',
+    'POST /api/v1/project/refresh after one class has changed, each time to new content, in a project of the classes of ' +
+    'nine public jars: as a folder of class files, and as jars of which one, with 2,000 classes, is replaced. Peers store ' +
+    'nothing and read everything again. Warm page cache.',
 
   async prepare() {
     buildPackage()

@@ -4,8 +4,8 @@ import type { Bench } from '../harness.ts'
 
 const bench: Bench = {
   note:
-    'A local Maven repository of many projects (scripts/maven-repository): from the start of the built server over an empty cache until ' +
-    'everything is stored and it answers; the peer is a whole command on the same jars. Warm page cache.',
+    'A local Maven repository of many projects (scripts/maven-repository): from the start of the built server with an empty cache until ' +
+    'everything is stored and it responds; the peer is a complete command on the same jars. Warm page cache.',
 
   prepare: () => coldIndex(() => [{ name: 'Maven repository', jars: repositoryJars() }], ['Jandex']),
 }

@@ -7,9 +7,9 @@ import type { Bench } from '../harness.ts'
 import { startNats } from '../../test/support/services/nats.ts'
 import { memoryOf } from '../process-memory.ts'
 
-const TOKEN = 'what the agents were told'
+const TOKEN = 'the agents’ token'
 const MACHINES = 1_000
-/** More of them, for the memory of each: a thousand alone find room in what starting took. */
+/** More connections, to measure the memory of each: a thousand would fit into memory left from the start. */
 const IDLE = 3_000
 const AT_ONCE = 100
 const SIZES = [
@@ -17,15 +17,15 @@ const SIZES = [
   { name: '16 KiB', text: 'x'.repeat(16 * 1024), count: 1_000 },
 ]
 const EVENTS = 20_000
-/** So many are on their way at once: a listener that is a megabyte behind is dropped. */
+/** Events in flight: a listener that falls a megabyte behind is disconnected. */
 const EVENTS_AT_ONCE = 1_000
 
 const bench: Bench = {
   note:
-    `${MACHINES} simulated machines at a Unix socket of the server ask ${AT_ONCE} at a time, and one listener answers with what it was asked; server, ` +
-    'machines and listener in a process each. The peer is a nats-server on TCP, with as many connections of its own client for Node, and one responder. ' +
-    '"by posts" answers with a POST for each request: what HTTP costs is the limit there. "by lines" is what the SDK does (serveNamespace): answers that are ' +
-    'ready together are lines of one request.',
+    `${MACHINES} simulated machines at a Unix socket of the server send requests, ${AT_ONCE} at a time, and one listener returns them; server, ` +
+    'machines and listener are separate processes. The peer is a nats-server over TCP, with as many connections of the project’s Node client, and one responder. ' +
+    '"by posts" answers each request with a POST, limited by the cost of HTTP. "by lines" is the SDK’s transport (serveNamespace): responses that are ' +
+    'ready at the same time are lines of one request.',
 
   async prepare() {
     const server = await startServer()
@@ -51,8 +51,8 @@ const bench: Bench = {
     return {
       cases: [
         ...SIZES.flatMap(({ name, text, count }) =>
-          Object.entries(sides).map(([way, askers]) => ({
-            name: `${count} round trips of ${name}, ${way}`,
+          Object.entries(sides).map(([transport, askers]) => ({
+            name: `${count} round trips of ${name}, ${transport}`,
             ours: () => run(askers, text, count),
             peer: () => run(clients, text, count),
             peerName: 'nats-server',
@@ -60,23 +60,23 @@ const bench: Bench = {
         ),
         {
           name: `${EVENTS} events of 200 B`,
-          ours: () => tellAll(sides['by lines']),
-          peer: () => tellAll(clients),
+          ours: () => notifyAll(sides['by lines']),
+          peer: () => notifyAll(clients),
           peerName: 'nats-server',
         },
       ],
       async more() {
         const rows: string[] = []
         for (const { name, text, count } of SIZES)
-          for (const [way, askers] of [...Object.entries(sides), ['nats-server', clients] as const]) {
+          for (const [transport, askers] of [...Object.entries(sides), ['nats-server', clients] as const]) {
             const tookMs = await run(askers, text, count)
-            rows.push(`| ${name}, ${way} | ${at(tookMs, 0.5)} | ${at(tookMs, 0.99)} |`)
+            rows.push(`| ${name}, ${transport} | ${at(tookMs, 0.5)} | ${at(tookMs, 0.99)} |`)
           }
         return [
-          `Each of ${AT_ONCE} at a time waits:\n`,
+          `Latency with ${AT_ONCE} requests at a time:\n`,
           '| case | p50 | p99 |\n| --- | ---: | ---: |',
           ...rows,
-          `\nEach of ${MACHINES + IDLE} idle connections takes ${Math.round(perConnection / 1024)} KiB of the server. Lost events: ${lost}.`,
+          `\nEach of ${MACHINES + IDLE} idle connections uses ${Math.round(perConnection / 1024)} KiB of the server. Lost events: ${lost}.`,
         ].join('\n')
       },
       cleanUp() {
@@ -91,14 +91,14 @@ export default bench
 
 let lost = 0
 
-/** Events from all, a thousand at a time; an answer of the listener says how many it has seen. */
-async function tellAll(askers: readonly Pick<Asker, 'ask' | 'tell'>[]): Promise<void> {
+/** Sends events from all, a thousand at a time; the listener's response contains the number received. */
+async function notifyAll(askers: readonly Pick<Asker, 'ask' | 'notify'>[]): Promise<void> {
   const [first] = askers
   const text = 'x'.repeat(200)
   const seenBefore = (await first?.ask('')) ?? 0
   for (let sent = 0; sent < EVENTS; sent += EVENTS_AT_ONCE) {
-    for (let i = 0; i < EVENTS_AT_ONCE; i++) askers[(sent + i) % askers.length]?.tell(text)
-    // Each connection keeps its order: what comes after the events is answered after them.
+    for (let i = 0; i < EVENTS_AT_ONCE; i++) askers[(sent + i) % askers.length]?.notify(text)
+    // Each connection preserves order: this request is answered after the events before it.
     await Promise.all(askers.map((asker) => asker.ask('')))
   }
   lost += EVENTS - (((await first?.ask('')) ?? 0) - seenBefore)
@@ -121,7 +121,7 @@ function start(program: string, argv: readonly string[]): ChildProcess {
 }
 
 async function firstLine({ stdout }: ChildProcess): Promise<string> {
-  if (stdout === null) throw new Error('nothing is read of it')
+  if (stdout === null) throw new Error('standard output is not piped')
   const [line] = (await once(createInterface({ input: stdout }), 'line')) as [string]
   return line
 }
@@ -131,8 +131,8 @@ async function startServer() {
   return { child, ...(JSON.parse(await firstLine(child)) as { url: string; socket: string }) }
 }
 
-async function startListener(way: string, url: string): Promise<ChildProcess> {
-  const child = start('bus-listener.ts', [way, url])
+async function startListener(transport: string, url: string): Promise<ChildProcess> {
+  const child = start('bus-listener.ts', [transport, url])
   await firstLine(child)
   return child
 }

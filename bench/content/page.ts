@@ -13,9 +13,9 @@ const PATH = '/repos/guide/page.html'
 
 const bench: Bench = {
   note:
-    `A page of 10 kB with a valid session, as it is (no compression), ${CONNECTIONS} connections kept alive, ${SECONDS} s a round, ${ROUNDS} rounds by turns, medians: ` +
-    'each server in one process on the first core, wrk on the second. nginx asks a checker for each request (itself, which answers at once); the ' +
-    'bare Fastify route sends a buffer and looks at nothing.',
+    `A page of 10 kB with a valid session, uncompressed, over ${CONNECTIONS} persistent connections, ${SECONDS} s per round, ${ROUNDS} alternating rounds, medians: ` +
+    'each server runs as one process on the first core, wrk on the second. nginx asks a checker for each request (itself, with an immediate response); the ' +
+    'bare Fastify route sends a buffer without checks.',
   prepare() {
     const dir = mkdtempSync(join(tmpdir(), 'content-bench-'))
     return { cases: [], more: () => compare(dir), cleanUp: () => rmSync(dir, { recursive: true }) }
@@ -58,7 +58,7 @@ async function compare(dir: string): Promise<string> {
   return ['| | requests/s | p99 | ours ÷ this |', '| --- | ---: | ---: | ---: |', ...rows].join('\n')
 }
 
-/** One round by wrk, which fails when an answer is no 200. */
+/** Runs one round of wrk; fails if a response is not 200. */
 function load({ url, cookie }: ContentServer, seconds: number): Round {
   const argv = [
     '-c',

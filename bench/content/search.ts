@@ -13,13 +13,13 @@ const PAGES = 10_000
 const WORDS = 120
 const REPOS = 4
 const ROUNDS = 100
-/** One that every page has, one that few have, a beginning of many, and one mistyped. */
+/** A word on every page, a rare word, a common prefix, and a misspelled query. */
 const QUERIES = ['deploy', 'rare77', 'word1', 'deploi rare7']
 
 const bench: Bench = {
   note:
-    `A search over ${REPOS} repositories of ${PAGES / REPOS} pages of ${WORDS} words each, 20 hits, ${ROUNDS} of each query by turns: ours as an HTTP request ` +
-    'with a session, excerpts and the number of all hits included; MiniSearch (which the server used before) in the process that asks, hits alone.',
+    `A search over ${REPOS} repositories of ${PAGES / REPOS} pages of ${WORDS} words each, 20 hits, ${ROUNDS} of each query, alternating: ours as an HTTP request ` +
+    'with a session, including excerpts and the total number of hits; MiniSearch (which the server used before) in the same process, only hits.',
   prepare() {
     const dir = mkdtempSync(join(tmpdir(), 'content-bench-'))
     return { cases: [], more: () => compare(dir), cleanUp: () => rmSync(dir, { recursive: true }) }
@@ -60,7 +60,7 @@ async function compare(dir: string): Promise<string> {
       '| --- | ---: | ---: | ---: |',
       ...rows,
       '',
-      `The first search, which reads the indexes: ${firstMs.toFixed(0)} ms. Memory of the server after it: ${(memoryOf([server.pid]).rss / 1e6).toFixed(0)} MB.`,
+      `First search, which reads the indexes: ${firstMs.toFixed(0)} ms. Memory of the server after it: ${(memoryOf([server.pid]).rss / 1e6).toFixed(0)} MB.`,
     ].join('\n')
   } finally {
     await server.stop()

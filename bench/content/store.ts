@@ -17,8 +17,8 @@ const LOOK_EVERY_MS = 50
 
 const bench: Bench = {
   note:
-    "An object of 1 GB out of a bucket of Ceph's gateway (in memory, on this machine), read by curl from our server, and by the AWS SDK alone; and " +
-    `the first \`/_api/repos\` of ${REPOS} repositories there, with how often the store was asked. One run of each.`,
+    "An object of 1 GB in a bucket of Ceph's gateway (in memory, on this machine), read by curl through our server, and directly by the AWS SDK; and " +
+    `the first \`/_api/repos\` of ${REPOS} repositories there, with the number of requests to the store. One run of each.`,
   async prepare() {
     const dir = mkdtempSync(join(tmpdir(), 'content-bench-'))
     const ceph = await startCeph(3 * 2 ** 30)
@@ -73,9 +73,9 @@ async function compare(dir: string, { endpoint, bucket }: Ceph): Promise<string>
       '| | |',
       '| --- | ---: |',
       `| 1 GB, ours | ${ours.rate.toFixed(0)} MB/s |`,
-      `| 1 GB, the AWS SDK alone | ${direct.toFixed(0)} MB/s |`,
-      `| memory before and at most during it | ${megabytes(idle)}, ${megabytes(ours.rss)} |`,
-      `| first list of ${repos.length} repositories | ${listMs.toFixed(0)} ms, ${Math.ceil(REPOS / 1_000)} lists and ${REPOS} objects asked for |`,
+      `| 1 GB, AWS SDK | ${direct.toFixed(0)} MB/s |`,
+      `| memory before, and maximum during the download | ${megabytes(idle)}, ${megabytes(ours.rss)} |`,
+      `| first list of ${repos.length} repositories | ${listMs.toFixed(0)} ms, ${Math.ceil(REPOS / 1_000)} lists and ${REPOS} objects requested |`,
       `| the next one | ${keptMs.toFixed(0)} ms, nothing asked for |`,
     ].join('\n')
   } finally {
@@ -84,7 +84,7 @@ async function compare(dir: string, { endpoint, bucket }: Ceph): Promise<string>
   }
 }
 
-/** Megabytes a second, and the most memory that a process had meanwhile. */
+/** Returns the download rate in MB/s, and the maximum memory of a process meanwhile. */
 async function download(url: string, cookie: string, pid: number) {
   const beganMs = performance.now()
   const child = spawn('curl', ['-sf', '-o', '/dev/null', '-H', `Cookie: ${cookie}`, url], { stdio: 'ignore' })
@@ -95,7 +95,7 @@ async function download(url: string, cookie: string, pid: number) {
     await delay(LOOK_EVERY_MS)
   }
   const [status] = await ended
-  if (status !== 0) throw new Error(`curl ended with ${String(status)}`)
+  if (status !== 0) throw new Error(`curl exited with ${String(status)}`)
   return { rate: LARGE_BYTES / 1e3 / (performance.now() - beganMs), rss }
 }
 
@@ -105,7 +105,7 @@ async function readDirectly(store: S3Store): Promise<number> {
   if (typeof object === 'string') throw new Error(object)
   let size = 0
   for await (const chunk of object.body) size += (chunk as Buffer).length
-  if (size !== LARGE_BYTES) throw new Error(`${size} bytes came`)
+  if (size !== LARGE_BYTES) throw new Error(`received ${size} bytes`)
   return LARGE_BYTES / 1e3 / (performance.now() - beganMs)
 }
 

@@ -10,16 +10,16 @@ import type { Bench, Case } from '../harness.ts'
 import { serve } from '../served.ts'
 
 const KINDS = ['ext4', 'xfs', 'btrfs'] as const
-/** As the server walks: see src/workspace/disk/walker.ts. */
+/** The server's setting: see src/workspace/disk/walker.ts. */
 const EXTENTS_FROM_BYTES = 64 * 1024
 const REPORTS = 5
 
 const bench: Bench = {
   note:
-    'Ours is the function in a running server, as it is used, apparent and allocated bytes at once and extents that are shared counted once; the ' +
-    'peers are whole processes, about 1 ms of exec included, and tell one of the two. diskus works on as many threads as it likes. All from a warm ' +
-    'cache, on file systems in files. Of sparse disks that share extents (XFS, btrfs) ours asks the file system about each of 200,000 extents, so that they count ' +
-    'once; the peers count them in every file.',
+    'Ours is the function in a running server, which measures apparent and allocated bytes in one pass and counts shared extents once; the ' +
+    'peers are complete processes, including about 1 ms of exec, and report only one of the sizes. diskus uses as many threads as it wants. All with a warm ' +
+    'cache, on file systems in files. For sparse disks that share extents (XFS, btrfs), ours asks the file system about each of 200,000 extents, so that they are ' +
+    'counted once; the peers count them in every file.',
 
   async prepare() {
     const loaded = loadAddon()
@@ -39,7 +39,7 @@ const bench: Bench = {
       cases: disks.flatMap(({ kind, machines }) => casesOf(kind, machines, diskus)),
       more: async () => {
         const lines = [
-          'GET /api/workspaces of 200 machines over new connections, while one report after the other is made:',
+          'GET /api/workspaces with 200 machines over new connections, during continuous reports:',
           '',
         ]
         for (const { kind, machines } of disks) lines.push(await latencies(kind, machines))
@@ -74,11 +74,11 @@ function casesOf(kind: string, { tree, uppers }: Machines, diskus: string): read
   ]
 }
 
-/** From crates.io: `cargo install diskus`. */
+/** Finds diskus, which crates.io provides: `cargo install diskus`. */
 async function findDiskus(): Promise<string> {
   const installed = join(homedir(), '.cargo/bin/diskus')
   const found = (await findProgram('diskus')) ?? (existsSync(installed) ? installed : undefined)
-  if (found === undefined) throw new Error('diskus is not here: cargo install diskus')
+  if (found === undefined) throw new Error('diskus is not installed; run cargo install diskus')
   return found
 }
 
@@ -100,7 +100,7 @@ async function latencies(kind: string, { root }: Machines): Promise<string> {
       for (let i = 0; i < REPORTS; i++) reportMs.push(await df())
     })
     const mean = reportMs.reduce((sum, ms) => sum + ms, 0) / reportMs.length
-    return `- ${kind}: p50 ${at(busy, 0.5)}, p99 ${at(busy, 0.99)}, most ${at(busy, 1)} of ${busy.length} (without a report: p50 ${at(idle, 0.5)}, p99 ${at(idle, 0.99)}); a report took ${mean.toFixed(0)} ms`
+    return `- ${kind}: p50 ${at(busy, 0.5)}, p99 ${at(busy, 0.99)}, max ${at(busy, 1)} of ${busy.length} (without a report: p50 ${at(idle, 0.5)}, p99 ${at(idle, 0.99)}); a report took ${mean.toFixed(0)} ms`
   } finally {
     await server.stop()
   }
@@ -110,7 +110,7 @@ async function timesUntil(url: string, work: () => Promise<unknown>): Promise<re
   let isDone = false
   const ending = work().finally(() => (isDone = true))
   const times: number[] = []
-  // oxlint-disable-next-line no-unmodified-loop-condition -- it is, once the work has ended
+  // oxlint-disable-next-line no-unmodified-loop-condition -- the callback modifies it
   while (!isDone) {
     const startMs = performance.now()
     await (await fetch(`${url}/api/workspaces`, { headers: { connection: 'close' } })).arrayBuffer()

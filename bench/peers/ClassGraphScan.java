@@ -1,9 +1,13 @@
 import io.github.classgraph.ClassGraph;
 
-/** Scans jars and folders with ClassGraph, all information and dependencies between classes, and prints how many classes it found. */
+/**
+ * Scans jars and folders with ClassGraph, with all information and dependencies between classes, and prints the
+ * number of classes.
+ */
 class ClassGraphScan {
   public static void main(String[] places) {
-    // It passes over java.* unless system modules are enabled, and then it would scan the running JDK's 27,000 classes too.
+    // ClassGraph skips java.* unless system modules are enabled, and then it would scan the running JDK's 27,000
+    // classes too.
     var graph = new ClassGraph()
         .overrideClasspath((Object[]) places)
         .enableSystemJarsAndModules()

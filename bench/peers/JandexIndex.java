@@ -6,7 +6,7 @@ import java.util.jar.JarFile;
 import org.jboss.jandex.IndexWriter;
 import org.jboss.jandex.Indexer;
 
-/** Indexes jars with Jandex into one file, as its own command line does with one jar: JandexIndex INDEX JAR… */
+/** Indexes jars with Jandex into one file, like its own command line does for one jar: JandexIndex INDEX JAR… */
 class JandexIndex {
   public static void main(String[] arguments) throws IOException {
     var indexer = new Indexer();

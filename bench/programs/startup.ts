@@ -17,16 +17,16 @@ interface Run {
   readonly argv: readonly string[]
 }
 
-/** A server, and what it prints when it is ready. */
+/** A server, and the text that it prints when it is ready. */
 interface Server extends Run {
   readonly ready: RegExp
 }
 
 const bench: Bench = {
   note:
-    'Programs of the built package beside the start of Node itself (`node -e 0`). A command is timed to its end, with a server that ' +
-    'answers where it asks one; a server until it says that it is ready: the workspace server over the engine of this machine, the ' +
-    'supervisor with one process, the analyzer on 2,000 classes that its store holds already.',
+    'Programs of the built package, compared with the start of Node itself (`node -e 0`). A command is timed until it exits, with a running ' +
+    'server if it needs one; a server until it reports that it is ready: the workspace server with this machine’s engine, the ' +
+    'supervisor with one process, the analyzer with 2,000 classes already in its store.',
 
   async prepare() {
     buildPackage()
@@ -41,7 +41,7 @@ const bench: Bench = {
     mkdirSync(user.environment['XDG_RUNTIME_DIR'] ?? '', { recursive: true })
     const start = (run: Run) => startProgram(run, folder, environment)
     const answering = await Promise.all(servers.all.map((server) => untilReady(start(server), server)))
-    // What is timed starts beside those that answer, in folders and on ports of its own.
+    // Timed servers run beside the others, with separate folders and ports.
     const fresh = join(folder, 'fresh')
     mkdirSync(fresh)
     const timed = await serversIn(fresh)
@@ -95,7 +95,7 @@ function commandsOf(supervisorFile: string, project: string): readonly Run[] {
   ]
 }
 
-/** All four, with what they need in a folder. */
+/** Returns all four servers, with their files in a folder. */
 async function serversIn(folder: string) {
   const ports = { workspace: await freePort(), supervisor: await freePort() }
   const supervisorFile = join(folder, 'supervisor.yaml')
@@ -143,7 +143,7 @@ function untilReady(child: ChildProcess, { program, ready }: Server): Promise<Ch
         said += text
         if (ready.test(said)) resolve(child)
       })
-    child.once('exit', () => reject(new Error(`${program} ended: ${said}`)))
+    child.once('exit', () => reject(new Error(`${program} exited: ${said}`)))
   })
 }
 
@@ -151,7 +151,7 @@ async function end(child: ChildProcess): Promise<void> {
   child.stdout?.resume()
   child.stderr?.resume()
   const [status] = (await once(child, 'exit')) as [number | null]
-  if (status !== 0) throw new Error(`${child.spawnargs.join(' ')} ended with ${status}`)
+  if (status !== 0) throw new Error(`${child.spawnargs.join(' ')} exited with ${status}`)
 }
 
 async function stop(child: ChildProcess): Promise<void> {

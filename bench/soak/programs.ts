@@ -10,7 +10,7 @@ const MINUTES = Number(process.env['SOAK_MINUTES'] ?? '10')
 const SAMPLES = 5
 
 const bench: Bench = {
-  note: `All four programs at once, each used without a pause for ${MINUTES} minutes (SOAK_MINUTES), one round after another: workspaces are made, entered over SSH, stopped, started and deleted; processes crash, talk and are restarted while logs are followed; pages are read, searched and published; classes change, are read again and asked about. Resident memory and open files are those of the program and of the children that do its work, at each fifth of the time: what leaks grows from the first fifth to the last. (The analyzer keeps up to 96 MiB of what questions needed, until nobody has asked for 30 s, and maps its store.)`,
+  note: `All four programs in parallel, each used continuously for ${MINUTES} minutes (SOAK_MINUTES), round after round: workspaces are created, entered over SSH, stopped, started and deleted; processes crash, print and are restarted while logs are followed; pages are read, searched and published; classes change, are read again and queried. Resident memory and open files include the program’s worker processes, at each fifth of the time: leaks grow from the first fifth to the last. (The analyzer caches up to 96 MiB until it has been idle for 30 s, and maps its store.)`,
 
   async prepare() {
     buildPackage()
@@ -39,7 +39,7 @@ const bench: Bench = {
 }
 export default bench
 
-/** Uses a program until the time is over: its row. */
+/** Uses a program until the time is over; returns its table row. */
 async function use({ name, pids, round }: Soaked): Promise<readonly string[]> {
   const beginMs = performance.now()
   const memory: number[] = []

@@ -16,8 +16,8 @@ const LIMIT_MS = 20_000
 
 const bench: Bench = {
   note:
-    `${REQUESTS} requests, ${AT_ONCE} at a time over connections that are kept, to one Node server: GET, and POST of ${UPLOAD.length / 1_000} kB, through the ` +
-    "supervisor's proxy and through nginx with one worker and kept upstream connections. nginx is compiled and does not log; the client takes a part of either time.",
+    `${REQUESTS} requests, ${AT_ONCE} at a time over persistent connections, to one Node server: GET, and POST of ${UPLOAD.length / 1_000} kB, through the ` +
+    "supervisor's proxy and through nginx with one worker and persistent upstream connections. nginx is compiled and does not log; both times include the client's share.",
 
   async prepare() {
     const upstream = createServer((asked, answer) => {
@@ -100,7 +100,7 @@ async function load(agent: Agent, port: number, method: string): Promise<void> {
   const worker = async (): Promise<void> => {
     while (left-- > 0) {
       const status = await send(agent, port, method)
-      if (status !== 200) throw new Error(`${method} was answered with ${status}`)
+      if (status !== 200) throw new Error(`${method} failed with status ${status}`)
     }
   }
   await Promise.all(Array.from({ length: AT_ONCE }, worker))
@@ -121,7 +121,7 @@ function send(agent: Agent, port: number, method: string): Promise<number> {
 async function answers(agent: Agent, port: number): Promise<void> {
   const endMs = performance.now() + LIMIT_MS
   while ((await send(agent, port, 'GET').catch(() => 0)) !== 200) {
-    if (performance.now() > endMs) throw new Error(`nothing answers on port ${port}`)
+    if (performance.now() > endMs) throw new Error(`no response on port ${port}`)
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
 }

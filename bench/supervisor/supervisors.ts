@@ -14,12 +14,11 @@ const LIMIT_MS = 180_000
 
 const bench: Bench = {
   note:
-    `${PROCESSES} processes \`sleep\`, from the start of the supervisor's command until all run, its own memory then, from SIGTERM (pm2: its own \`kill\`) until none runs; ` +
-    `a process killed until it runs again, the first time (ours and process-compose wait 1 s by their rules, supervisord looks once a second); ` +
-    `1 GB of lines of 100 bytes from one process, and from ${WRITERS} at once, each also written to a file, with the supervisor's CPU seconds and memory; ` +
-    'and the time of one list of processes asked meanwhile, 99th percentile (supervisord and pm2: by their own command). One run of each. ' +
-    'process-compose runs all sooner because it is compiled ahead: of our time about a third goes by until Node has loaded the program, and the rest is ' +
-    'a fork for each process, one after the other. supervisord takes less memory: it keeps no lines, and holds them in files alone.',
+    `${PROCESSES} \`sleep\` processes, from the start of the supervisor's command until all run, its own memory then, from SIGTERM (pm2: its own \`kill\`) until all have exited; ` +
+    `1 GB of lines of 100 bytes from one process, and from ${WRITERS} in parallel, each also written to a file, with the supervisor's CPU seconds and memory; ` +
+    'and the time of listing the processes meanwhile, 99th percentile (supervisord and pm2: by their own command). One run of each. ' +
+    'process-compose starts all of them sooner because it is compiled: about a third of our time passes until Node has loaded the program; the rest is ' +
+    'a fork per process, one after the other. supervisord uses less memory: it stores lines only in files.',
   prepare: () => ({ cases: [], more: compare, cleanUp: () => undefined }),
 }
 export default bench
@@ -39,7 +38,7 @@ async function compare(): Promise<string> {
     `RSS ${what}`,
     `list p99 ${what}`,
   ]
-  const head = ['', 'all run', 'RSS', 'all ended', 'killed to running', ...of('one'), ...of(String(WRITERS))]
+  const head = ['', 'all run', 'RSS', 'all exited', 'killed to running', ...of('one'), ...of(String(WRITERS))]
   return [head, head.map(() => '---:'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
 }
 
@@ -103,7 +102,7 @@ async function askAll(started: Started, isOver: () => boolean): Promise<number> 
   const times: number[] = []
   while (!isOver()) {
     const beganMs = performance.now()
-    await started.ask()
+    await started.list()
     times.push(performance.now() - beganMs)
     await delay(10)
   }
@@ -114,7 +113,7 @@ function writing(): boolean {
   return pidsOf(LINE).length > 0
 }
 
-/** Processes that have a word in their arguments, and have become what they are to be. */
+/** Returns processes that have a word in their arguments and have completed exec. */
 function pidsOf(word: string): readonly number[] {
   return readdirSync('/proc').flatMap((name) => {
     if (!/^\d+$/.test(name)) return []
@@ -140,7 +139,7 @@ function megabytes(bytes: number): string {
 async function until(isTrue: () => boolean): Promise<void> {
   const endMs = performance.now() + LIMIT_MS
   while (!isTrue()) {
-    if (performance.now() > endMs) throw new Error(`waited ${LIMIT_MS / 1_000} s in vain`)
+    if (performance.now() > endMs) throw new Error(`timed out after ${LIMIT_MS / 1_000} s`)
     await delay(5)
   }
 }

@@ -9,8 +9,8 @@ const FILES = 200
 const bench: Bench = {
   note:
     `From the request to a running container with a repository of ${FILES} files in it, cloned from this machine over ` +
-    'git://; the host network on both sides. Ours is POST /api/workspaces of a server in a process of its own: a volume, ' +
-    'an init, a mark on disk that outlives a crash. The peers are `docker run -d` and `docker exec … git clone`.',
+    'git://; both sides use the host network. Ours is POST /api/workspaces of a server in a separate process: it creates a volume, ' +
+    'an init, and a marker on disk that survives a crash. The peers are `docker run -d` and `docker exec … git clone`.',
 
   async prepare() {
     const content = 'x'.repeat(4096)

@@ -9,15 +9,20 @@ const READERS = 10_000
 
 const bench: Bench = {
   note:
-    `From a change to the moment when the last of ${READERS} readers of GET /api/events has it; server and readers in a ` +
-    'process each. The peer is a bare node:http server that writes the same bytes to everyone, and bounds and checks nothing.',
+    `From a change until the last of ${READERS} readers of GET /api/events has received it; server and readers are ` +
+    'separate processes. The peer is a bare node:http server that writes the same bytes to everyone, without limits or checks.',
 
   async prepare() {
     const ours = await follow('ours')
     const plain = await follow('plain')
     return {
       cases: [
-        { name: `event to ${READERS} readers`, ours: ours.tell, peer: plain.tell, peerName: 'node:http' },
+        {
+          name: `event to ${READERS} readers`,
+          ours: ours.sendEvent,
+          peer: plain.sendEvent,
+          peerName: 'node:http',
+        },
       ],
       async cleanUp() {
         await ours.stop()
@@ -36,7 +41,7 @@ async function follow(server: 'ours' | 'plain') {
   const readers = openEventReaders(url, READERS)
   await readers.next()
   return {
-    tell: async (): Promise<void> => {
+    sendEvent: async (): Promise<void> => {
       child.stdin.write('\n')
       await readers.next()
     },

@@ -13,9 +13,9 @@ import { systemClock } from '../../src/lib/clock/clock.ts'
 const bench: Bench = {
   note:
     "An image of the base image's root file system, from its tar archive to files with their final names in the store: " +
-    'hashed, unpacked, kernel and initrd made, file system made, settled, hashed and checked, all of it on disk. The first ' +
-    'peer makes the file system alone, of a tree that is unpacked already; the second unpacks the archive before. Both ' +
-    'leave what they made to the page cache. Megabytes are those of the archive.',
+    'hashed, unpacked, kernel and initrd created, file system created, normalized, hashed and checked, all flushed to disk. The first ' +
+    'peer only creates the file system, from an unpacked tree; the second also unpacks the archive. Both ' +
+    'leave their results in the page cache. Megabytes are those of the archive.',
 
   async prepare() {
     bringParts()

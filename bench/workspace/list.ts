@@ -12,7 +12,7 @@ const WORKSPACES = 200
 const ENGINE = '/var/run/docker.sock'
 
 const bench: Bench = {
-  note: `One request for the list of ${WORKSPACES} workspaces over a new connection: GET /api/workspaces of our server, in a process of its own, and GET /containers/json?all=1 of the engine that holds them.`,
+  note: `One request for the list of ${WORKSPACES} workspaces over a new connection: GET /api/workspaces of our server, in a separate process, and GET /containers/json?all=1 of the engine that runs them.`,
 
   async prepare() {
     const stateDir = mkdtempSync(join(tmpdir(), 'workspace-bench-'))
@@ -31,7 +31,7 @@ const bench: Bench = {
     const server = await serve(stateDir)
     const list = new URL('/api/workspaces', server.url)
     const { workspaces } = JSON.parse(await get(list)) as { workspaces: unknown[] }
-    if (workspaces.length !== WORKSPACES) throw new Error(`${workspaces.length} workspaces are listed`)
+    if (workspaces.length !== WORKSPACES) throw new Error(`listed ${workspaces.length} workspaces`)
     return {
       cases: [
         {

@@ -13,16 +13,16 @@ import { type Noise, noises } from '../noisy-attacks.ts'
 import { serve } from '../served.ts'
 
 const WINDOW_MS = 3_000
-/** How long an attacker has to get going, and its traces to go. */
+/** Time for an attack to take effect, and for its effects to end. */
 const SETTLE_MS = 250
-/** Port requests and lists for each login. */
+/** Port requests and lists per login. */
 const REQUESTS = 8
 const MOST_RATIO = 2
 const SERVED = `use IO::Socket::INET; $s = IO::Socket::INET->new(Listen => 99, LocalAddr => "127.0.0.1", LocalPort => 8000);
 while ($c = $s->accept) { while (<$c>) { last if /^\\r?$/ } print $c "HTTP/1.1 200 OK\\r\\ncontent-length: 2\\r\\nconnection: close\\r\\n\\r\\nok"; close $c }`
 
 const bench: Bench = {
-  note: `Three clients of one workspace, a container, while another workspace of the same server is at its worst: a request to a port through the port proxy, \`ssh WORKSPACE true\` over a new connection, and GET /api/workspaces. Idle and attacked windows of ${WINDOW_MS / 1000} s take turns; figures are medians of the windows’ p50 and p99 in ms, attacked ÷ idle. The clients run at real-time priority where this is root, since they stand for other machines; the server and the containers share all processors. What listens on the port was started over SSH, and what attacks by the engine. Target: p99 ≤ ${MOST_RATIO}× idle.`,
+  note: `Three clients of one workspace, a container, while another workspace of the same server attacks: a request to a port through the port proxy, \`ssh WORKSPACE true\` over a new connection, and GET /api/workspaces. Idle and attacked windows of ${WINDOW_MS / 1000} s take turns; figures are medians of the windows’ p50 and p99 in ms, attacked ÷ idle. The clients run at real-time priority where this is root, because they represent other machines; the server and the containers share all processors. The port's server was started over SSH, the attacks by the engine. Target: p99 ≤ ${MOST_RATIO}× idle.`,
 
   async prepare() {
     const machine = spawn(process.execPath, [join(import.meta.dirname, '../noisy-machine.ts'), 'noisy-vm'], {
@@ -44,7 +44,7 @@ const bench: Bench = {
       list: () => get(`${server.url}/api/workspaces`),
       ssh: async () => {
         const { status, stderr } = await ssh.run(quiet, 'true')
-        if (status !== 0) throw new Error(`ssh ended with ${status}: ${stderr}`)
+        if (status !== 0) throw new Error(`ssh exited with ${status}: ${stderr}`)
       },
     }
     const answers = () =>
@@ -75,7 +75,7 @@ const bench: Bench = {
 }
 export default bench
 
-/** Schedules all threads of this process, and what it starts, by another policy. Source: chrt(1). */
+/** Sets the scheduling policy of all threads of this process, which its children inherit. Source: chrt(1). */
 function schedule(policy: '--fifo' | '--other', priority: string): void {
   if (process.getuid?.() === 0)
     execFileSync('chrt', ['--all-tasks', policy, '--pid', priority, String(process.pid)])
@@ -134,7 +134,7 @@ function percentile(values: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN
 }
 
-/** Times of each kind's requests, one after the other, in one window. */
+/** Times sequential requests of each kind, in one window. */
 async function timesOf(probes: Probes): Promise<Times> {
   const times: Times = { port: [], ssh: [], list: [], failed: [] }
   const time = async (kind: Kind): Promise<void> => {
@@ -153,7 +153,7 @@ async function timesOf(probes: Probes): Promise<Times> {
   return times
 }
 
-/** Gets a page over a new connection; rejects for any status but 200. */
+/** Gets a page over a new connection; rejects unless the status is 200. */
 function get(url: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const asked = request(url, { agent: false }, (response) => {

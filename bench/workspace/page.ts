@@ -10,12 +10,12 @@ import { waitFor } from '../../test/support/wait-for.ts'
 import type { Bench } from '../harness.ts'
 
 const WORKSPACES = 500
-/** One change a second. */
+/** One change per second. */
 const EVENTS_AN_HOUR = 3_600
 const ROWS = `document.querySelectorAll('.rows .row').length`
 
 const bench: Bench = {
-  note: `The page with ${WORKSPACES} workspaces, in Debian's Chromium without a window or a graphics card, on the machine of the server: until it shows something, until it shows all of them, how smoothly the list is scrolled, and the JavaScript objects in use before and after an hour's events (${EVENTS_AN_HOUR} changes of state).`,
+  note: `The page with ${WORKSPACES} workspaces, in Debian's headless Chromium without a graphics card, on the server's machine: time to the first paint and to the complete list, smoothness of scrolling, and JavaScript heap before and after an hour's events (${EVENTS_AN_HOUR} state changes).`,
 
   async prepare() {
     const stateDir = mkdtempSync(join(tmpdir(), 'workspace-bench-'))
@@ -30,7 +30,7 @@ const bench: Bench = {
     const server = await create(config, { logger, backends: [backend] }).start()
     return {
       cases: [],
-      more: () => lookAt(`http://127.0.0.1:${server.httpPort}/`, backend),
+      more: () => measurePage(`http://127.0.0.1:${server.httpPort}/`, backend),
       async cleanUp() {
         await server.stop()
         rmSync(stateDir, { recursive: true, force: true })
@@ -40,11 +40,11 @@ const bench: Bench = {
 }
 export default bench
 
-async function lookAt(url: string, backend: CrowdedBackend): Promise<string> {
+async function measurePage(url: string, backend: CrowdedBackend): Promise<string> {
   const { page, close } = await openBrowser(url)
   try {
     await waitFor('all rows', () => page.evaluate<boolean>(`${ROWS} === ${WORKSPACES}`))
-    // The first time also measures the start of the browser.
+    // The first load also includes the start of the browser.
     await page.reload()
     await waitFor('all rows', () => page.evaluate<boolean>(`${ROWS} === ${WORKSPACES}`))
     const allMs = await page.evaluate<number>('performance.now()')
@@ -60,9 +60,9 @@ async function lookAt(url: string, backend: CrowdedBackend): Promise<string> {
       '| what | figure |',
       '| --- | ---: |',
       `| first contentful paint | ${paintMs.toFixed(0)} ms |`,
-      `| all ${WORKSPACES} rows there, at the most | ${allMs.toFixed(0)} ms |`,
+      `| all ${WORKSPACES} rows shown, at most | ${allMs.toFixed(0)} ms |`,
       `| frame while scrolling, median | ${frames.medianMs.toFixed(1)} ms |`,
-      `| frame while scrolling, 95th of 100 | ${frames.slowMs.toFixed(1)} ms |`,
+      `| frame while scrolling, 95th percentile | ${frames.slowMs.toFixed(1)} ms |`,
       `| heap before | ${mebibytes(before)} |`,
       `| heap after an hour's events | ${mebibytes(after)} |`,
     ].join('\n')
@@ -71,7 +71,7 @@ async function lookAt(url: string, backend: CrowdedBackend): Promise<string> {
   }
 }
 
-/** From the top to the end in 120 frames. */
+/** Scrolls from the top to the end in 120 frames. */
 async function scroll(page: BrowserPage): Promise<{ readonly medianMs: number; readonly slowMs: number }> {
   const times = await page.evaluate<readonly number[]>(
     `new Promise((resolve) => {
@@ -96,7 +96,7 @@ async function replayHour(page: BrowserPage, backend: CrowdedBackend): Promise<v
   for (let done = 0; done < EVENTS_AN_HOUR; done++) {
     const isRunning = Math.floor(done / WORKSPACES) % 2 === 1
     backend.change(`w-${done % WORKSPACES}`, { is: isRunning ? 'running' : 'stopped' })
-    // So that the page draws in between, as it would.
+    // Lets the page draw in between, as it would in reality.
     if (done % 20 === 19)
       await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => resolve()))')
   }

@@ -12,9 +12,9 @@ const CIPHERS = ['aes128-gcm@openssh.com', 'chacha20-poly1305@openssh.com']
 
 const bench: Bench = {
   note:
-    `${MEGABYTES} MB of zeros through OpenSSH's client, from its start to its end. Ours is a server in processes of its own, as it ` +
-    'is shipped; the peer is OpenSSH’s sshd in a container of the same image, key exchange curve25519 for both. Programs ' +
-    'run in the container on both sides; ours has the engine start them, and passes their bytes itself.',
+    `${MEGABYTES} MB of zeros through OpenSSH's client, from its start to its exit. Ours is a server in separate processes, as ` +
+    'shipped; the peer is OpenSSH’s sshd in a container of the same image, both with key exchange curve25519. Programs ' +
+    'run in the container on both sides; ours starts them through the engine, and forwards their data itself.',
 
   async prepare() {
     const folder = mkdtempSync(join(tmpdir(), 'workspace-bench-'))
@@ -69,7 +69,7 @@ const bench: Bench = {
         ),
       ]
     })
-    const login = versus('ssh true, a connection of its own', (o, at) => `ssh ${o} ${at} true`)
+    const login = versus('ssh true, separate connection', (o, at) => `ssh ${o} ${at} true`)
     const setUp = versus(
       'connection and login, no program',
       (o, at) => `ssh ${o} -W 127.0.0.1:1 ${at} </dev/null 2>/dev/null || true`,
@@ -96,13 +96,13 @@ const bench: Bench = {
         rows.push(
           `| echo of one byte beside a download on another connection, p50 / p95 | ${ours?.busy} | ${peer?.busy} |`,
         )
-        // A server of its own: one that has moved data holds memory that it would use again.
+        // A separate server: one that has moved data keeps memory that it would reuse.
         const fresh = await serve()
-        const crew = childrenOf(fresh.pid)
+        const workers = childrenOf(fresh.pid)
         const perConnection = await idleConnections(
           { port: fresh.sshPort, username: name, privateKey },
           1_000,
-          () => residentKilobytes([fresh.pid, ...crew]),
+          () => residentKilobytes([fresh.pid, ...workers]),
         )
         await fresh.stop()
         rows.push(`| memory for each of 1,000 idle connections | ${perConnection.toFixed(0)} KB | |`)

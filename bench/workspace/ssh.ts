@@ -7,8 +7,8 @@ import { serve } from '../served.ts'
 
 const bench: Bench = {
   note:
-    'One command that does nothing, from the client’s start to its end: OpenSSH’s client through our server, which runs in ' +
-    'a process of its own, and Docker’s client. Over a master connection the key exchange and login are already done.',
+    'One command that does nothing, from the client’s start to its exit: OpenSSH’s client through our server, which runs in ' +
+    'a separate process, and Docker’s client. Over a master connection, key exchange and login are already done.',
 
   async prepare() {
     const server = await serve()
@@ -38,7 +38,7 @@ const bench: Bench = {
           name: 'ssh WORKSPACE true, over a master connection',
           ours: overMaster,
           peer: ssh,
-          peerName: 'ssh of its own',
+          peerName: 'separate ssh',
         },
       ],
       async cleanUp() {

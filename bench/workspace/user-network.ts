@@ -34,7 +34,7 @@ s=socket.create_connection((sys.argv[1],int(sys.argv[2])))
 while s.recv(1<<20): pass`
 
 const bench: Bench = {
-  note: `${MEBIBYTES} MiB over one TCP connection between a guest of user-mode networking and a host beyond this one, frames of 1500 bytes. The guest is a tap device whose frames go to a socket as QEMU's do. Ours is workspace-net-filter before passt, the peer passt alone.`,
+  note: `${MEBIBYTES} MiB over one TCP connection between a guest with user-mode networking and another host, frames of 1500 bytes. The guest is a tap device whose frames go to a socket like QEMU's. Ours is workspace-net-filter in front of passt, the peer passt alone.`,
 
   async prepare() {
     const namespaces = createNamespaces()
@@ -56,12 +56,12 @@ const bench: Bench = {
       guests.push(guest)
       execFileSync('ip', ['netns', 'add', guest])
       await start(guest, [pump, socket])
-      for (const words of [
+      for (const flags of [
         ['link', 'set', 'tap0', 'address', MAC, 'up'],
         ['address', 'add', '10.0.2.15/24', 'dev', 'tap0'],
         ['route', 'add', 'default', 'via', '10.0.2.2'],
       ])
-        execFileSync('ip', ['-n', guest, ...words])
+        execFileSync('ip', ['-n', guest, ...flags])
     }
     await start(namespaces.beyond, ['python3', '-c', RECEIVE, String(PORT)])
     await start(namespaces.beyond, ['python3', '-c', SERVE, String(PORT + 1)])
@@ -72,13 +72,13 @@ const bench: Bench = {
     await startFilter({ namespace: namespaces.host, socket: filtered, rules, mac: MAC, start })
     await connect('f', filtered)
     const bare = join('/tmp', `bare-${process.pid}.sock`)
-    const words = `--foreground --quiet --socket ${bare} --runas 0 --ipv4-only --address 10.0.2.15 --netmask 24 --gateway 10.0.2.2`
+    const flags = `--foreground --quiet --socket ${bare} --runas 0 --ipv4-only --address 10.0.2.15 --netmask 24 --gateway 10.0.2.2`
     await start(namespaces.host, [
       'sh',
       '-c',
       'echo started; exec passt $* 2>/dev/null',
       'sh',
-      ...words.split(' '),
+      ...flags.split(' '),
     ])
     await waitFor('passt', () => existsSync(bare), 10_000)
     await connect('b', bare)

@@ -10,8 +10,8 @@ const MEGABYTES = 32
 
 const bench: Bench = {
   note:
-    'A machine is QEMU’s, emulated (no KVM): its kernel, its Node and its programs run some ten times slower than a ' +
-    'container’s, and most of each figure is that. `true` is run in a machine by its agent over vsock, and by `docker exec`; ' +
+    'The machine is QEMU’s, emulated (no KVM): its kernel, Node and programs run some ten times slower than in a ' +
+    'container, which dominates each figure. `true` is run in a machine by its agent over vsock, and by `docker exec`; ' +
     `${MEGABYTES} MB of zeros are read from a program, and from \`docker exec … head\`.`,
 
   async prepare() {
@@ -53,7 +53,7 @@ const bench: Bench = {
           ...(await phases(backend, IMAGE, 'the container image')),
           ...(await phases(backend, VM_IMAGE, 'systemd')),
         ]
-        return `${lines.join('\n')}\n${await dialled(backend)}`
+        return `${lines.join('\n')}\n${await measureDial(backend)}`
       },
       async cleanUp() {
         await backend.remove('bench', false)
@@ -68,7 +68,7 @@ export default bench
 
 type Machines = Awaited<ReturnType<typeof qemuBackend>>
 
-/** From a creation's beginning to a program's first answer, in parts. */
+/** Returns the phases from the start of a creation to a program's first response. */
 async function phases(backend: Machines, image: string, what: string): Promise<readonly string[]> {
   const marks: [string, number][] = []
   const mark = (name: string) => marks.push([name, performance.now()])
@@ -91,7 +91,7 @@ async function phases(backend: Machines, image: string, what: string): Promise<r
     (message) => mark(message),
     new AbortController().signal,
   )
-  mark('agent answered')
+  mark('agent responded')
   await outputOf(backend, 'phases', { argv: ['true'], stdin: false })
   mark('first program')
   await backend.stop('phases')
@@ -108,8 +108,8 @@ async function phases(backend: Machines, image: string, what: string): Promise<r
   return [`${what}: ${parts.join(', ')}`]
 }
 
-/** What passes through a connection to a port inside, both ways. */
-async function dialled(backend: Machines): Promise<string> {
+/** Returns the throughput of a connection to a port inside, both ways. */
+async function measureDial(backend: Machines): Promise<string> {
   const bytes = MEGABYTES * 1_000_000
   const script = `my $s = IO::Socket::INET->new(LocalPort => 7001, Listen => 5, LocalAddr => '127.0.0.1') or die; $| = 1; print "ready\\n";
     my $p = $s->accept; print $p ("x" x ${bytes}); close $p;

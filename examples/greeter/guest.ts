@@ -1,4 +1,4 @@
-// The guest's end: asks the host, and prints what it says.
+// The guest's part: asks the host and prints the response.
 import { publish } from 'workspace-suite/extension-guest'
 
 const agentUrl = process.env['WORKSPACE_AGENT_URL']

@@ -1,4 +1,4 @@
-// The host's end of an extension: answers programs inside virtual machines by the name of their workspace.
+// The host's part of an extension: answers programs in virtual machines with the name of their workspace.
 import { serveNamespace } from 'workspace-suite/extension-host'
 
 await serveNamespace(

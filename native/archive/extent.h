@@ -48,7 +48,7 @@ class ExtentReader {
   /**
    * The bytes, valid until the next call.
    *
-   * @return nullptr, or the reason why there are none
+   * @return nullptr, or a sentence with the reason for failure
    */
   const char* read(const Extent& extent, std::span<const std::uint8_t>& bytes);
 

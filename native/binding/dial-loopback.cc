@@ -20,15 +20,15 @@ class Dial {
       : env_(env), deferred_(Napi::Promise::Deferred::New(env)), process_(std::move(process)), port_(port), timeoutMs_(timeoutMs) {}
 
   Napi::Promise promise() const { return deferred_.Promise(); }
-  void begin() { dialled_ = netns::beginDial(process_, port_); }
+  void begin() { result_ = netns::beginDial(process_, port_); }
 
   /** On JavaScript's thread. */
   void follow() {
-    if (dialled_.number != 0 || !dialled_.isPending) return finish();
+    if (result_.number != 0 || !result_.isPending) return finish();
     uv_loop_t* loop = nullptr;
-    if (napi_get_uv_event_loop(env_, &loop) != napi_ok || uv_poll_init_socket(loop, &poll_, dialled_.fd) != 0) {
-      close(dialled_.fd);
-      dialled_ = {-1, false, EIO, "poll"};
+    if (napi_get_uv_event_loop(env_, &loop) != napi_ok || uv_poll_init_socket(loop, &poll_, result_.fd) != 0) {
+      close(result_.fd);
+      result_ = {-1, false, EIO, "poll"};
       return finish();
     }
     uv_timer_init(loop, &timer_);
@@ -42,10 +42,10 @@ class Dial {
     uv_timer_stop(&timer_);
     uv_poll_stop(&poll_);
     if (isLate) {
-      close(dialled_.fd);
-      dialled_ = {-1, false, ETIMEDOUT, "connect"};
+      close(result_.fd);
+      result_ = {-1, false, ETIMEDOUT, "connect"};
     } else {
-      dialled_ = netns::finishDial(dialled_.fd);
+      result_ = netns::finishDial(result_.fd);
     }
     const auto closed = [](uv_handle_t* handle) {
       auto* dial = static_cast<Dial*>(handle->data);
@@ -63,8 +63,8 @@ class Dial {
   }
 
   void settle() {
-    if (dialled_.number == 0) deferred_.Resolve(Napi::Number::New(env_, dialled_.fd));
-    else deferred_.Reject(systemError(env_, dialled_.number, dialled_.syscall, "/proc/" + std::to_string(process_.pid) + "/ns/net").Value());
+    if (result_.number == 0) deferred_.Resolve(Napi::Number::New(env_, result_.fd));
+    else deferred_.Reject(systemError(env_, result_.number, result_.syscall, "/proc/" + std::to_string(process_.pid) + "/ns/net").Value());
   }
 
   Napi::Env env_;
@@ -72,7 +72,7 @@ class Dial {
   netns::Expected process_;
   std::uint16_t port_;
   std::uint64_t timeoutMs_;
-  netns::Dialled dialled_;
+  netns::DialResult result_;
   uv_poll_t poll_{};
   uv_timer_t timer_{};
   int closed_ = 0;

@@ -1,7 +1,9 @@
-// Put before the sources of dependencies that build against NAN (ssh2's ciphers): node::ObjectWrap is NAN's own for them.
+// Included before the sources of dependencies that build against NAN (ssh2's ciphers), to give them NAN's own
+// node::ObjectWrap.
 //
-// Since 24.19, the class in Node's header takes a cleanup hook back in its destructor. The collector runs that with no context
-// entered, which Node answers with abort(): the server would end when it collects a closed SSH connection
+// Since 24.19, the class in Node's header removes a cleanup hook in its destructor. The garbage collector runs that
+// without an entered context, to which Node responds with abort(): the server would crash when a closed SSH
+// connection is collected
 // (https://github.com/nodejs/node/issues/65446). NAN's class does the same work without hooks.
 
 #if __has_include(<nan.h>)

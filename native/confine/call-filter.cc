@@ -25,19 +25,19 @@ constexpr std::uint32_t ARCHITECTURE = AUDIT_ARCH_X86_64;
 #elif defined(__aarch64__)
 constexpr std::uint32_t ARCHITECTURE = AUDIT_ARCH_AARCH64;
 #else
-#error "the call filter knows x86-64 and arm64"
+#error "the call filter supports only x86-64 and arm64"
 #endif
 
-/** Beyond this number x86-64 has a second table of the same calls. Others have no call there. */
+/** From this number on x86-64 has a second table with the same calls; other architectures have no calls there. */
 constexpr std::uint32_t X32 = 0x40000000;
 
-// Numbers that both architectures share, for headers that are older than the calls.
+// Numbers are the same on both architectures; older headers lack these calls.
 constexpr int PIDFD_SEND_SIGNAL = 424, IO_URING_SETUP = 425, IO_URING_ENTER = 426, IO_URING_REGISTER = 427, OPEN_TREE = 428, MOVE_MOUNT = 429, FSOPEN = 430,
               FSCONFIG = 431, FSMOUNT = 432, FSPICK = 433, PIDFD_OPEN = 434, CLONE3 = 435, PIDFD_GETFD = 438, PROCESS_MADVISE = 440, MOUNT_SETATTR = 442,
               QUOTACTL_FD = 443, PROCESS_MRELEASE = 448, FCHMODAT2 = 452, SETXATTRAT = 463, REMOVEXATTRAT = 466, OPEN_TREE_ATTR = 467, FILE_SETATTR = 469;
 
 constexpr int REFUSED[] = {
-    // Networks. Connected sockets that the process was given work.
+    // Networks. Connected sockets that the process inherited keep working.
     SYS_socket, SYS_connect, SYS_bind, SYS_listen, SYS_accept, SYS_accept4, IO_URING_SETUP, IO_URING_ENTER, IO_URING_REGISTER,
     // Other programs and processes.
     SYS_execveat, SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_kcmp, SYS_tkill, SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo, PIDFD_OPEN,
@@ -46,7 +46,7 @@ constexpr int REFUSED[] = {
     // Namespaces and mounts.
     SYS_unshare, SYS_setns, SYS_chroot, SYS_pivot_root, SYS_mount, SYS_umount2, OPEN_TREE, MOVE_MOUNT, FSOPEN, FSCONFIG, FSMOUNT, FSPICK, MOUNT_SETATTR,
     OPEN_TREE_ATTR, SYS_name_to_handle_at, SYS_open_by_handle_at,
-    // What Landlock does not refuse: attributes of files, whole files of others shortened by old kernels, watching what others open.
+    // Not covered by Landlock: attributes of files, truncation on old kernels, and watching files that others open.
     SYS_truncate, SYS_fchmod, SYS_fchmodat, FCHMODAT2, SYS_fchown, SYS_fchownat, SYS_utimensat, SYS_setxattr, SYS_lsetxattr, SYS_fsetxattr, SYS_removexattr,
     SYS_lremovexattr, SYS_fremovexattr, SETXATTRAT, REMOVEXATTRAT, FILE_SETATTR, SYS_mknodat, SYS_inotify_init1, SYS_fanotify_init, SYS_quotactl, QUOTACTL_FD,
     // Memory and queues that outlive the process.
@@ -61,7 +61,7 @@ constexpr int REFUSED[] = {
 #endif
 };
 
-/** Writes to a terminal's input as if typed, or has the kernel signal another process. Source: ioctl_tty(2), linux/sockios.h. */
+/** Inject input into a terminal, or make the kernel signal another process. Source: ioctl_tty(2), linux/sockios.h. */
 constexpr std::uint32_t REFUSED_CONTROLS[] = {TIOCSTI, 0x541C /* TIOCLINUX */, 0x8901 /* FIOSETOWN */, 0x8902 /* SIOCSPGRP */};
 constexpr std::uint32_t REFUSED_FILE_CONTROLS[] = {8 /* F_SETOWN */, 15 /* F_SETOWN_EX */};
 
@@ -73,17 +73,17 @@ class Program {
   void load(std::size_t offset) { add(BPF_LD | BPF_W | BPF_ABS, static_cast<std::uint32_t>(offset)); }
   void refuse(int error = EPERM) { add(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | static_cast<std::uint32_t>(error)); }
   void allow() { add(BPF_RET | BPF_K, SECCOMP_RET_ALLOW); }
-  /** Skips so many instructions unless what was loaded is this. */
+  /** Skips a number of instructions unless the loaded word equals the value. */
   void unlessEqual(std::uint32_t value, std::uint8_t skipped) { add(BPF_JMP | BPF_JEQ | BPF_K, value, 0, skipped); }
   void refuseCall(int number, int error = EPERM) {
     unlessEqual(static_cast<std::uint32_t>(number), 1);
     refuse(error);
   }
   void loadCall() { load(offsetof(seccomp_data, nr)); }
-  /** The low or high half of an argument. Both architectures are little-endian. */
+  /** Loads the low or high half of an argument. Both architectures are little-endian. */
   void loadArgument(unsigned index, bool isHigh = false) { load(offsetof(seccomp_data, args) + 8 * index + (isHigh ? 4 : 0)); }
 
-  /** For one call: refuses it where the low half of an argument is one of these. */
+  /** Refuses a call if the low half of an argument is one of these values. */
   void refuseValues(int call, unsigned argument, const std::uint32_t* values, std::size_t count) {
     unlessEqual(static_cast<std::uint32_t>(call), static_cast<std::uint8_t>(2 + 2 * count));
     loadArgument(argument);
@@ -94,7 +94,7 @@ class Program {
     allow();
   }
 
-  /** For one call: allows it only where the low half of an argument is one of two values. */
+  /** Allows a call only if the low half of an argument is one of two values. */
   void allowValues(int call, unsigned argument, std::uint32_t first, std::uint32_t second) {
     unlessEqual(static_cast<std::uint32_t>(call), 5);
     loadArgument(argument);
@@ -127,7 +127,7 @@ int installCallFilter(const char* program) {
   filter.add(BPF_JMP | BPF_JGE | BPF_K, X32, 0, 1);
   filter.refuse(ENOSYS);
   for (const int call : REFUSED) filter.refuseCall(call);
-  // Its flags are in memory, where a filter cannot read them; C libraries then use clone.
+  // Its flags are in memory, where a filter cannot read them; C libraries then fall back to clone.
   filter.refuseCall(CLONE3, ENOSYS);
   // Threads only.
   filter.unlessEqual(SYS_clone, 4);
@@ -135,7 +135,7 @@ int installCallFilter(const char* program) {
   filter.add(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 0, 1);
   filter.allow();
   filter.refuse();
-  // One path at one address, which nobody can find again once this process has become that program.
+  // Only one path at one address, which nobody can find again once this process has become the program.
   filter.unlessEqual(SYS_execve, 6);
   filter.loadArgument(0);
   filter.unlessEqual(static_cast<std::uint32_t>(address), 3);
@@ -143,7 +143,7 @@ int installCallFilter(const char* program) {
   filter.unlessEqual(static_cast<std::uint32_t>(address >> 32), 1);
   filter.allow();
   filter.refuse();
-  // A process signals, bounds and renices itself alone. 0 means a whole group to kill.
+  // A process may signal, limit and renice only itself. For kill, 0 means the whole group.
   filter.allowValues(SYS_kill, 0, self, self);
   filter.allowValues(SYS_tgkill, 0, self, self);
   filter.allowValues(SYS_prlimit64, 0, self, 0);

@@ -3,9 +3,9 @@
 namespace workspace::confine {
 
 /**
- * Installs a filter of system calls for a process that reads hostile bytes: no sockets, no programs, no processes but threads, no signals to others, no change
- * of owners, modes or times, nothing that reaches into other processes or the kernel. The one program that it may still become is the one whose
- * path is at exactly `program` in memory. Returns 0, or the number of the system's error.
+ * Installs a filter of system calls for a process that reads hostile bytes: no sockets, programs or processes except
+ * threads, no signals to others, no changes of owners, modes or times, and no access to other processes or the
+ * kernel. Only the program whose path is at exactly the address `program` may be executed. Returns 0 or the errno.
  */
 int installCallFilter(const char* program);
 

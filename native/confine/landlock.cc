@@ -13,7 +13,8 @@ namespace workspace::confine {
 
 namespace {
 
-// Declared here: headers of the machine that builds are often older than the kernel that runs. Source: linux/landlock.h of Linux 6.12.
+// Declared here because headers of the build machine are often older than the running kernel. Source:
+// linux/landlock.h of Linux 6.12.
 struct RulesetAttributes {
   std::uint64_t handledFiles;
   std::uint64_t handledNetwork;
@@ -40,7 +41,7 @@ constexpr std::uint64_t REFER = 1 << 13;
 constexpr std::uint64_t TRUNCATE = 1 << 14;
 constexpr std::uint64_t IOCTL_DEV = 1 << 15;
 constexpr std::uint64_t EXECUTE = 1 << 0;
-/** All rights of version 1, among them making devices, pipes, sockets and links. */
+/** All rights of version 1, including those to create devices, pipes, sockets and links. */
 constexpr std::uint64_t FIRST_RIGHTS = (1 << 13) - 1;
 
 constexpr std::uint64_t BIND_TCP = 1 << 0;
@@ -52,7 +53,7 @@ constexpr std::uint64_t READ = READ_FILE | READ_DIR;
 constexpr std::uint64_t CHANGE = READ | WRITE_FILE | REMOVE_DIR | REMOVE_FILE | MAKE_DIR | MAKE_REG | REFER | TRUNCATE;
 constexpr std::uint64_t OF_FILES = READ_FILE | WRITE_FILE | TRUNCATE;
 
-/** What the kernel can refuse. Running programs is left to the call filter, which refuses it altogether. */
+/** Rights that the kernel can refuse. Execution is left to the call filter, which refuses it entirely. */
 RulesetAttributes refusable(int version) {
   RulesetAttributes all{FIRST_RIGHTS & ~EXECUTE, 0, 0};
   if (version >= 2) all.handledFiles |= REFER;
@@ -63,7 +64,7 @@ RulesetAttributes refusable(int version) {
   return all;
 }
 
-/** Older kernels refuse a structure that is longer than theirs. */
+/** Older kernels refuse a structure longer than theirs. */
 std::size_t sizeOf(int version) {
   return version >= 6 ? 24 : version >= 4 ? 16 : 8;
 }

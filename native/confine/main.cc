@@ -1,11 +1,12 @@
-// Becomes a program that reads hostile bytes, after giving up all that reading does not need:
+// Executes a program that reads hostile bytes, after giving up everything that reading does not need:
 //
 //   workspace-confine [--read PATH | --write PATH | --data BYTES | --file BYTES | --cpu SECONDS | --open FILES]... -- PROGRAM [ARGUMENT...]
 //   workspace-confine --check
 //
-// The program reads the paths, the system's own files and nothing else; changes what `--write` names; and starts no program, process or connection (call-filter.h,
-// landlock.h). Limits are those of setrlimit(2) and cannot be raised again. `--check` prints the version of the kernel's Landlock, 0 for none:
-// then files are not restricted. Ends with 64 for bad arguments, 70 when a restriction cannot be set: the program never runs with less.
+// The program can read only the paths and the system's own files, write only what `--write` names, and start no
+// program, process or connection (call-filter.h, landlock.h). Limits are those of setrlimit(2) and cannot be raised
+// again. `--check` prints the kernel's Landlock version, 0 for none: files are then not restricted. Exits with 64 for
+// bad arguments, and with 70 when a restriction cannot be set: the program never runs with fewer.
 
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -33,7 +34,7 @@ namespace {
 constexpr int USAGE = 64;
 constexpr int FAILED = 70;
 
-/** Where programs find libraries, time zones, and what they ask of the machine. None of it is a secret of a user's. */
+/** Libraries, time zones and facts about the machine that programs look up. None of it is a user's secret. */
 const char* const SYSTEM[] = {
     "/usr",           "/bin",          "/sbin",           "/lib",
     "/lib32",         "/lib64",        "/libx32",         "/nix/store",
@@ -52,7 +53,10 @@ struct Limit {
   rlim_t value;
 };
 
-/** Gives up every capability but those that let root read and write files of others, which Landlock still bounds. Source: capabilities(7). */
+/**
+ * Drops all capabilities except root's access to files of others, which Landlock still limits. Source:
+ * capabilities(7).
+ */
 int dropCapabilities() {
   constexpr unsigned KEPT = 1u << 1 | 1u << 2;  // CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
   for (int each = 0; each < 64; each++)
@@ -72,7 +76,10 @@ int dropCapabilities() {
   return syscall(SYS_capset, &header, kept) < 0 ? errno : 0;
 }
 
-/** Copies a path to an address that cannot be guessed: 47 random bits but for the kernel's own rules. nullptr when it cannot. */
+/**
+ * Copies a path to an unguessable address: 47 random bits, except where the kernel's rules fix them. Returns nullptr
+ * on failure.
+ */
 char* hide(const char* path) {
   const std::size_t length = std::strlen(path) + 1;
   const std::size_t bytes = (length + 2 * 4096) & ~std::size_t{4095};
@@ -111,17 +118,17 @@ int run(int argc, char** argv) {
   readable.emplace_back(program[0]);
   for (const auto& [resource, value] : limits) {
     rlimit now{};
-    if (getrlimit(resource, &now) < 0) return fail("a limit cannot be read", errno);
-    // A stricter limit of the caller's stays.
+    if (getrlimit(resource, &now) < 0) return fail("cannot read a limit", errno);
+    // A stricter limit of the caller remains in force.
     const rlim_t least = now.rlim_max < value ? now.rlim_max : value;
     const rlimit set{least, least};
-    if (setrlimit(resource, &set) < 0) return fail("a limit cannot be set", errno);
+    if (setrlimit(resource, &set) < 0) return fail("cannot set a limit", errno);
   }
-  if (const int error = restrictFiles({readable, writable})) return fail("files cannot be restricted", error);
+  if (const int error = restrictFiles({readable, writable})) return fail("cannot restrict files", error);
   char* const path = hide(program[0]);
-  if (path == nullptr) return fail("there is no memory", errno);
-  if (const int error = dropCapabilities()) return fail("capabilities cannot be given up", error);
-  if (const int error = installCallFilter(path)) return fail("system calls cannot be filtered", error);
+  if (path == nullptr) return fail("out of memory", errno);
+  if (const int error = dropCapabilities()) return fail("cannot drop capabilities", error);
+  if (const int error = installCallFilter(path)) return fail("cannot filter system calls", error);
   execve(path, program, environ);
   return fail(program[0], errno);
 }

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <utility>
 
-// WORKSPACE_PORTABLE lets a Linux machine build and test what other systems run.
+// WORKSPACE_PORTABLE lets Linux build and test the code for other systems.
 #if defined(__linux__) && !defined(WORKSPACE_PORTABLE) && __has_include(<linux/openat2.h>)
 #include <linux/openat2.h>
 #include <sys/syscall.h>
@@ -23,7 +23,10 @@ namespace {
 
 constexpr int directoryFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
-/** Step by step, for systems without openat2: there a mount is known by its device, so that a bind mount is not noticed. */
+/**
+ * Opens a path step by step on systems without openat2. It recognizes mounts by their device, so it misses bind
+ * mounts.
+ */
 int openStepwise(int from, const std::string& path, Mounts mounts) {
   struct stat before;
   if (fstat(from, &before) != 0) return -errno;
@@ -61,7 +64,7 @@ int openBeneath(int from, const std::string& path, std::uint64_t flags, Mounts m
   for (int tries = 0;; tries++) {
     const long fd = syscall(SYS_openat2, from, path.c_str(), &how, sizeof how);
     if (fd >= 0) return static_cast<int>(fd);
-    // The tree was changed meanwhile, and the kernel cannot tell whether the way led out of it.
+    // The tree changed meanwhile, and the kernel cannot decide whether the path stayed inside.
     if (errno != EAGAIN || tries == 100) return -errno;
   }
 }
@@ -91,7 +94,7 @@ int openDirectoryBeneath(int directoryFd, const std::string& path, Mounts mounts
     const int fd = openBeneath(directoryFd, path, directoryFlags, mounts);
     if (!isUnknownCall(fd)) return fd;
     const int stepwise = openStepwise(directoryFd, path, mounts);
-    // Else it is the entry that may not be opened.
+    // Otherwise the entry itself cannot be opened.
     if (stepwise >= 0) hasOpenat2.store(false, std::memory_order_relaxed);
     return stepwise;
   }

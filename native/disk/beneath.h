@@ -4,7 +4,7 @@
 
 namespace workspace::disk {
 
-/** A descriptor that is closed with this; below 0 it is none. */
+/** Owns a descriptor and closes it; a negative one is empty. */
 class ScopedFd {
  public:
   explicit ScopedFd(int fd = -1) : fd_(fd) {}
@@ -23,16 +23,16 @@ class ScopedFd {
 enum class Mounts { refuse, enter };
 
 /**
- * Opens a directory below another one by a relative path, of which no part may be a symlink or lead out of it; where mounts are
- * refused none may be a mount point either (openat2(2): RESOLVE_BENEATH, NO_SYMLINKS, NO_XDEV). Returns a descriptor, or -errno:
- * ELOOP or ENOTDIR for a symlink, EXDEV for a mount.
+ * Opens a directory below another by a relative path that contains no symlink and stays inside. If mounts are
+ * refused, no part may be a mount point (openat2(2): RESOLVE_BENEATH, NO_SYMLINKS, NO_XDEV). Returns a descriptor, or
+ * -errno: ELOOP or ENOTDIR for a symlink, EXDEV for a mount.
  */
 int openDirectoryBeneath(int directoryFd, const std::string& path, Mounts mounts);
 
-/** Looks at an entry of any kind the same way, mounts refused; returns 0 or the errno. */
+/** Checks an entry of any kind in the same way, refusing mounts; returns 0 or the errno. */
 int checkEntry(int directoryFd, const std::string& name);
 
-/** Whether a text is one name: not empty, not `.` or `..`, without a slash. */
+/** Whether a text is a single name: not empty, not `.` or `..`, without a slash. */
 bool isName(const std::string& text);
 
 }  // namespace workspace::disk

@@ -4,12 +4,16 @@
 
 namespace workspace::disk {
 
-/** Makes a stretch of a file a hole, which reads as zeros; its size stays. 0 or the errno, EOPNOTSUPP where that cannot be done. */
+/**
+ * Makes a range of a file a hole, which reads as zeros; its size stays. Returns 0 or the errno, EOPNOTSUPP if
+ * unsupported.
+ */
 int punchHole(int fd, std::uint64_t offset, std::uint64_t bytes);
 
 /**
- * Takes the first bytes of a file away, and what follows moves to its beginning: one step for whoever writes to it at the same
- * time and appends. A whole number of the file system's blocks, and less than the file (fallocate(2), FALLOC_FL_COLLAPSE_RANGE). 0 or the errno, EOPNOTSUPP where that cannot be done.
+ * Removes the first bytes of a file and shifts the rest to its start, atomically for concurrent appenders. The count
+ * must be a multiple of the file system's block size, and less than the file's size (fallocate(2),
+ * FALLOC_FL_COLLAPSE_RANGE). Returns 0 or the errno, EOPNOTSUPP if unsupported.
  */
 int collapseFront(int fd, std::uint64_t bytes);
 

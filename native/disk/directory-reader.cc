@@ -25,7 +25,7 @@ bool isDots(const char* name) {
 
 #if WORKSPACE_GETDENTS
 
-// glibc's readdir asks for 32 KiB at a time and copies nothing less; a larger buffer saves system calls in directories
+// glibc's readdir requests 32 KiB at a time; a larger buffer saves system calls in directories
 // of thousands of files, and skipping DIR* saves an allocation and an fstat for each directory.
 struct DirectoryReader::Source {
   static constexpr std::size_t capacity = 128 * 1024;
@@ -78,7 +78,7 @@ struct DirectoryReader::Source {
 void DirectoryReader::start(int fd) {
   source_->close();
   failure_ = 0;
-  // closedir closes its descriptor, and the caller's must stay open.
+  // closedir closes its descriptor, but the caller's must stay open.
   const int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
   source_->stream = own < 0 ? nullptr : fdopendir(own);
   if (source_->stream != nullptr) return;

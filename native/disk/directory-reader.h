@@ -17,13 +17,13 @@ class DirectoryReader {
   DirectoryReader(const DirectoryReader&) = delete;
   DirectoryReader& operator=(const DirectoryReader&) = delete;
 
-  /** Begins with another directory. The descriptor stays the caller's, and must stay open until the last `next`. */
+  /** Starts reading a directory. The caller owns the descriptor, which must stay open until the last `next`. */
   void start(int fd);
 
-  /** The next name but `.` and `..`, valid until the next call; nullptr at the end and after a failure. */
+  /** Returns the next name except `.` and `..`, valid until the next call; nullptr at the end and after a failure. */
   const char* next();
 
-  /** The errno that ended the reading early, or 0. */
+  /** Returns the errno that stopped reading, or 0. */
   int failure() const { return failure_; }
 
  private:

@@ -34,8 +34,8 @@ Directory::~Directory() {
     const std::lock_guard lock(open_.mutex);
     closing = letGo();
   }
-  // Ancestors are let go one by one: left to shared_ptr, a chain of 100,000 directories would end in as many nested
-  // destructors and overflow the stack.
+  // Ancestors are released one by one: shared_ptr alone would run as many nested destructors as a chain of 100,000
+  // directories is deep, and overflow the stack.
   std::shared_ptr<Directory> ancestor = std::move(parent_);
   while (ancestor != nullptr && ancestor.use_count() == 1) {
     std::atomic_thread_fence(std::memory_order_acquire);
@@ -51,8 +51,8 @@ int Directory::openOnce(Open& opened) {
 }
 
 /**
- * Opens every step from the nearest ancestor that is open, and keeps those steps open that have children waiting: in a tree
- * thousands of levels deep the next ones to be opened are their children.
+ * Opens every step from the nearest open ancestor, and keeps those steps open that have children waiting: in a tree
+ * thousands of levels deep their children are opened next.
  */
 int Directory::openFromAncestor(Open& opened) {
   std::vector<Directory*> steps{this};

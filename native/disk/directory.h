@@ -10,7 +10,7 @@ namespace workspace::disk {
 
 class Directory;
 
-/** An open directory, closed with the last that uses it; negative where opening it failed. */
+/** An open directory, closed with its last user; negative if opening it failed. */
 class Descriptor {
  public:
   explicit Descriptor(int fd) : fd_(fd) {}
@@ -25,8 +25,8 @@ class Descriptor {
 };
 
 /**
- * The directories of a walk that stay open for the children that still wait; shared by all its threads. When there are too
- * many, the one that was kept longest is closed: depth first, it is needed last.
+ * Directories of a walk that stay open for waiting children; shared by all threads. Beyond the limit, the one that
+ * was kept longest is closed: in a depth-first walk it is needed last.
  */
 class OpenDirectories {
  public:
@@ -38,13 +38,13 @@ class OpenDirectories {
   friend class Directory;
 
   const std::size_t limit_;
-  /** Oldest first; with `mutex` held. */
+  /** Oldest first; guarded by `mutex`. */
   std::list<Directory*> kept_;
 };
 
 /**
- * A directory of the tree, known by its parent and its name: a path may be longer than PATH_MAX and a symlink may take
- * the place of any of its parts, so every step is one openat from the directory before it.
+ * A directory of the tree, identified by its parent and its name: a path may be longer than PATH_MAX, and a symlink
+ * may replace any of its parents, so every step is an openat relative to the previous directory.
  */
 class Directory {
  public:
@@ -58,10 +58,13 @@ class Directory {
   /** Opens it; called once for each directory. Returns 0 or the errno. */
   int openOnce(Open& opened);
 
-  /** Hands back what `openOnce` opened: it stays open while `children` directories below wait, as far as the limit lets it. */
+  /**
+   * Returns a directory that `openOnce` opened: it stays open while `children` directories below wait, up to the
+   * limit.
+   */
   void keep(Open opened, std::size_t children);
 
-  /** For messages: the names joined with slashes. */
+  /** Returns the path for messages: the names joined by slashes. */
   std::string path() const;
 
   bool isRoot() const { return parent_ == nullptr; }
@@ -69,7 +72,7 @@ class Directory {
  private:
   int openFromAncestor(Open& opened);
   void childOpened();
-  /** Both with the mutex of `open_` held; what they return is closed without it. */
+  /** Both require the mutex of `open_`; the caller closes what they return after unlocking it. */
   Open hold(Open opened);
   Open letGo();
 

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <tuple>
 
-// WORKSPACE_PORTABLE lets a Linux machine build and test what other systems run.
+// WORKSPACE_PORTABLE lets Linux build and test the code for other systems.
 #if defined(__linux__) && !defined(WORKSPACE_PORTABLE)
 #include <linux/fiemap.h>
 #include <linux/fs.h>
@@ -24,7 +24,7 @@ namespace workspace::disk {
 namespace {
 
 constexpr std::size_t extentsPerCall = 1024;
-/** Of these a place on the device is not known, or `fe_length` is not what they take there. */
+/** Extents with unknown location on the device, or with `fe_length` different from the allocated size. */
 constexpr std::uint32_t unplaced = FIEMAP_EXTENT_UNKNOWN | FIEMAP_EXTENT_DELALLOC | FIEMAP_EXTENT_ENCODED |
                                    FIEMAP_EXTENT_DATA_INLINE | FIEMAP_EXTENT_DATA_TAIL;
 constexpr std::uint64_t mountSpace = std::uint64_t{1} << 63;
@@ -34,7 +34,10 @@ constexpr std::uint64_t mountSpace = std::uint64_t{1} << 63;
 ExtentReader::ExtentReader()
     : buffer_((sizeof(fiemap) + extentsPerCall * sizeof(fiemap_extent)) / sizeof(std::uint64_t) + 1) {}
 
-/** By the kind of file system, asked once for each: ext4 and tmpfs cannot share, and a call for each file would cost as much as its statx. */
+/**
+ * Depends on the file system type, asked once for each: ext4 and tmpfs cannot share, and a call per file would cost
+ * as much as its statx.
+ */
 bool ExtentReader::canShare(int fd, const EntryStat& entry, std::uint64_t& space) {
   if (!isKnown_ || entry.device != lastDevice_) {
     struct statfs about;
@@ -44,14 +47,14 @@ bool ExtentReader::canShare(int fd, const EntryStat& entry, std::uint64_t& space
     isBtrfs_ = about.f_type == BTRFS_SUPER_MAGIC;
     canShare_ = about.f_type != EXT4_SUPER_MAGIC && about.f_type != TMPFS_MAGIC && about.f_type != RAMFS_MAGIC;
   }
-  // Subvolumes of one btrfs have device numbers of their own and share extents with each other.
+  // Subvolumes of one btrfs have different device numbers but share extents.
   space = isBtrfs_ && entry.mount != 0 ? mountSpace | entry.mount : entry.device;
   return canShare_;
 }
 
 void ExtentReader::read(int directoryFd, const char* name, const EntryStat& entry, std::vector<Extent>& shared) {
   std::uint64_t space = 0;
-  // The directory's answer holds for its entries: what lies on another mount is not walked.
+  // The directory's result is valid for its entries, because other mounts are not walked.
   if (directoryFd >= 0 && !canShare(directoryFd, entry, space)) return;
   const int fd = openat(directoryFd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
   if (fd < 0) return;

@@ -7,23 +7,23 @@
 
 namespace workspace::disk {
 
-/** A stretch of a device that several files may share. */
+/** A range of a device that several files may share. */
 struct Extent {
-  /** Where the file system's own addresses are told apart from those of others. */
+  /** Distinguishes the address spaces of file systems. */
   std::uint64_t space;
   std::uint64_t start;
   std::uint64_t bytes;
 };
 
 /**
- * Finds what a file shares with others, by FIEMAP (https://docs.kernel.org/filesystems/fiemap.html). File systems that cannot
- * share, or do not tell, have nothing to add: the figures are then those of st_blocks.
+ * Finds extents that a file shares with others, by FIEMAP (https://docs.kernel.org/filesystems/fiemap.html). Without
+ * support in the file system, there are none: the sizes are then those of st_blocks.
  */
 class ExtentReader {
  public:
   ExtentReader();
 
-  /** Appends the shared extents of the regular file `name` in an opened directory; what cannot be read has none. */
+  /** Appends the shared extents of the regular file `name` in an open directory; an unreadable file has none. */
   void read(int directoryFd, const char* name, const EntryStat& entry, std::vector<Extent>& shared);
 
  private:
@@ -33,11 +33,11 @@ class ExtentReader {
   bool isKnown_ = false;
   bool canShare_ = false;
   bool isBtrfs_ = false;
-  /** Room for one answer of the kernel. */
+  /** Buffer for the kernel's response. */
   std::vector<std::uint64_t> buffer_;
 };
 
-/** How many bytes of all these extents are counted more than once. Sorts them. */
+/** Returns how many bytes of the extents are counted more than once. Sorts them. */
 std::uint64_t bytesCountedAgain(std::vector<Extent>& extents);
 
 }  // namespace workspace::disk

@@ -8,7 +8,7 @@
 
 namespace workspace::disk {
 
-/** Remembers which files with several names were counted, in which tree; safe from several threads. */
+/** Remembers which files with several names were counted, and in which tree; thread-safe. */
 class LinkSet {
  public:
   enum class Met { first, firstInTree, again };
@@ -33,7 +33,7 @@ class LinkSet {
 
   struct FileHash {
     std::size_t operator()(const File& file) const noexcept {
-      // Fibonacci hashing: inode numbers come in runs, and their low bits alone would fill one shard after the other.
+      // Fibonacci hashing: inode numbers come in runs, whose low bits would fill the shards one after the other.
       const std::uint64_t mixed =
           (file.inode ^ (file.device << 17) ^ (std::uint64_t{file.tree} << 40)) * 0x9E3779B97F4A7C15ULL;
       return static_cast<std::size_t>(mixed >> 16);

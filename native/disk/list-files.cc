@@ -23,11 +23,11 @@ namespace {
 
 constexpr int directoryFlags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
 
-/** What one thread has found. */
-struct Desk {
+/** Results of one thread. */
+struct ThreadState {
   DirectoryReader names;
   FileList list;
-  /** Directories below the one that is being read. */
+  /** Directories below the current one. */
   std::vector<std::string> below;
 };
 
@@ -40,18 +40,18 @@ class Lister {
     queue_.stop();
   }
 
-  /** Works until nothing waits; every thread is in here. */
+  /** Works until the queue is empty; runs in every thread. */
   void work() noexcept {
     try {
-      Desk desk;
+      ThreadState state;
       std::string name;
       while (queue_.take(name)) {
-        readDirectory(name, desk);
-        queue_.finish(desk.below);
+        readDirectory(name, state);
+        queue_.finish(state.below);
       }
       const std::lock_guard lock(mutex_);
-      std::ranges::move(desk.list.files, std::back_inserter(list_.files));
-      std::ranges::move(desk.list.problems, std::back_inserter(list_.problems));
+      std::ranges::move(state.list.files, std::back_inserter(list_.files));
+      std::ranges::move(state.list.problems, std::back_inserter(list_.problems));
     } catch (const std::bad_alloc&) {
       outOfMemory_ = true;
       queue_.stop();
@@ -70,34 +70,34 @@ class Lister {
   }
 
  private:
-  /** @param name from the root on; empty for the root */
-  void readDirectory(const std::string& name, Desk& desk) {
+  /** @param name path relative to the root; empty for the root */
+  void readDirectory(const std::string& name, ThreadState& state) {
     const Descriptor directory(openat(root_.fd(), name.empty() ? "." : name.c_str(), directoryFlags | O_NOFOLLOW));
     if (directory.fd() < 0) {
-      desk.list.problems.push_back({errno, "open", name});
+      state.list.problems.push_back({errno, "open", name});
       return;
     }
     const std::string prefix = name.empty() ? "" : name + '/';
-    desk.names.start(directory.fd());
-    while (const char* entry = desk.names.next()) look(directory.fd(), prefix, entry, desk);
-    if (desk.names.failure() != 0) desk.list.problems.push_back({desk.names.failure(), "getdents64", name});
+    state.names.start(directory.fd());
+    while (const char* entry = state.names.next()) addEntry(directory.fd(), prefix, entry, state);
+    if (state.names.failure() != 0) state.list.problems.push_back({state.names.failure(), "getdents64", name});
   }
 
-  void look(int fd, const std::string& prefix, const char* name, Desk& desk) const {
+  void addEntry(int fd, const std::string& prefix, const char* name, ThreadState& state) const {
     EntryStat entry;
     const int number = statEntry(fd, name, entry);
     if (number != 0) {
-      desk.list.problems.push_back({number, statSyscall, prefix + name});
+      state.list.problems.push_back({number, statSyscall, prefix + name});
     } else if (entry.isDirectory()) {
-      if (!prefix.empty() || name != rule_.skipped) desk.below.push_back(prefix + name);
+      if (!prefix.empty() || name != rule_.skipped) state.below.push_back(prefix + name);
     } else if (entry.isRegularFile() && std::string_view(name).ends_with(rule_.ending)) {
-      desk.list.files.push_back({prefix + name, entry.logicalBytes, entry.modifiedSeconds, entry.modifiedNanoseconds});
+      state.list.files.push_back({prefix + name, entry.logicalBytes, entry.modifiedSeconds, entry.modifiedNanoseconds});
     }
   }
 
   const ListRule& rule_;
   const Descriptor root_;
-  /** Names from the root on. */
+  /** Paths relative to the root. */
   WorkQueue<std::string> queue_;
   std::atomic<bool> outOfMemory_ = false;
   std::mutex mutex_;

@@ -7,16 +7,16 @@
 
 namespace workspace::disk {
 
-/** Which files are listed. */
+/** Selects the files to list. */
 struct ListRule {
-  /** How their names end; not empty. */
+  /** Suffix of their names; not empty. */
   std::string ending;
-  /** This directory of the root, and what is below it, are left out. */
+  /** Directory of the root to skip, with everything below. */
   std::string skipped;
 };
 
 struct ListedFile {
-  /** From the root on, with its ending: "demo/A.class". */
+  /** Path relative to the root, with the suffix: "demo/A.class". */
   std::string name;
   std::uint64_t bytes = 0;
   std::int64_t modifiedSeconds = 0;
@@ -27,17 +27,20 @@ struct ListedFile {
 struct ListProblem {
   int number = 0;
   const char* syscall = "";
-  /** From the root on; empty for the root. */
+  /** Path relative to the root; empty for the root. */
   std::string name;
 };
 
 struct FileList {
-  /** In the order of the bytes of their names without the ending. */
+  /** Ordered by the bytes of their names without the suffix. */
   std::vector<ListedFile> files;
   std::vector<ListProblem> problems;
 };
 
-/** Lists the regular files of some kind below a directory. Symbolic links are not followed; what vanishes meanwhile is a problem. */
+/**
+ * Lists the matching regular files below a directory. Does not follow symbolic links; an entry that vanishes
+ * meanwhile is a problem.
+ */
 FileList listFiles(const std::string& root, const ListRule& rule);
 
 }  // namespace workspace::disk

@@ -3,8 +3,8 @@
 namespace workspace::disk {
 
 /**
- * Takes the lock on an open file for this open description of it, alone or shared with others, and waits for nobody.
- * Returns 0, EWOULDBLOCK where another has it, or another errno. Source: flock(2).
+ * Locks an open file for its open file description, exclusively or shared, without waiting. Returns 0, EWOULDBLOCK if
+ * another holds the lock, or another errno. Source: flock(2).
  */
 int lockFile(int fd, bool isShared);
 

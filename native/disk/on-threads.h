@@ -8,19 +8,19 @@
 namespace workspace::disk {
 
 /**
- * Does the same work on several threads, the caller's among them, and returns when all have ended.
+ * Runs the same work on several threads, including the caller's, and returns when all have finished.
  *
- * @param count 0 means as many as the machine has processors, at most 4
+ * @param count 0 means the number of processors, at most 4
  */
 template <typename Work>
 void onThreads(unsigned count, const Work& work) {
-  // Beyond four the directory-entry cache's locks eat the gain.
+  // Beyond four, contention on the kernel's directory entry cache outweighs the gain.
   if (count == 0) count = std::clamp(std::thread::hardware_concurrency(), 1U, 4U);
   std::vector<std::thread> helpers;
   try {
     for (unsigned i = 1; i < count; i++) helpers.emplace_back(work);
   } catch (const std::system_error&) {
-    // The machine gives no more threads; those there are do the work.
+    // No more threads are available; the existing ones do the work.
   }
   work();
   for (std::thread& helper : helpers) helper.join();

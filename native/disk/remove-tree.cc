@@ -18,14 +18,14 @@ const char* const trashPrefix = ".trash-";
 
 namespace {
 
-/** Deeper directories are first moved up, so that no tree needs more descriptors. */
+/** Deeper directories are first moved up, which bounds the number of open descriptors. */
 constexpr std::size_t maxDepth = 32;
 
-/** Fails where the new name is taken. */
+/** Fails if the new name exists. */
 int renameExclusively(int fromFd, const std::string& from, int toFd, const std::string& to) {
 #if defined(__linux__) && defined(RENAME_NOREPLACE)
   if (renameat2(fromFd, from.c_str(), toFd, to.c_str(), RENAME_NOREPLACE) == 0) return 0;
-  // Some file systems do not know the flag.
+  // Some file systems do not support the flag.
   if (errno != EINVAL && errno != ENOSYS) return errno;
 #endif
   struct stat taken;
@@ -37,30 +37,30 @@ RemoveError failure(int number, const char* syscall, const std::string& path) { 
 
 bool isTrash(const std::string& name) { return isName(name) && name.starts_with(trashPrefix); }
 
-/** The directory that things are removed from; its path is for messages. */
-struct Place {
+/** Directory of the entries to remove; its path is for messages. */
+struct ParentDirectory {
   ScopedFd fd;
   std::string path;
 };
 
-RemoveError openPlace(const std::string& root, const std::string& parent, Place& place) {
-  place.path = parent == "." ? root : root + "/" + parent;
+RemoveError openParent(const std::string& root, const std::string& parent, ParentDirectory& directory) {
+  directory.path = parent == "." ? root : root + "/" + parent;
   const ScopedFd rootFd(open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (rootFd.get() < 0) return failure(errno, "open", root);
-  // Whoever runs the server may have given a part of it a disk of its own.
+  // A part of it may be a separate disk, by the operator's choice.
   const int opened = openDirectoryBeneath(rootFd.get(), parent, Mounts::enter);
-  if (opened < 0) return failure(-opened, "openat2", place.path);
-  place.fd = ScopedFd(opened);
+  if (opened < 0) return failure(-opened, "openat2", directory.path);
+  directory.fd = ScopedFd(opened);
   return {};
 }
 
-RemoveError renameIn(const Place& place, const std::string& from, const std::string& to) {
-  const int number = renameExclusively(place.fd.get(), from, place.fd.get(), to);
-  return number == 0 ? RemoveError{} : failure(number, "renameat2", place.path + "/" + from);
+RemoveError renameIn(const ParentDirectory& directory, const std::string& from, const std::string& to) {
+  const int number = renameExclusively(directory.fd.get(), from, directory.fd.get(), to);
+  return number == 0 ? RemoveError{} : failure(number, "renameat2", directory.path + "/" + from);
 }
 
-RemoveError sync(const Place& place) {
-  return fsync(place.fd.get()) == 0 ? RemoveError{} : failure(errno, "fsync", place.path);
+RemoveError sync(const ParentDirectory& directory) {
+  return fsync(directory.fd.get()) == 0 ? RemoveError{} : failure(errno, "fsync", directory.path);
 }
 
 class Removal {
@@ -79,14 +79,14 @@ class Removal {
   }
 
  private:
-  /** A file, or a directory with all that is in it. */
+  /** Removes a file, or a directory with its content. */
   void removeEntry(int directoryFd, const std::string& name, const std::string& path, std::size_t depth) {
     if (unlinkat(directoryFd, name.c_str(), 0) == 0) {
       removed_.fetch_add(1, std::memory_order_relaxed);
       return;
     }
     if (errno == ENOENT) return;
-    // Linux says EISDIR of a directory, POSIX and macOS EPERM.
+    // For a directory, Linux returns EISDIR; POSIX and macOS EPERM.
     if (errno != EISDIR && errno != EPERM) return note(errno, "unlinkat", path);
     const int refusal = errno;
     if (depth == maxDepth) {
@@ -100,7 +100,7 @@ class Removal {
     if (opened.get() < 0) {
       const int number = -opened.get();
       if (number == ENOENT) return;
-      // It is no directory after all: what could not be unlinked is a file that may not be.
+      // It is not a directory: the file could not be unlinked for lack of permission.
       return note(number == ENOTDIR && refusal == EPERM ? EPERM : number, "openat2", path);
     }
     empty(opened.get(), path, depth);
@@ -112,7 +112,7 @@ class Removal {
     }
   }
 
-  /** Reads again for as long as that finds something that can be removed: a directory that changes is not read whole. */
+  /** Reads again while that finds removable entries: a single pass over a changing directory may miss some. */
   void empty(int fd, const std::string& path, std::size_t depth) {
     for (;;) {
       const std::uint64_t before = gone_;
@@ -150,7 +150,7 @@ class Removal {
   const std::string trash_;
   const std::atomic<bool>& cancelled_;
   std::atomic<std::uint64_t>& removed_;
-  /** Read to the end before another directory is begun. */
+  /** Finished with one directory before it starts another. */
   DirectoryReader reader_;
   std::uint64_t gone_ = 0;
   std::uint64_t moves_ = 0;
@@ -163,45 +163,45 @@ RemoveError moveToTrash(const std::string& root, const std::string& parent, cons
                         const std::string& trash) {
   const std::string path = root + "/" + parent + "/" + name;
   if (!isName(name) || !isTrash(trash) || isTrash(name)) return failure(EINVAL, "renameat2", path);
-  Place place;
-  RemoveError error = openPlace(root, parent, place);
+  ParentDirectory directory;
+  RemoveError error = openParent(root, parent, directory);
   if (error.number != 0) return error;
-  const int fd = place.fd.get();
+  const int fd = directory.fd.get();
   const int refused = checkEntry(fd, name);
   if (refused != 0) return failure(refused, "openat2", path);
   struct stat looked;
   struct stat moved;
   if (fstatat(fd, name.c_str(), &looked, AT_SYMLINK_NOFOLLOW) != 0) return failure(errno, "fstatat", path);
-  // A path that stops at a link may be opened, also where links are refused.
+  // Opening with O_PATH can succeed on a link even where links are refused.
   if (S_ISLNK(looked.st_mode)) return failure(ELOOP, "openat2", path);
-  error = renameIn(place, name, trash);
+  error = renameIn(directory, name, trash);
   if (error.number != 0) return error;
   if (fstatat(fd, trash.c_str(), &moved, AT_SYMLINK_NOFOLLOW) != 0) return failure(errno, "fstatat", path);
   if (S_ISLNK(moved.st_mode) || moved.st_dev != looked.st_dev || moved.st_ino != looked.st_ino) {
-    // Best effort: where its name was taken again it stays where it is.
-    renameIn(place, trash, name);
+    // Best effort: if its name was taken meanwhile, it stays in the trash.
+    renameIn(directory, trash, name);
     return failure(ESTALE, "renameat2", path);
   }
-  return sync(place);
+  return sync(directory);
 }
 
 RemoveError restoreFromTrash(const std::string& root, const std::string& parent, const std::string& trash,
                              const std::string& name) {
   if (!isName(name) || !isTrash(trash)) return failure(EINVAL, "renameat2", root + "/" + parent + "/" + name);
-  Place place;
-  RemoveError error = openPlace(root, parent, place);
-  if (error.number == 0) error = renameIn(place, trash, name);
-  return error.number == 0 ? sync(place) : error;
+  ParentDirectory directory;
+  RemoveError error = openParent(root, parent, directory);
+  if (error.number == 0) error = renameIn(directory, trash, name);
+  return error.number == 0 ? sync(directory) : error;
 }
 
 RemoveError removeTrash(const std::string& root, const std::string& parent, const std::string& trash,
                         const std::atomic<bool>& cancelled, std::atomic<std::uint64_t>& removed) {
   if (!isTrash(trash)) return failure(EINVAL, "unlinkat", root + "/" + parent + "/" + trash);
-  Place place;
-  const RemoveError error = openPlace(root, parent, place);
+  ParentDirectory directory;
+  const RemoveError error = openParent(root, parent, directory);
   if (error.number != 0) return error.number == ENOENT ? RemoveError{} : error;
-  RemoveError removal = Removal(place.fd.get(), trash, cancelled, removed).run();
-  if (removal.number != 0) removal.path = place.path + "/" + removal.path;
+  RemoveError removal = Removal(directory.fd.get(), trash, cancelled, removed).run();
+  if (removal.number != 0) removal.path = directory.path + "/" + removal.path;
   return removal;
 }
 

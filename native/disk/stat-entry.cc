@@ -5,7 +5,7 @@
 
 #include <cerrno>
 
-// WORKSPACE_PORTABLE lets a Linux machine build and test what other systems run.
+// WORKSPACE_PORTABLE lets Linux build and test the code for other systems.
 #if defined(__linux__) && defined(STATX_BASIC_STATS) && !defined(WORKSPACE_PORTABLE)
 #define WORKSPACE_STATX 1
 #endif
@@ -14,7 +14,7 @@ namespace workspace::disk {
 
 namespace {
 
-// POSIX leaves the unit of st_blocks open; Linux, macOS and the BSDs all count 512 bytes, whatever st_blksize says.
+// POSIX leaves the unit of st_blocks open; Linux, macOS and the BSDs all count 512 bytes, regardless of st_blksize.
 constexpr std::uint64_t blockBytes = 512;
 
 }  // namespace
@@ -33,7 +33,7 @@ int statEntry(int directoryFd, const char* name, EntryStat& entry) {
   mask |= STATX_MNT_ID;
 #endif
   struct statx found;
-  // DONT_SYNC: on network file systems a figure some seconds old is worth more than a round trip per entry.
+  // DONT_SYNC: on network file systems a value some seconds old is preferable to a round trip per entry.
   const int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC;
   if (statx(directoryFd, name, flags, mask, &found) != 0) return errno;
   entry.device = (static_cast<std::uint64_t>(found.stx_dev_major) << 32) | found.stx_dev_minor;

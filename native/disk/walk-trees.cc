@@ -24,17 +24,17 @@ namespace {
 constexpr const char* openSyscall = "openat";
 constexpr const char* readSyscall = "getdents64";
 
-/** The entry was there when its directory was read, and is gone or is no directory any more. */
+/** Whether the entry existed when its directory was read, but has vanished or is no longer a directory. */
 bool hasVanished(int number) { return number == ENOENT || number == ENOTDIR || number == ELOOP; }
 
-/** Not the entry's fault: going on would report a tree smaller than it is. */
+/** Whether resources are exhausted: continuing would report a tree smaller than it is. */
 bool isExhaustion(int number) { return number == EMFILE || number == ENFILE || number == ENOMEM; }
 
-/** One root, and what is counted below it. */
+/** A root and its totals. */
 struct Tree {
   std::uint32_t index = 0;
   std::string root;
-  /** Set by the thread that looks at the root, before any other sees the tree. */
+  /** Set by the thread that reads the root, before any other uses the tree. */
   EntryStat entry;
   std::mutex mutex;
   WalkedTree walked;
@@ -42,12 +42,12 @@ struct Tree {
 
 struct Item {
   Tree* tree = nullptr;
-  /** Empty for a root that nobody has looked at yet. */
+  /** Empty for a root that was not read yet. */
   std::shared_ptr<Directory> directory;
 };
 
-/** What one thread works with. */
-struct Desk {
+/** State of one thread. */
+struct ThreadState {
   DirectoryReader names;
   ExtentReader extents;
   std::vector<Extent> shared;
@@ -60,20 +60,20 @@ class Walk {
   Walk(const std::vector<std::string>& roots, const WalkOptions& options)
       : options_(options), trees_(roots.size()), open_(options.openDirectories), queue_(itemsOf(roots)) {}
 
-  /** Works until nothing waits; every thread of the walk is in here. */
+  /** Works until the queue is empty; runs in every thread. */
   void work() noexcept {
     try {
-      Desk desk;
+      ThreadState state;
       Item item;
       while (queue_.take(item)) {
-        if (item.directory == nullptr) lookAtRoot(item, desk);
-        if (item.directory != nullptr) visit(item, desk);
+        if (item.directory == nullptr) readRoot(item, state);
+        if (item.directory != nullptr) visit(item, state);
         item.directory.reset();
-        queue_.finish(desk.found);
+        queue_.finish(state.found);
       }
       const std::lock_guard lock(mutex_);
-      linkedBytes_ += desk.linkedBytes;
-      std::move(desk.shared.begin(), desk.shared.end(), std::back_inserter(shared_));
+      linkedBytes_ += state.linkedBytes;
+      std::move(state.shared.begin(), state.shared.end(), std::back_inserter(shared_));
     } catch (const std::bad_alloc&) {
       fail(ENOMEM, "malloc", "");
     }
@@ -96,8 +96,8 @@ class Walk {
     return items;
   }
 
-  /** Leaves the item without a directory when there is nothing below it to be read. */
-  void lookAtRoot(Item& item, Desk& desk) {
+  /** Sets the item's directory only if there are entries below it to read. */
+  void readRoot(Item& item, ThreadState& state) {
     Tree& tree = *item.tree;
     if (isCancelled()) return fail(ECANCELED, statSyscall, tree.root);
     const int number = statEntry(AT_FDCWD, tree.root.c_str(), tree.entry);
@@ -105,12 +105,12 @@ class Walk {
       tree.walked.error = {number, statSyscall, tree.root};
       return;
     }
-    count(tree, AT_FDCWD, tree.root.c_str(), tree.entry, tree.walked.totals, desk);
+    count(tree, AT_FDCWD, tree.root.c_str(), tree.entry, tree.walked.totals, state);
     if (options_.seen != nullptr) options_.seen->fetch_add(1, std::memory_order_relaxed);
     if (tree.entry.isDirectory()) item.directory = std::make_shared<Directory>(open_, nullptr, tree.root);
   }
 
-  void visit(const Item& item, Desk& desk) {
+  void visit(const Item& item, ThreadState& state) {
     Tree& tree = *item.tree;
     Directory& directory = *item.directory;
     Directory::Open opened;
@@ -128,8 +128,8 @@ class Walk {
     }
     bool allSeen = true;
     std::uint64_t seen = 0;
-    desk.names.start(opened->fd());
-    while (const char* name = desk.names.next()) {
+    state.names.start(opened->fd());
+    while (const char* name = state.names.next()) {
       if (isCancelled()) {
         fail(ECANCELED, readSyscall, directory.path());
         break;
@@ -142,20 +142,20 @@ class Walk {
         continue;
       }
       if (isElsewhere(tree, entry)) continue;
-      count(tree, opened->fd(), name, entry, totals, desk);
+      count(tree, opened->fd(), name, entry, totals, state);
       if (entry.isDirectory())
-        desk.found.push_back({&tree, std::make_shared<Directory>(open_, item.directory, name)});
+        state.found.push_back({&tree, std::make_shared<Directory>(open_, item.directory, name)});
     }
-    if (isExhaustion(desk.names.failure())) fail(desk.names.failure(), readSyscall, directory.path());
-    if (desk.names.failure() != 0 && !hasVanished(desk.names.failure())) allSeen = false;
+    if (isExhaustion(state.names.failure())) fail(state.names.failure(), readSyscall, directory.path());
+    if (state.names.failure() != 0 && !hasVanished(state.names.failure())) allSeen = false;
     if (!allSeen) unreadable(directory, totals);
-    directory.keep(std::move(opened), desk.found.size());
+    directory.keep(std::move(opened), state.found.size());
     merge(tree, totals);
     if (options_.seen != nullptr) options_.seen->fetch_add(seen, std::memory_order_relaxed);
   }
 
   void count(const Tree& tree, int directoryFd, const char* name, const EntryStat& entry, WalkTotals& totals,
-             Desk& desk) {
+             ThreadState& state) {
     if (entry.isDirectory()) {
       totals.directories++;
       totals.physicalBytes += entry.physicalBytes;
@@ -166,13 +166,13 @@ class Walk {
       const LinkSet::Met met = links_.add(entry.device, entry.inode, tree.index);
       if (met == LinkSet::Met::again) return;
       isNew = met == LinkSet::Met::first;
-      if (!isNew) desk.linkedBytes += entry.physicalBytes;
+      if (!isNew) state.linkedBytes += entry.physicalBytes;
     }
     totals.files++;
     if (entry.isRegularFile() || entry.isSymlink()) totals.logicalBytes += entry.logicalBytes;
     totals.physicalBytes += entry.physicalBytes;
     if (isNew && entry.isRegularFile() && entry.physicalBytes > 0 && entry.physicalBytes >= options_.extentsFromBytes)
-      desk.extents.read(directoryFd, name, entry, desk.shared);
+      state.extents.read(directoryFd, name, entry, state.shared);
   }
 
   static void merge(Tree& tree, WalkTotals& totals) {
@@ -187,8 +187,8 @@ class Walk {
   }
 
   /**
-   * Whether an entry belongs to another mount. Device numbers alone would not do: a bind mount has its parent's, and
-   * below one overlay mount files may carry other numbers than directories
+   * Whether an entry belongs to another mount. Device numbers alone are not enough: a bind mount has its parent's,
+   * and below one overlay mount files may have different numbers than directories
    * (https://docs.kernel.org/filesystems/overlayfs.html#inode-properties).
    */
   static bool isElsewhere(const Tree& tree, const EntryStat& entry) {
@@ -221,7 +221,7 @@ class Walk {
   std::vector<Extent> shared_;
   std::uint64_t linkedBytes_ = 0;
   OpenDirectories open_;
-  // Last, so that it goes first: the directories that still wait are among those of `open_`.
+  // Last member, so that it is destroyed first: waiting directories are registered in `open_`.
   WorkQueue<Item> queue_;
 };
 

@@ -10,16 +10,16 @@
 namespace workspace::disk {
 
 /**
- * Work that makes more work, shared by several threads; it ends when no item waits and none is being worked on.
- * The newest item goes first: depth first keeps few directories waiting.
+ * Queue of work that may create more work, shared by several threads; done when no item is waiting or being worked
+ * on. The newest item is taken first: a depth-first walk keeps few directories waiting.
  */
 template <typename Item>
 class WorkQueue {
  public:
-  /** Items are taken from the back. */
+  /** Items are taken from the end. */
   explicit WorkQueue(std::vector<Item> first) : waiting_(std::move(first)) {}
 
-  /** Waits for an item. False: all is done, or `stop` was called. */
+  /** Waits for an item. Returns false when everything is done or `stop` was called. */
   bool take(Item& item) {
     std::unique_lock lock(mutex_);
     idle_++;
@@ -32,7 +32,7 @@ class WorkQueue {
     return true;
   }
 
-  /** Ends the work on a taken item; `found` is left empty. */
+  /** Finishes a taken item and adds the items that it created; `found` becomes empty. */
   void finish(std::vector<Item>& found) {
     std::size_t wake = 0;
     {
@@ -40,7 +40,7 @@ class WorkQueue {
       working_--;
       for (Item& item : found) waiting_.push_back(std::move(item));
       const bool ended = working_ == 0 && waiting_.empty();
-      // The calling thread comes back for one item itself.
+      // The calling thread takes one item itself.
       wake = ended ? idle_ : std::min(idle_, found.empty() ? 0 : found.size() - 1);
     }
     found.clear();

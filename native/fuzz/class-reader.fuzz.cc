@@ -19,13 +19,13 @@ void pack(Tables& tables) {
 }  // namespace
 
 /**
- * libFuzzer's entry: whatever the bytes are, reading them ends in facts or in one fault whose offset lies in the file, leaves no
- * row of a faulty class, and the facts can be packed, and so can their digest.
+ * libFuzzer's entry. Reading any bytes must produce facts, or one diagnostic with an offset in the file; an invalid
+ * class leaves no row, and the facts and their digest can be packed.
  */
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static ClassReader reader;
   reader.clear();
-  // Bytes of their own, so that the sanitizer sees the first read beyond them.
+  // A separate copy, so that the sanitizer detects the first read beyond its end.
   const std::vector<std::uint8_t> bytes(data, data + size);
   reader.read(bytes, 0);
   const std::size_t rows = reader.facts().classes.name.size();

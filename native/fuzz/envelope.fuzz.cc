@@ -20,12 +20,15 @@ bool isWithin(std::string_view text, const std::vector<std::uint8_t>& bytes) {
 
 }  // namespace
 
-/** libFuzzer's entry: frame after frame of the bytes, each an envelope whose texts lie in it and whose payload is an object, or left. */
+/**
+ * libFuzzer's entry. Each frame is an envelope whose texts lie in it and whose payload is an object, or is left to
+ * the other reader.
+ */
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::span<const std::uint8_t> bytes(data, size);
   for (Frame frame = frameAt(bytes, maxBytes); frame.state == FrameState::whole; frame = frameAt(bytes, maxBytes)) {
     if (frame.length == 0 || frame.length > maxBytes) std::abort();
-    // Bytes of their own, so that the sanitizer sees the first read beyond them.
+    // A separate copy, so that the sanitizer detects the first read beyond its end.
     const std::vector<std::uint8_t> body(bytes.begin() + lengthBytes, bytes.begin() + lengthBytes + frame.length);
     Envelope envelope;
     Payload payload;

@@ -7,7 +7,9 @@
 
 using namespace workspace::archive;
 
-/** libFuzzer's entry: the first bytes say which extent of the rest is read; its bytes or a sentence come back, whatever they are. */
+/**
+ * libFuzzer's entry. The first bytes describe an extent of the rest; reading it must return its bytes or a message.
+ */
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size < 8) return 0;
   const auto u2 = [data](std::size_t at) { return static_cast<std::uint64_t>(data[at] << 8 | data[at + 1]); };

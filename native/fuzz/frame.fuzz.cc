@@ -21,10 +21,10 @@ constexpr Address GUEST = 0x0a00020f;
 constexpr Address RESOLVER = 0x0a000203;
 constexpr std::uint16_t OPEN_PORT = 443;
 
-/** Every address has a place, by its lowest bits. */
-class SomePlaces : public Places {
+/** Gives every address a location by its lowest bits. */
+class FakeLocator : public Locator {
  public:
-  Place find(Address address) override { return static_cast<Place>(address % 3); }
+  Location find(Address address) override { return static_cast<Location>(address % 3); }
 };
 
 Policy policyOf(std::uint8_t choice) {
@@ -44,7 +44,7 @@ Address addressAt(std::span<const std::uint8_t> bytes, std::size_t at) {
   return static_cast<Address>(bytes[at]) << 24 | static_cast<Address>(bytes[at + 1]) << 16 | static_cast<Address>(bytes[at + 2]) << 8 | bytes[at + 3];
 }
 
-/** Ends the run when a frame that passed is not the guest's own, or goes where no policy lets it. */
+/** Aborts if a frame that passed has a foreign source, or a destination that no policy allows. */
 void checkPassed(std::span<const std::uint8_t> frame, const Policy& policy) {
   if (frame.size() < 34 || !std::equal(MAC.begin(), MAC.end(), frame.begin() + 6)) std::abort();
   const int type = frame[12] << 8 | frame[13];
@@ -61,26 +61,26 @@ void checkPassed(std::span<const std::uint8_t> frame, const Policy& policy) {
     if (!isPortOpen) std::abort();
     return;
   }
-  // Link-local and multicast, whatever the routing table says.
+  // Link-local and multicast addresses, regardless of the routing table.
   if (to >> 16 == 0xa9fe || to >> 28 >= 0xe || to >> 24 == 127 || to >> 24 == 0 || to >> 8 == GUEST >> 8) std::abort();
-  const auto place = static_cast<Place>(to % 3);
-  if (place == Place::inside || (place == Place::host && !isPortOpen)) std::abort();
-  if (place == Place::outside && policy.egress == Egress::none) std::abort();
-  if (place == Place::outside && policy.egress == Egress::listed && to >> 8 != 0xcb0071) std::abort();
+  const auto location = static_cast<Location>(to % 3);
+  if (location == Location::inside || (location == Location::host && !isPortOpen)) std::abort();
+  if (location == Location::outside && policy.egress == Egress::none) std::abort();
+  if (location == Location::outside && policy.egress == Egress::listed && to >> 8 != 0xcb0071) std::abort();
 }
 
-/** Returns what passes of a stream that comes in pieces of one size; where it stops making sense, what passed until then. */
+/** Returns the passed part of a stream that arrives in pieces of one size, up to the first invalid length. */
 Bytes passedOf(std::span<const std::uint8_t> bytes, std::size_t piece, const Policy& policy) {
-  SomePlaces places;
+  FakeLocator locator;
   FrameStream stream;
   Bytes passed;
   for (std::size_t at = 0; at < bytes.size(); at += piece) {
     const std::size_t count = std::min({piece, bytes.size() - at, stream.roomBytes()});
     if (count == 0) std::abort();
     std::memcpy(stream.room(), bytes.data() + at, count);
-    const bool isSound = stream.sift(count, policy, places);
+    const bool isValid = stream.sift(count, policy, locator);
     passed.insert(passed.end(), stream.passed(), stream.passed() + stream.passedBytes());
-    if (!isSound) break;
+    if (!isValid) break;
     stream.clear();
   }
   return passed;
@@ -89,8 +89,8 @@ Bytes passedOf(std::span<const std::uint8_t> bytes, std::size_t piece, const Pol
 }  // namespace
 
 /**
- * libFuzzer's entry: the first byte chooses a policy, the second the size of the pieces in which the others come, as a guest's stream of
- * frames. What passes is whole frames, each of which may pass; and the same, however the stream was cut.
+ * libFuzzer's entry. The first byte selects a policy, the second the size of the pieces in which the rest arrives as
+ * a guest's stream of frames. Only complete, allowed frames may pass; the result must not depend on the pieces.
  */
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size < 3) return 0;

@@ -1,5 +1,5 @@
-// Stands in for libFuzzer where there is no clang: changes a few envelopes in as many ways as it is told, the same ones each time.
-// Arguments: RUNS. Ends as a fuzz target does: by a signal, a sanitizer's report, or well.
+// Replaces libFuzzer where there is no clang: mutates a few envelopes RUNS times, always in the same way. Arguments:
+// RUNS. Ends like a fuzz target: by a signal, with a sanitizer's report, or with status 0.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -29,7 +29,7 @@ void change(Bytes& bytes, std::mt19937& random) {
     case 2: bytes.insert(bytes.begin() + at, static_cast<std::uint8_t>(random())); break;
     default: bytes.erase(bytes.begin() + at); break;
   }
-  // A length that fits lets what follows be read; one time in four it stays wrong.
+  // A correct length lets the rest be read; a quarter of the lengths stay wrong.
   if (bytes.size() < 5 || random() % 4 == 0) return;
   const std::size_t length = bytes.size() - 4;
   bytes[0] = bytes[1] = 0;

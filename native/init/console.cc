@@ -17,7 +17,7 @@ namespace {
 
 void print(const char* prefix, const char* format, va_list arguments) {
   std::array<char, 1024> line;
-  // Leaves room for the line's end.
+  // Leaves space for the newline.
   const std::size_t room = line.size() - 1;
   std::size_t length = static_cast<std::size_t>(std::snprintf(line.data(), room, "%s", prefix));
   length += static_cast<std::size_t>(std::max(0, std::vsnprintf(line.data() + length, room - length, format, arguments)));
@@ -25,14 +25,14 @@ void print(const char* prefix, const char* format, va_list arguments) {
   line[length++] = '\n';
   const int console = open("/dev/console", O_WRONLY | O_NOCTTY | O_CLOEXEC);
   if (console < 0) return;
-  // One write: the kernel's own lines come between writes, not into them.
+  // A single write, so that the kernel's own lines cannot interrupt it.
   if (write(console, line.data(), length) >= 0) tcdrain(console);
   close(console);
 }
 
 }  // namespace
 
-void say(const char* format, ...) {
+void report(const char* format, ...) {
   va_list arguments;
   va_start(arguments, format);
   print("workspace-init: ", format, arguments);
@@ -45,12 +45,12 @@ void fail(const char* format, ...) {
   print("workspace-init: FAULT ", format, arguments);
   va_end(arguments);
   sync();
-  // Where a VM has no power to turn off, its monitor ends when it reboots, and the kernel is told so by this word.
-  reboot(hasKernelWord("reboot=k") ? RB_AUTOBOOT : RB_POWER_OFF);
+  // If a VM has no power switch, its monitor exits on reboot; a kernel argument selects that.
+  reboot(hasKernelArgument("reboot=k") ? RB_AUTOBOOT : RB_POWER_OFF);
   while (true) pause();
 }
 
-bool hasKernelWord(const char* word) {
+bool hasKernelArgument(const char* word) {
   std::array<char, 4096> text;
   const int file = open("/proc/cmdline", O_RDONLY | O_CLOEXEC);
   if (file < 0) return false;

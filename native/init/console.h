@@ -2,13 +2,13 @@
 
 namespace workspace::init {
 
-/** Prints one line, `workspace-init: ` and what is told, on the kernel's console. */
-[[gnu::format(printf, 1, 2)]] void say(const char* format, ...);
+/** Prints a line on the kernel's console, starting with `workspace-init: `. */
+[[gnu::format(printf, 1, 2)]] void report(const char* format, ...);
 
-/** Says that this VM cannot start, in one line that begins `workspace-init: FAULT `, and turns it off. */
+/** Reports that this VM cannot start, in a line that starts with `workspace-init: FAULT `, and turns it off. */
 [[noreturn, gnu::format(printf, 1, 2)]] void fail(const char* format, ...);
 
-/** Whether the kernel was given this word. */
-bool hasKernelWord(const char* word);
+/** Whether the kernel's command line contains this argument. */
+bool hasKernelArgument(const char* argument);
 
 }  // namespace workspace::init

@@ -46,9 +46,9 @@ Disks findDisks() {
     usleep(LOOK_EVERY_US);
     names = listDisks();
   }
-  if (names.empty()) fail("the VM has no virtio disk that this kernel sees, and should have two");
+  if (names.empty()) fail("the kernel found no virtio disk; the VM should have two");
   if (names.size() < 2)
-    fail("the VM has one virtio disk, %s, and should have two: the image and the upper", names[0].c_str());
+    fail("the kernel found only one virtio disk, %s; the VM should have two, the image and the upper", names[0].c_str());
   const bool isSwapped = !isReadOnly(names[0]) && isReadOnly(names[1]);
   const Disks inOrder = {"/dev/" + names[0], "/dev/" + names[1]};
   return isSwapped ? Disks{inOrder.upper, inOrder.lower} : inOrder;

@@ -11,8 +11,8 @@ struct Disks {
 };
 
 /**
- * Waits for the two virtio disks. The first is the lower one and cannot be written, the second the upper one; should a
- * kernel name them the other way round, the one that cannot be written is the lower. Fails the start when they do not come.
+ * Waits for the two virtio disks. The first is the lower one and read-only, the second the upper one; if a kernel
+ * names them in the opposite order, the read-only one is the lower. Fails the start if they do not appear.
  */
 Disks findDisks();
 

@@ -1,10 +1,10 @@
-// The first program of a VM (initrd): finds its two disks, lays the upper over the read-only lower, and hands over to the
-// image's own init. It says on the console how it went, one line each:
+// First program of a VM (initrd): finds its two disks, mounts the upper over the read-only lower, and executes the
+// image's own init. It reports the outcome on the console in one line:
 //
-//   workspace-init: ready              the image's init is next
-//   workspace-init: FAULT SENTENCE     the VM cannot start and turns itself off
+//   workspace-init: ready              the image's init runs next
+//   workspace-init: FAULT MESSAGE      the VM cannot start and turns itself off
 //
-// In the initrd lie beside it: modules.list, the kernel modules in the order they are loaded; sbin/mke2fs with its libraries.
+// The initrd also contains modules.list, the kernel modules in load order, and sbin/mke2fs with its libraries.
 
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -35,10 +35,10 @@ void mountKernelFiles() {
 void becomeInit() {
   for (const char* program : std::array{"/sbin/init", "/opt/workspace/init"}) {
     if (access(program, X_OK) < 0) continue;
-    say("ready");
+    report("ready");
     char* const argv[] = {const_cast<char*>(program), nullptr};
     execv(program, argv);
-    fail("%s of the image cannot be run: %s", program, std::strerror(errno));
+    fail("the image's %s cannot be executed: %s", program, std::strerror(errno));
   }
   fail("the image has neither /sbin/init nor /opt/workspace/init");
 }
@@ -47,14 +47,14 @@ void start() {
   mountKernelFiles();
   loadModules("/modules.list");
   const Disks disks = findDisks();
-  // Nothing to replay: it has no journal, and must stay what its digest says.
+  // noload: the image has no journal to replay, and must not change, as its digest is fixed.
   if (mount(disks.lower.c_str(), "/lower", "ext4", MS_RDONLY | MS_NOATIME, "noload") < 0)
     fail("the image's disk %s cannot be mounted: %s", disks.lower.c_str(), std::strerror(errno));
   mountUpper(disks.upper, "/upper");
   mkdir("/upper/data", 0755);
   mkdir("/upper/work", 0755);
   if (mount("overlay", "/new", "overlay", 0, OVERLAY) < 0)
-    fail("the upper cannot be laid over the image: %s", std::strerror(errno));
+    fail("the upper cannot be mounted over the image: %s", std::strerror(errno));
   enterRoot("/new");
   becomeInit();
 }

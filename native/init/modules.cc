@@ -17,9 +17,9 @@ namespace {
 
 void loadModule(const char* path) {
   const int file = open(path, O_RDONLY | O_CLOEXEC);
-  // Nothing of a kind that this VM has not: no error.
+  // A module for hardware that this VM does not have is not an error.
   if (file < 0 || (syscall(SYS_finit_module, file, "", 0) < 0 && errno != EEXIST && errno != ENODEV))
-    say("module %s was not loaded: %s", path, std::strerror(errno));
+    report("module %s could not be loaded: %s", path, std::strerror(errno));
   if (file >= 0) close(file);
 }
 

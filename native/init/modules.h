@@ -2,7 +2,10 @@
 
 namespace workspace::init {
 
-/** Loads the kernel modules that a file lists, a path a line, in its order. One that does not load is told and left out. */
+/**
+ * Loads the kernel modules listed in a file, one path per line, in order. Reports and skips a module that fails to
+ * load.
+ */
 void loadModules(const char* list);
 
 }  // namespace workspace::init

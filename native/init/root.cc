@@ -17,7 +17,7 @@ namespace workspace::init {
 
 namespace {
 
-/** Removes what a directory holds, and nothing of another file system. Takes the descriptor. */
+/** Removes a directory's content on one file system. Takes ownership of the descriptor. */
 void removeContent(int directory, dev_t device) {
   DIR* const entries = fdopendir(directory);
   if (entries == nullptr) return;
@@ -45,15 +45,15 @@ void enterRoot(const char* root) {
     const std::string target = std::string(root) + name;
     mkdir(target.c_str(), 0755);
     if (mount(name, target.c_str(), nullptr, MS_MOVE, nullptr) < 0)
-      fail("%s cannot be moved into the workspace's root: %s", name, std::strerror(errno));
+      fail("cannot move %s into the workspace's root: %s", name, std::strerror(errno));
   }
   mkdir((std::string(root) + "/run").c_str(), 0755);
   struct stat own = {};
-  // The memory of what lies here would never be given back.
+  // Memory used by files of the initrd would never be freed.
   const int old = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (old >= 0 && fstat(old, &own) == 0) removeContent(old, own.st_dev);
   if (chdir(root) < 0 || mount(".", "/", nullptr, MS_MOVE, nullptr) < 0 || chroot(".") < 0 || chdir("/") < 0)
-    fail("the workspace's root cannot be entered: %s", std::strerror(errno));
+    fail("cannot switch to the workspace's root: %s", std::strerror(errno));
 }
 
 }  // namespace workspace::init

@@ -2,7 +2,7 @@
 
 namespace workspace::init {
 
-/** Moves into a new root and frees what this program came with. Fails the start when it cannot. */
+/** Switches to a new root and frees the memory of the initrd. Fails the start on errors. */
 void enterRoot(const char* root);
 
 }  // namespace workspace::init

@@ -21,7 +21,7 @@ namespace workspace::init {
 
 namespace {
 
-/** What says whether a disk was ever written: ext4 keeps its superblock and its groups' descriptors there. */
+/** Start of a disk, which shows whether it was ever written: ext4 has its superblock and group descriptors there. */
 constexpr std::size_t HEAD_BYTES = 64 * 1024;
 constexpr const char* WORKSHOP = "/format";
 constexpr const char* DRAFT = "/format/upper.ext4";
@@ -32,7 +32,7 @@ bool isBlank(int disk) {
   while (have < head.size()) {
     const ssize_t got = pread(disk, head.data() + have, head.size() - have, static_cast<off_t>(have));
     if (got < 0) fail("the upper disk cannot be read: %s", std::strerror(errno));
-    if (got == 0) fail("the upper disk has %zu bytes, too few for a file system", have);
+    if (got == 0) fail("the upper disk has only %zu bytes, too few for a file system", have);
     have += static_cast<std::size_t>(got);
   }
   return std::all_of(head.begin(), head.end(), [](char each) { return each == 0; });
@@ -49,7 +49,7 @@ void runFormatter() {
   }
   int status = 0;
   if (child < 0 || waitpid(child, &status, 0) != child || status != 0)
-    fail("the upper disk could not be formatted: mke2fs ended with status %d", WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+    fail("the upper disk could not be formatted: mke2fs exited with status %d", WIFEXITED(status) ? WEXITSTATUS(status) : -1);
 }
 
 void copyRange(int from, int to, off_t begin, off_t end) {
@@ -60,7 +60,7 @@ void copyRange(int from, int to, off_t begin, off_t end) {
     if (got <= 0) fail("the upper disk could not be formatted: %s", std::strerror(errno));
     for (ssize_t done = 0; done < got;) {
       const ssize_t put = pwrite(to, buffer.data() + done, static_cast<std::size_t>(got - done), begin + done);
-      if (put <= 0) fail("the upper disk could not be formatted, nothing more can be written to it: %s", std::strerror(errno));
+      if (put <= 0) fail("the upper disk could not be formatted, writing to it failed: %s", std::strerror(errno));
       done += put;
     }
     begin += got;
@@ -68,19 +68,19 @@ void copyRange(int from, int to, off_t begin, off_t end) {
 }
 
 void flush(int disk) {
-  if (fsync(disk) < 0) fail("the upper disk could not be formatted, nothing more can be written to it: %s", std::strerror(errno));
+  if (fsync(disk) < 0) fail("the upper disk could not be formatted, writing to it failed: %s", std::strerror(errno));
 }
 
 /**
- * Formats in memory, where a file takes only what is written to it, and copies that over, the head last: a VM that is
- * killed on the way leaves a disk that is still blank, and the next start begins anew.
+ * Formats a sparse file in memory and copies it to the disk, the start last: a VM that is killed meanwhile leaves a
+ * disk that still counts as blank, and the next start formats it again.
  */
 void format(int disk) {
   std::uint64_t bytes = 0;
-  if (ioctl(disk, BLKGETSIZE64, &bytes) < 0) fail("the upper disk does not tell its size: %s", std::strerror(errno));
-  if (mount("tmpfs", WORKSHOP, "tmpfs", 0, "size=100%") < 0) fail("no memory to format in: %s", std::strerror(errno));
+  if (ioctl(disk, BLKGETSIZE64, &bytes) < 0) fail("the size of the upper disk cannot be read: %s", std::strerror(errno));
+  if (mount("tmpfs", WORKSHOP, "tmpfs", 0, "size=100%") < 0) fail("not enough memory to format the upper disk: %s", std::strerror(errno));
   const int draft = open(DRAFT, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (draft < 0 || ftruncate(draft, static_cast<off_t>(bytes)) < 0) fail("no memory to format in: %s", std::strerror(errno));
+  if (draft < 0 || ftruncate(draft, static_cast<off_t>(bytes)) < 0) fail("not enough memory to format the upper disk: %s", std::strerror(errno));
   runFormatter();
   const off_t end = static_cast<off_t>(bytes);
   const off_t head = HEAD_BYTES;
@@ -96,10 +96,10 @@ void format(int disk) {
   flush(disk);
   close(draft);
   umount(WORKSHOP);
-  say("formatted the upper disk");
+  report("formatted the upper disk");
 }
 
-/** Whether what is deleted in the VM can be given back to the host. */
+/** Whether the host can reclaim space of files deleted in the VM. */
 bool canDiscard(const std::string& disk) {
   const std::string path = "/sys/block/" + disk.substr(disk.rfind('/') + 1) + "/queue/discard_max_bytes";
   FILE* const file = std::fopen(path.c_str(), "re");
@@ -116,14 +116,14 @@ void mountUpper(const std::string& disk, const char* target) {
   const int file = open(disk.c_str(), O_RDWR | O_CLOEXEC);
   if (file < 0) fail("the upper disk %s cannot be opened for writing: %s", disk.c_str(), std::strerror(errno));
   if (isBlank(file)) {
-    if (!hasKernelWord("workspace.format=1"))
-      fail("the upper disk is blank and held the workspace's files before; it was left as it is: restore it, or reset the workspace");
+    if (!hasKernelArgument("workspace.format=1"))
+      fail("the upper disk is blank but contained the workspace's files before; it was left unchanged: restore it, or reset the workspace");
     format(file);
   }
   close(file);
   const char* const options = canDiscard(disk) ? "errors=remount-ro,discard" : "errors=remount-ro";
   if (mount(disk.c_str(), target, "ext4", MS_NOATIME, options) < 0)
-    fail("the upper disk holds no file system that can be mounted (%s); it was left as it is: restore it, or reset the workspace",
+    fail("the upper disk has no mountable file system (%s); it was left unchanged: restore it, or reset the workspace",
          std::strerror(errno));
 }
 

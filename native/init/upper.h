@@ -5,8 +5,8 @@
 namespace workspace::init {
 
 /**
- * Mounts the upper disk. One whose first 64 KiB are zero is formatted before, where the kernel was told that it never was
- * (`workspace.format=1`); all others are left as they are. Fails the start when it cannot be mounted.
+ * Mounts the upper disk. Formats it first if its first 64 KiB are zero and the kernel argument `workspace.format=1`
+ * states that it was never formatted; leaves all others unchanged. Fails the start if it cannot be mounted.
  */
 void mountUpper(const std::string& disk, const char* target);
 

@@ -67,10 +67,10 @@ void FileSink::write(std::string_view lines, std::int64_t timeMs) {
 void FileSink::append(std::string_view bytes) {
   if (fd >= 0 && size > 0 && size + bytes.size() > options.maxBytes) rotate();
   if (fd < 0 && !open()) return lose(bytes.size());
-  if (untold > 0) {
-    const std::string gap = (lastByte == '\n' ? "[" : "\n[") + std::to_string(untold) + " bytes of lines could not be written here]\n";
+  if (unreported > 0) {
+    const std::string gap = (lastByte == '\n' ? "[" : "\n[") + std::to_string(unreported) + " bytes of lines could not be written here]\n";
     if (put(gap) < gap.size()) return lose(bytes.size());
-    untold = 0;
+    unreported = 0;
   }
   lose(bytes.size() - put(bytes));
 }
@@ -90,7 +90,7 @@ std::size_t FileSink::put(std::string_view bytes) {
 
 void FileSink::lose(std::size_t bytes) {
   lost += bytes;
-  untold += bytes;
+  unreported += bytes;
 }
 
 }  // namespace workspace::log

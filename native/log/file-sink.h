@@ -6,14 +6,14 @@
 
 namespace workspace::log {
 
-/** A file that lines are appended to, and that makes way for a new one when it is full: FILE, FILE.1 … FILE.KEEP. */
+/** A file that lines are appended to, and that is rotated when it is full: FILE, FILE.1 … FILE.KEEP. */
 class FileSink {
  public:
   struct Options {
     std::string path;
     std::uint64_t maxBytes;
     unsigned int keep;
-    /** Whether each line begins with its time. */
+    /** Whether each line starts with its time. */
     bool hasTimes;
   };
 
@@ -23,12 +23,12 @@ class FileSink {
   FileSink& operator=(const FileSink&) = delete;
 
   /**
-   * Appends whole lines. What cannot be written is counted and left out: a full disk must not stop a program. Before the next
-   * lines that can be written, a line of its own says how much is missing.
+   * Appends complete lines. Lines that cannot be written are counted and dropped: a full disk must not stop a
+   * program. Before the next successful write, a separate line reports how many bytes are missing.
    */
   void write(std::string_view lines, std::int64_t timeMs);
 
-  /** Bytes left out so far. */
+  /** Returns the number of bytes dropped so far. */
   std::uint64_t lostBytes() const { return lost; }
 
  private:
@@ -43,8 +43,8 @@ class FileSink {
   int fd = -1;
   std::uint64_t size = 0;
   std::uint64_t lost = 0;
-  /** Bytes left out that no line of the file tells of yet. */
-  std::uint64_t untold = 0;
+  /** Dropped bytes that no line of the file reports yet. */
+  std::uint64_t unreported = 0;
   char lastByte = '\n';
   std::string stamped;
 };

@@ -15,15 +15,15 @@ std::uint32_t countLines(std::string_view bytes) {
   return count;
 }
 
-/** How much of a text that is too long is taken at once: never a part of a UTF-8 character. */
+/** Returns how much of an overlong text to take at once, without splitting a UTF-8 character. */
 std::size_t cutAt(std::string_view text) {
   std::size_t at = MAX_LINE_BYTES;
   while (at > MAX_LINE_BYTES - 4 && (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80) at--;
-  // That much of something else than UTF-8.
+  // Not UTF-8: any position will do.
   return at == MAX_LINE_BYTES - 4 ? MAX_LINE_BYTES : at;
 }
 
-/** Whether a line in it may be too long. A line of 16 KiB has at least one of the blocks of 8 KiB for itself. */
+/** Whether a line may be too long. A line over 16 KiB contains at least one complete block of 8 KiB. */
 bool mayHaveLongLine(std::string_view lines) {
   constexpr std::size_t BLOCK = MAX_LINE_BYTES / 2;
   for (std::size_t at = 0; at + BLOCK <= lines.size(); at += BLOCK) {
@@ -67,7 +67,7 @@ void Source::finish(int stream, std::int64_t timeMs, std::atomic<std::uint64_t>&
   evict();
 }
 
-/** Lines of which some may be too long. */
+/** Takes lines of which some may be too long. */
 void Source::takeLines(int stream, std::string_view lines) {
   std::size_t begin = 0;
   std::size_t at = 0;

@@ -15,7 +15,7 @@
 
 namespace workspace::log {
 
-/** A longer line is cut into pieces of at most so many bytes. */
+/** Longer lines are cut into pieces of at most this size. */
 inline constexpr std::size_t MAX_LINE_BYTES = 16 * 1024;
 
 struct Bounds {
@@ -23,9 +23,9 @@ struct Bounds {
   std::uint64_t bytes;
 };
 
-/** What is known of a source without looking at its lines. */
+/** State of a source, available without reading its lines. */
 struct Counts {
-  /** Index of the oldest line that is kept, and of the next that comes. */
+  /** Index of the oldest line in memory, and of the next line. */
   std::uint64_t first;
   std::uint64_t end;
   std::uint64_t heldBytes;
@@ -33,7 +33,7 @@ struct Counts {
   int openStreams;
 };
 
-/** A copy of blocks, oldest first; their bytes are one behind the other. */
+/** A copy of blocks, oldest first, with their bytes concatenated. */
 struct Excerpt {
   struct Part {
     std::uint64_t sequence;
@@ -48,14 +48,14 @@ struct Excerpt {
   std::string bytes;
 };
 
-/** The lines of one program: the newest of them in memory, all of them in its file where it has one. */
+/** Lines of one program: the newest in memory, all of them in its file if it has one. */
 class Source {
  public:
   explicit Source(Bounds bounds) : bounds(bounds) {}
 
-  /** Takes bytes as they come from a stream (0 or 1). `sequence` is the counter that all sources share. */
+  /** Takes bytes of a stream (0 or 1) as they arrive. `sequence` is the counter shared by all sources. */
   void take(int stream, std::string_view bytes, std::int64_t timeMs, std::atomic<std::uint64_t>& sequence);
-  /** A stream has ended: what it had begun is its last line. */
+  /** Ends a stream; an unfinished line becomes its last. */
   void finish(int stream, std::int64_t timeMs, std::atomic<std::uint64_t>& sequence);
   void opened() { openStreams++; }
   void closed() { openStreams--; }
@@ -63,7 +63,7 @@ class Source {
   void setBounds(Bounds changed);
 
   Counts counts() const;
-  /** Blocks that hold lines from an index on, as many as fit in `maxBytes` and at least one. */
+  /** Returns blocks with lines from an index on, as many as fit in `maxBytes` but at least one. */
   Excerpt read(std::uint64_t fromIndex, std::size_t maxBytes) const;
 
  private:
@@ -78,11 +78,11 @@ class Source {
   std::deque<Block> blocks;
   std::uint64_t nextIndex = 0;
   std::uint64_t heldBytes = 0;
-  /** Of each stream, what has no end yet. */
+  /** Unfinished line of each stream. */
   std::array<std::string, 2> carry;
   std::unique_ptr<FileSink> file;
   std::atomic<int> openStreams = 0;
-  // Of the bytes being taken.
+  // Time of the bytes being taken.
   std::int64_t now = 0;
   std::atomic<std::uint64_t>* sequence = nullptr;
 };

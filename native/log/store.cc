@@ -19,9 +19,9 @@ namespace workspace::log {
 namespace {
 
 constexpr std::size_t READ_BYTES = 64 * 1024;
-/** Of one pipe before the next has its turn. */
+/** Reads of one pipe before the next gets its turn. */
 constexpr int READS_A_TURN = 16;
-/** For a program that fills its pipe: fewer changes between it and us. The system may grant less. */
+/** Reduces context switches for a program that fills its pipe. The system may grant less. */
 constexpr int WIDE_PIPE_BYTES = 1024 * 1024;
 
 std::int64_t nowMs() {
@@ -130,7 +130,7 @@ void Store::run() {
       if (fd == wake) return;
       Reader* reader;
       {
-        // Only this thread takes readers away, and a map's entries stay where they are.
+        // Only this thread removes readers, and a map's entries never move.
         const std::lock_guard lock(mutex);
         reader = &readers.at(fd);
       }
@@ -138,7 +138,7 @@ void Store::run() {
       const std::lock_guard lock(mutex);
       reader->lines->closed();
       readers.erase(fd);
-      // Closing it is not enough: a child that is just being started has it open as well.
+      // Closing it is not enough: a child that is just being started has inherited it.
       epoll_ctl(poll, EPOLL_CTL_DEL, fd, nullptr);
       close(fd);
     }

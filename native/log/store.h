@@ -14,12 +14,12 @@
 namespace workspace::log {
 
 /**
- * What programs print: read from their pipes in a thread of its own, split into lines, and kept within bounds. A program is
- * never held up by who reads its lines here.
+ * Output of programs, read from their pipes in a separate thread, split into lines, and limited in size. A slow
+ * reader of the lines never delays a program.
  */
 class Store {
  public:
-  /** @param onLines called in the store's thread when lines have come or a stream has ended, while `setListening` is on */
+  /** @param onLines called in the store's thread for new lines and ended streams, while `setListening` is on */
   explicit Store(std::function<void()> onLines);
   ~Store();
   Store(const Store&) = delete;
@@ -29,13 +29,13 @@ class Store {
   void removeSource(int source);
   std::shared_ptr<Source> find(int source) const;
 
-  /** Reads a pipe, which the store then owns, until it ends. Returns 0 or the error number. */
+  /** Reads a pipe until it ends, and takes ownership of it. Returns 0 or the errno. */
   int attach(int source, int stream, int fd);
-  /** Takes bytes that somebody else has read. */
+  /** Takes bytes that the caller has read. */
   void push(int source, int stream, std::string_view bytes);
   void finish(int source, int stream);
   void setListening(bool isOn) { isListening = isOn; }
-  /** What the next line will be numbered with. All lines before it can be read. */
+  /** Returns the number of the next line. All earlier lines can be read. */
   std::uint64_t nextSequence() const { return sequence; }
 
  private:
@@ -46,7 +46,7 @@ class Store {
   };
 
   void run();
-  /** Whether the stream goes on. */
+  /** Returns false at the end of the stream. */
   bool readSome(int fd, Reader& reader);
   void tell();
 

@@ -24,12 +24,14 @@ constexpr Prefix prefix(int a, int b, int c, int d, int length) {
   return {static_cast<Address>(a) << 24 | static_cast<Address>(b) << 16 | static_cast<Address>(c) << 8 | static_cast<Address>(d), length};
 }
 
-/** Addresses that no packet beyond the host has as its destination. Source: IANA's IPv4 special-purpose address registry. */
+/**
+ * Addresses that are never valid destinations outside the host. Source: IANA's IPv4 special-purpose address registry.
+ */
 constexpr std::array NEVER = {
     prefix(0, 0, 0, 0, 8),      prefix(127, 0, 0, 0, 8), prefix(169, 254, 0, 0, 16),
     prefix(192, 0, 0, 0, 24),   prefix(224, 0, 0, 0, 4), prefix(240, 0, 0, 0, 4),
 };
-/** Networks of organizations, which `egress: internet` leaves out. Source: RFC 1918, RFC 6598, RFC 2544. */
+/** Private networks, which `egress: internet` excludes. Source: RFC 1918, RFC 6598, RFC 2544. */
 constexpr std::array PRIVATE = {
     prefix(10, 0, 0, 0, 8), prefix(172, 16, 0, 0, 12), prefix(192, 168, 0, 0, 16), prefix(100, 64, 0, 0, 10), prefix(198, 18, 0, 0, 15),
 };
@@ -44,30 +46,30 @@ bool isIn(const Prefixes& prefixes, Address address) {
 
 bool isFrom(Bytes mac, const Policy& policy) { return std::equal(mac.begin(), mac.end(), policy.mac.begin(), policy.mac.end()); }
 
-/** The guest may ask for any address and answer for its own. */
+/** Whether the guest asks for any address or answers for its own. */
 bool mayPassArp(Bytes arp, const Policy& policy) {
   if (arp.size() < ARP_BODY) return false;
   const bool isIpv4OverEthernet = u2(arp, 0) == 1 && u2(arp, 2) == TYPE_IPV4 && arp[4] == 6 && arp[5] == 4;
   const std::uint16_t operation = u2(arp, 6);
   if (!isIpv4OverEthernet || (operation != 1 && operation != 2)) return false;
   const Address sender = u4(arp, 14);
-  // A probe for an address in use has no sender yet.
+  // A probe for a duplicate address has no sender address.
   const bool isProbe = operation == 1 && sender == 0;
   return isFrom(arp.subspan(8, 6), policy) && (sender == policy.address || isProbe);
 }
 
-/** A whole IPv4 packet without options, and what its transport header says. */
+/** A complete IPv4 packet without options, with fields of its transport header. */
 struct Packet {
   Address source = 0;
   Address destination = 0;
   std::uint8_t protocol = 0;
   bool isFragment = false;
-  /** Of TCP and UDP; 0 in fragments, whose ports cannot be trusted. */
+  /** TCP or UDP port; 0 in fragments, whose ports cannot be trusted. */
   std::uint16_t port = 0;
 };
 
 bool parsePacket(Bytes ip, Packet& packet) {
-  // Options are refused: nothing that a guest needs sends them, and a source route would name another destination.
+  // Options are refused: guests do not need them, and a source route would name another destination.
   if (ip.size() < IPV4_HEADER || ip[0] != 0x45) return false;
   const std::size_t length = u2(ip, 2);
   if (length < IPV4_HEADER || length > ip.size()) return false;
@@ -99,7 +101,7 @@ bool isAllowedOutside(Address address, const Policy& policy) {
   return false;
 }
 
-bool mayPassIpv4(Bytes ip, const Policy& policy, Places& places) {
+bool mayPassIpv4(Bytes ip, const Policy& policy, Locator& locator) {
   Packet packet;
   if (!parsePacket(ip, packet) || packet.source != policy.address) return false;
   if (packet.protocol != TCP && packet.protocol != UDP && packet.protocol != ICMP) return false;
@@ -108,22 +110,22 @@ bool mayPassIpv4(Bytes ip, const Policy& policy, Places& places) {
     return policy.egress != Egress::none && !packet.isFragment && packet.protocol == UDP && packet.port == DNS;
   if (to == policy.gateway) return isPortOpen(packet, policy);
   if (policy.subnet.contains(to) || isIn(NEVER, to)) return false;
-  switch (places.find(to)) {
-    case Place::host: return isPortOpen(packet, policy);
-    case Place::outside: return isAllowedOutside(to, policy);
-    case Place::inside: return false;
+  switch (locator.find(to)) {
+    case Location::host: return isPortOpen(packet, policy);
+    case Location::outside: return isAllowedOutside(to, policy);
+    case Location::inside: return false;
   }
   return false;
 }
 
 }  // namespace
 
-bool mayPass(Bytes frame, const Policy& policy, Places& places) {
+bool mayPass(Bytes frame, const Policy& policy, Locator& locator) {
   if (frame.size() < ETHERNET_HEADER || !isFrom(frame.subspan(6, 6), policy)) return false;
   const Bytes body = frame.subspan(ETHERNET_HEADER);
   switch (u2(frame, 12)) {
     case TYPE_ARP: return mayPassArp(body, policy);
-    case TYPE_IPV4: return mayPassIpv4(body, policy, places);
+    case TYPE_IPV4: return mayPassIpv4(body, policy, locator);
     default: return false;
   }
 }

@@ -1,10 +1,12 @@
-// Connects one virtual machine with passt, which opens its connections, and lets only those frames through that the machine may send:
+// Connects a virtual machine with passt, which opens its connections, and forwards only the frames that the machine
+// may send:
 //
 //   workspace-net-filter SOCKET RULES MAC ADDRESS/LENGTH GATEWAY RESOLVER UID:GID|- -- PASST [ARGUMENT...]
 //
-// Starts passt with one end of a socket as descriptor 3, waits until it answers, becomes the user, and listens at SOCKET for the one
-// connection of QEMU (`-netdev stream`). RULES is read again whenever the file is replaced. Ends when the machine or passt does.
-// Ends with 64 for bad arguments, 70 when it cannot do its work, 0 after the machine's end.
+// Starts passt with one end of a socket as descriptor 3, waits until it responds, becomes the user, and listens at
+// SOCKET for a single connection from QEMU (`-netdev stream`). RULES is read again whenever the file is replaced.
+// Exits with the machine or passt:
+// with 64 for bad arguments, 70 on failure, 0 after the machine has exited.
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -24,7 +26,7 @@
 #include <span>
 #include <string_view>
 
-#include "host-places.h"
+#include "host-locator.h"
 #include "relay.h"
 
 namespace workspace::net_filter {
@@ -56,15 +58,16 @@ bool parseUser(const char* text, User& user) {
 }
 
 /**
- * Makes room for bursts of frames towards the guest, as passt does in the sockets that it opens itself. Not towards passt: it drops what is
- * more than its queue of one read, and connections then stall. The kernel's own bound is net.core.wmem_max.
+ * Enlarges the buffer for bursts of frames towards the guest, as passt does for sockets that it opens itself. Not for
+ * the other direction: passt drops everything beyond one read, and connections then stall. The kernel's limit is
+ * net.core.wmem_max.
  */
 void enlarge(int fd) {
   const int bytes = SEND_BUFFER_BYTES;
   setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
 }
 
-/** Starts passt with descriptor 3 and returns the other end; -1 when it cannot. */
+/** Starts passt with descriptor 3 and returns the other end; -1 on failure. */
 int startPasst(char** argv) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) return -1;
@@ -75,7 +78,7 @@ int startPasst(char** argv) {
     close(ends[1]);
     return ends[0];
   }
-  // A machine's network never outlives this process.
+  // A machine's network must not outlive this process.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (ends[1] == PASST_FD) fcntl(PASST_FD, F_SETFD, 0);
   else dup2(ends[1], PASST_FD);
@@ -84,7 +87,9 @@ int startPasst(char** argv) {
   _exit(FAILED);
 }
 
-/** Asks passt for the gateway's MAC, as the guest would, and waits for the answer: then it serves. */
+/**
+ * Sends an ARP request for the gateway, as the guest would, and waits for the reply, which shows that passt is ready.
+ */
 bool awaitPasst(int fd, const Policy& policy) {
   std::uint8_t frame[LENGTH_BYTES + 42] = {0, 0, 0, 42};
   std::uint8_t* ethernet = frame + LENGTH_BYTES;
@@ -100,13 +105,13 @@ bool awaitPasst(int fd, const Policy& policy) {
   if (send(fd, frame, sizeof frame, MSG_NOSIGNAL) != static_cast<ssize_t>(sizeof frame)) return false;
   const timeval patience = {PASST_START_S, 0};
   setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-  // Whole, so that the guest's stream begins with a frame.
+  // Reads a complete frame, so that the guest's stream starts with a frame.
   std::uint8_t answer[sizeof frame];
   errno = ECONNRESET;
   return recv(fd, answer, sizeof answer, MSG_WAITALL) == static_cast<ssize_t>(sizeof answer);
 }
 
-/** Gives up everything that judging frames does not need. */
+/** Gives up all privileges that filtering frames does not need. */
 bool confine(const User& user) {
   if (user.isOther && (setgroups(0, nullptr) < 0 || setresgid(user.gid, user.gid, user.gid) < 0 || setresuid(user.uid, user.uid, user.uid) < 0))
     return false;
@@ -145,23 +150,23 @@ int run(std::span<char*> arguments) {
   policy.resolver = *resolver;
 
   const int network = startPasst(arguments.data() + 9);
-  // passt's own end is seen by its socket.
+  // The exit of passt is detected through its socket.
   std::signal(SIGCHLD, SIG_IGN);
-  if (network < 0) return fail("passt cannot be started");
-  if (!awaitPasst(network, policy)) return fail("passt does not answer");
-  HostPlaces places;
-  if (!places.isOpen()) return fail("the routing table cannot be asked");
-  if (!confine(user)) return fail("the privileges cannot be given up");
+  if (network < 0) return fail("cannot start passt");
+  if (!awaitPasst(network, policy)) return fail("passt does not respond");
+  HostLocator locator;
+  if (!locator.isOpen()) return fail("cannot query the routing table");
+  if (!confine(user)) return fail("cannot drop privileges");
   Rules rules(arguments[2], policy);
-  if (!rules.read()) return fail("the rules cannot be used");
+  if (!rules.read()) return fail("the rules are not valid or cannot be read");
   const int listener = listenAt(arguments[1]);
   if (listener < 0) return fail(arguments[1]);
   const int guest = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
-  if (guest < 0) return fail("the machine does not connect");
+  if (guest < 0) return fail("the machine did not connect");
   enlarge(guest);
   close(listener);
   unlink(arguments[1]);
-  const char* end = relay(guest, network, policy, rules, places, places.changes());
+  const char* end = relay(guest, network, policy, rules, locator, locator.changes());
   std::fprintf(stderr, "workspace-net-filter: %s\n", end);
   return 0;
 }

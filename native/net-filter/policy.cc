@@ -13,7 +13,7 @@ std::optional<unsigned int> parseNumber(std::string_view text, unsigned int most
   return number;
 }
 
-/** Returns the text before the separator and moves past it; the whole text where there is none. */
+/** Returns the text before the separator and moves past it; the whole text without one. */
 std::string_view take(std::string_view& text, char separator) {
   const std::size_t at = text.find(separator);
   const std::string_view part = text.substr(0, at);

@@ -16,11 +16,11 @@ namespace workspace::net_filter {
 
 namespace {
 
-/** The rules of one guest are a few lines; a list of thousands of networks still fits. */
+/** A guest's rules are a few lines; a list of thousands of networks still fits. */
 constexpr std::size_t MOST_RULES_BYTES = 1 << 20;
 /**
- * What is sent to passt at once: the kernel takes so much whole or not at all. passt (2023) loses its place in the stream when it reads a
- * frame in parts, and the guest's connections then hang.
+ * Maximum size sent to passt at once, which the kernel accepts completely or not at all. passt (2023) loses track of
+ * the stream when it reads a frame in parts, and the guest's connections then hang.
  */
 constexpr std::size_t MOST_GROUP_BYTES = 16'384;
 
@@ -44,7 +44,7 @@ std::size_t lengthAt(const std::uint8_t* at) {
   return static_cast<std::size_t>(at[0]) << 24 | static_cast<std::size_t>(at[1]) << 16 | static_cast<std::size_t>(at[2]) << 8 | at[3];
 }
 
-/** Where a group of whole frames ends that begins here: as many as fit, or one that is larger. */
+/** Returns the end of a group of complete frames: as many as fit, or one that is larger. */
 std::size_t groupEnd(const std::uint8_t* bytes, std::size_t begin, std::size_t count) {
   std::size_t end = begin;
   while (end < count) {
@@ -59,7 +59,7 @@ bool isLater(ssize_t count) { return count < 0 && (errno == EAGAIN || errno == E
 
 }  // namespace
 
-bool FrameStream::sift(std::size_t bytes, const Policy& policy, Places& places) {
+bool FrameStream::sift(std::size_t bytes, const Policy& policy, Locator& locator) {
   end_ += bytes;
   while (end_ - next_ >= LENGTH_BYTES) {
     const std::uint8_t* at = buffer_.data() + next_;
@@ -67,7 +67,7 @@ bool FrameStream::sift(std::size_t bytes, const Policy& policy, Places& places) 
     if (length == 0 || length > MOST_FRAME_BYTES) return false;
     const std::size_t whole = LENGTH_BYTES + length;
     if (end_ - next_ < whole) break;
-    if (mayPass(std::span(at + LENGTH_BYTES, length), policy, places)) {
+    if (mayPass(std::span(at + LENGTH_BYTES, length), policy, locator)) {
       if (passed_ != next_) std::memmove(buffer_.data() + passed_, at, whole);
       passed_ += whole;
     } else {
@@ -107,11 +107,11 @@ void Rules::refresh() {
   if (now < nextLook_) return;
   nextLook_ = now + LOOK_EVERY;
   struct stat status {};
-  // An inode's number is used again: the time tells the files apart. Rules that cannot be used leave the ones before in force.
+  // Inode numbers are reused, so the time is compared too. Invalid rules leave the previous ones in force.
   if (stat(file_, &status) == 0 && (status.st_ino != inode_ || changedAt(status) != changed_)) read();
 }
 
-const char* relay(int guest, int network, Policy& policy, Rules& rules, Places& places, int changes) {
+const char* relay(int guest, int network, Policy& policy, Rules& rules, Locator& locator, int changes) {
   FrameStream outward;
   std::size_t outwardSent = 0;
   std::size_t outwardGroup = 0;
@@ -128,15 +128,15 @@ const char* relay(int guest, int network, Policy& policy, Rules& rules, Places& 
     }};
     const int ready = poll(watched.data(), watched.size(), static_cast<int>(Rules::LOOK_EVERY.count()));
     if (ready < 0 && errno != EINTR) return "poll failed";
-    // By the clock: a guest that never pauses must not keep rules that were taken from it.
+    // Checked by time: revoked rules must not stay in force for a guest that never pauses.
     rules.refresh();
-    if (watched[2].revents != 0) places.forget();
+    if (watched[2].revents != 0) locator.forget();
     if (!isOutwardFull && (watched[0].revents & (POLLIN | POLLHUP | POLLERR)) != 0) {
       const ssize_t count = recv(guest, outward.room(), outward.roomBytes(), MSG_DONTWAIT);
-      if (count == 0 || (count < 0 && !isLater(count))) return "the machine has ended";
+      if (count == 0 || (count < 0 && !isLater(count))) return "the machine has exited";
       if (count > 0) {
-        const bool isSound = outward.sift(static_cast<std::size_t>(count), policy, places);
-        if (!isSound) return "a frame's length is not valid";
+        const bool isValid = outward.sift(static_cast<std::size_t>(count), policy, locator);
+        if (!isValid) return "a frame's length is not valid";
         if (outward.passedBytes() == 0) outward.clear();
       }
     }
@@ -146,7 +146,7 @@ const char* relay(int guest, int network, Policy& policy, Rules& rules, Places& 
         if (outwardSent == outwardGroup) outwardGroup = groupEnd(outward.passed(), outwardSent, outward.passedBytes());
         sent = sendSome(network, outward.passed(), outwardGroup, outwardSent);
       }
-      if (sent == Sent::failed) return "passt has ended";
+      if (sent == Sent::failed) return "passt has exited";
       if (sent == Sent::all) {
         outward.clear();
         outwardSent = outwardGroup = 0;
@@ -154,12 +154,12 @@ const char* relay(int guest, int network, Policy& policy, Rules& rules, Places& 
     }
     if (!isInwardFull && (watched[1].revents & (POLLIN | POLLHUP | POLLERR)) != 0) {
       const ssize_t count = recv(network, inward.data(), inward.size(), MSG_DONTWAIT);
-      if (count == 0 || (count < 0 && !isLater(count))) return "passt has ended";
+      if (count == 0 || (count < 0 && !isLater(count))) return "passt has exited";
       if (count > 0) inwardBytes = static_cast<std::size_t>(count);
     }
     if (inwardBytes > 0) {
       const Sent sent = sendSome(guest, inward.data(), inwardBytes, inwardSent);
-      if (sent == Sent::failed) return "the machine has ended";
+      if (sent == Sent::failed) return "the machine has exited";
       if (sent == Sent::all) inwardBytes = inwardSent = 0;
     }
   }

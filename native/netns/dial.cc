@@ -17,25 +17,25 @@ namespace workspace::netns {
 
 namespace {
 
-Dialled failure(const char* syscall, int fd = -1) {
-  Dialled result;
+DialResult failure(const char* syscall, int fd = -1) {
+  DialResult result;
   result.number = errno;
   result.syscall = syscall;
   if (fd >= 0) close(fd);
   return result;
 }
 
-/** A socket stays in the namespace that it was made in; only making it needs the thread to be there. */
-Dialled makeSocket(int family) {
+/** A socket belongs to the namespace in which it was created; only the creation requires the thread to be there. */
+DialResult makeSocket(int family) {
   const int fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) return failure("socket");
-  Dialled result;
+  DialResult result;
   result.fd = fd;
   return result;
 }
 
-Dialled connectTo(int family, std::uint16_t port) {
-  Dialled made = makeSocket(family);
+DialResult connectTo(int family, std::uint16_t port) {
+  DialResult made = makeSocket(family);
   if (made.number != 0) return made;
   sockaddr_storage address{};
   socklen_t size = 0;
@@ -58,7 +58,7 @@ Dialled connectTo(int family, std::uint16_t port) {
   return made;
 }
 
-/** Returns whether a process belongs to a control group of this name. Source: proc(5), /proc/PID/cgroup. */
+/** Whether a process belongs to a control group of this name. Source: proc(5), /proc/PID/cgroup. */
 bool isIn(const std::string& group, int pid) {
   const int file = open(("/proc/" + std::to_string(pid) + "/cgroup").c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return false;
@@ -70,7 +70,7 @@ bool isIn(const std::string& group, int pid) {
   return text.find(group) != std::string::npos;
 }
 
-Dialled dialFrom(const Expected& process, std::uint16_t port) {
+DialResult dialFrom(const Expected& process, std::uint16_t port) {
   const std::string path = "/proc/" + std::to_string(process.pid) + "/ns/net";
   const int handle = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (handle < 0) return failure("open");
@@ -80,22 +80,22 @@ Dialled dialFrom(const Expected& process, std::uint16_t port) {
   }
   if (setns(handle, CLONE_NEWNET) != 0) return failure("setns", handle);
   close(handle);
-  const Dialled ipv4 = connectTo(AF_INET, port);
+  const DialResult ipv4 = connectTo(AF_INET, port);
   if (ipv4.number == 0) return ipv4;
-  const Dialled ipv6 = connectTo(AF_INET6, port);
-  // Where neither answers, what the first said is what the user can act on.
+  const DialResult ipv6 = connectTo(AF_INET6, port);
+  // If neither responds, the user can act on the first error.
   return ipv6.number == 0 ? ipv6 : ipv4;
 }
 
 }  // namespace
 
-Dialled beginDial(const Expected& process, std::uint16_t port) {
-  Dialled result;
+DialResult beginDial(const Expected& process, std::uint16_t port) {
+  DialResult result;
   std::thread([&] { result = dialFrom(process, port); }).join();
   return result;
 }
 
-Dialled finishDial(int fd) {
+DialResult finishDial(int fd) {
   int error = 0;
   socklen_t size = sizeof error;
   if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0) return failure("getsockopt", fd);
@@ -104,13 +104,13 @@ Dialled finishDial(int fd) {
   socklen_t ownSize = sizeof own;
   socklen_t peerSize = sizeof peer;
   if (error == 0 && (getsockname(fd, reinterpret_cast<sockaddr*>(&own), &ownSize) != 0 || getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &peerSize) != 0)) error = errno;
-  // A free port of the range that connections come from can be the one that this connection got itself.
+  // A connection from an ephemeral port to the same free port connects to itself.
   if (error == 0 && ownSize == peerSize && std::memcmp(&own, &peer, ownSize) == 0) error = ECONNREFUSED;
   if (error != 0) {
     errno = error;
     return failure("connect", fd);
   }
-  Dialled result;
+  DialResult result;
   result.fd = fd;
   return result;
 }
@@ -121,14 +121,14 @@ Dialled finishDial(int fd) {
 
 namespace workspace::netns {
 
-Dialled beginDial(const Expected&, std::uint16_t) {
-  Dialled result;
+DialResult beginDial(const Expected&, std::uint16_t) {
+  DialResult result;
   result.number = ENOSYS;
   result.syscall = "setns";
   return result;
 }
 
-Dialled finishDial(int) { return beginDial({}, 0); }
+DialResult finishDial(int) { return beginDial({}, 0); }
 
 }  // namespace workspace::netns
 

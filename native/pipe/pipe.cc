@@ -22,14 +22,14 @@ constexpr std::size_t MAX_DESCRIPTORS = 4;
 int make(int capacityBytes, Pipe& made) {
   int ends[2] = {-1, -1};
   if (pipe2(ends, O_CLOEXEC) < 0) return errno;
-  // Whoever reaches a pipe by /proc/PID/fd may look at that process already.
+  // A process that can reach the pipe through /proc/PID/fd may inspect this process anyway.
   if (fchmod(ends[0], 0666) < 0) {
     const int error = errno;
     close(ends[0]);
     close(ends[1]);
     return error;
   }
-  // Refused when a user who is not root has much in pipes already: then it stays as small as pipes begin.
+  // Refused if an unprivileged user already has many pipes: then it keeps its default size.
   fcntl(ends[1], F_SETPIPE_SZ, capacityBytes);
   made = {.reader = ends[0], .writer = ends[1]};
   return 0;

@@ -10,12 +10,12 @@ struct Pipe {
 };
 
 /**
- * Makes a pipe for a program of another user, who may open it anew by way of /dev/stdin and its like, with room for so many
- * bytes where the system grants it. Returns 0 or the error number.
+ * Creates a pipe for a program of another user, which may reopen it through /dev/stdin and similar paths, with the
+ * given capacity if the system grants it. Returns 0 or the errno.
  */
 int make(int capacityBytes, Pipe& made);
 
-/** Passes up to four descriptors on over a Unix socket, with one byte. Returns 0 or the error number. */
+/** Sends up to four descriptors over a Unix socket, with one byte. Returns 0 or the errno. */
 int send(int socket, std::span<const int> descriptors);
 
 }  // namespace workspace::pipe

@@ -15,7 +15,7 @@ int make(int columns, int rows, Pty& made) {
   Pty pty;
   pty.near = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
   if (pty.near < 0) return errno;
-  // By the near end and not by its name: /dev/pts may be another instance's here.
+  // By the near end instead of its name: /dev/pts may belong to another instance here.
   if (unlockpt(pty.near) == 0) pty.far = ioctl(pty.near, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
   const int error = pty.far < 0 ? errno : resize(pty.near, columns, rows);
   if (error == 0) {

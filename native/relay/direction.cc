@@ -17,7 +17,7 @@ bool mustWait(int error) { return error == EAGAIN || error == EWOULDBLOCK || err
 
 Direction::Progress Direction::pump() {
   Progress last = Progress::waits;
-  // A bound on one turn, so that no pair keeps the thread from the others.
+  // Limits one turn, so that no pair starves the others.
   for (int i = 0; i < 4; i++) {
     const Progress progress = begin_ == end_ ? fill() : drain();
     if (progress == Progress::broken) return progress;
@@ -36,11 +36,11 @@ Direction::Progress Direction::fill() {
     return Progress::moved;
   }
   if (count < 0 && mustWait(errno)) return Progress::waits;
-  // EIO is how a terminal's near end says that nobody has the far one open any more.
+  // A terminal's near end returns EIO when nobody has the far end open any more.
   if (count < 0 && errno != EIO) return Progress::broken;
   isEnded_ = true;
   isPassedOn_ = true;
-  // What is no socket has no half to end.
+  // A descriptor that is not a socket cannot be half-closed.
   shutdown(to_, SHUT_WR);
   return Progress::moved;
 }

@@ -5,24 +5,24 @@
 
 namespace workspace::relay {
 
-/** Bytes on their way from one descriptor to another. */
+/** Copies bytes from one descriptor to another. */
 class Direction {
  public:
   enum class Progress {
     waits,
     moved,
-    /** Nobody takes or gives these bytes any more, and not in good order. */
+    /** The source or the destination failed. */
     broken,
   };
 
   Direction(int from, int to) : from_(from), to_(to) {}
 
-  /** Reads and writes as much as goes without waiting. */
+  /** Reads and writes as much as possible without waiting. */
   Progress pump();
 
   bool wantsInput() const { return !isEnded_ && begin_ == end_; }
   bool wantsOutput() const { return begin_ != end_; }
-  /** Everything has been passed on, and its end too. */
+  /** Whether everything has been forwarded, including the end. */
   bool isDone() const { return isPassedOn_; }
 
  private:

@@ -26,7 +26,7 @@ namespace workspace::relay {
 
 namespace {
 
-/** A far descriptor and the near socket that stands for it here, closed with it. */
+/** A far descriptor and the near socket that represents it here; both are closed together. */
 class Pair {
  public:
   Pair(int far, int near) : far_(far), near_(near), in_(far, near), out_(near, far) {}
@@ -39,11 +39,11 @@ class Pair {
   std::array<int, 2> descriptors() const { return {far_, near_}; }
   bool isNear(int descriptor) const { return descriptor == near_; }
 
-  /** Whoever had the near socket's other end has closed it: what they had written still goes its way. */
+  /** Records that the other end of the near socket was closed; bytes already written to it are still forwarded. */
   void abandon() { isAbandoned_ = true; }
   bool isAbandoned() const { return isAbandoned_; }
 
-  /** False when nothing is left to be done. */
+  /** Returns false when nothing is left to do. */
   bool pump() {
     if (out_.pump() == Direction::Progress::broken) return false;
     if (isAbandoned_) return !out_.isDone();
@@ -69,12 +69,12 @@ class Pair {
 class Relay {
  public:
   static Relay& instance() {
-    // Never destroyed: its thread runs until the process ends.
+    // Never destroyed: its thread runs until the process exits.
     static Relay* const relay = new Relay();
     return *relay;
   }
 
-  /** 0, or the error number; the pair is then closed. */
+  /** Returns 0 or the errno; on an error the pair is closed. */
   int add(std::unique_ptr<Pair> pair) {
     if (error_ != 0) return error_;
     {
@@ -94,7 +94,7 @@ class Relay {
       error_ = errno;
       return;
     }
-    // Signals are for the threads that expect them.
+    // Signals are left to the threads that handle them.
     sigset_t all;
     sigset_t before;
     sigfillset(&all);
@@ -132,7 +132,7 @@ class Relay {
 
   void serve(int descriptor, std::uint32_t events) {
     const auto found = pairs_.find(descriptor);
-    // Its pair can have ended at an earlier event of the same turn.
+    // An earlier event of the same turn may have closed its pair.
     if (found == pairs_.end()) return;
     const std::shared_ptr<Pair> pair = found->second.pair;
     if (pair->isNear(descriptor) && (events & EPOLLHUP) != 0) pair->abandon();
@@ -144,8 +144,8 @@ class Relay {
   }
 
   /**
-   * What nothing is wanted of is not watched at all, or its other side's end would be told again and again; but that the near
-   * socket was given up has to be heard at any time.
+   * Descriptors without wanted events are not watched at all, or the end of the other side would be reported
+   * repeatedly; only the closing of the near socket must always be noticed.
    */
   void watch(int descriptor, std::uint32_t wanted, bool always) {
     Entry& entry = pairs_[descriptor];

@@ -3,12 +3,12 @@
 namespace workspace::relay {
 
 /**
- * Copies bytes between a descriptor of any kind that can be polled and a Unix socket, both ways, until both directions have
- * ended; for what Node knows no stream of: AF_VSOCK, and the near end of a terminal. Returns the socket's other end, which
- * is the caller's, or the negative error number; `descriptor` is closed in either case when it is done with.
+ * Copies bytes between any pollable descriptor and a Unix socket, in both directions, until both have ended; for
+ * descriptors without a Node stream: AF_VSOCK, and the near end of a terminal. Returns the other end of the socket,
+ * which the caller owns, or the negative errno. Closes `descriptor` in either case when it is finished.
  *
- * The end of one direction is passed on and leaves the other open. At most 128 KiB are held; who does not read makes the
- * other side wait. One thread serves all.
+ * The end of one direction is forwarded and leaves the other open. At most 128 KiB are buffered; a slow reader makes
+ * the other side wait. A single thread serves all pairs.
  */
 int attach(int descriptor);
 

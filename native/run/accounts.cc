@@ -17,7 +17,7 @@ bool Accounts::haveChanged() const {
 void Accounts::read(Files& files) {
   for (std::size_t i = 0; i < files.size(); i++) {
     struct stat status {};
-    // A file that is not there is as good as another: it may come.
+    // A missing file is recorded too: it may appear.
     if (stat(PATHS[i], &status) == 0) files[i] = {status.st_ino, status.st_ctim};
   }
 }

@@ -7,8 +7,8 @@
 namespace workspace::run {
 
 /**
- * The files that name users and groups. A process has the groups and the home directory that these said when it was started: one that
- * starts programs for later logins must know when they say something else.
+ * Files that define users and groups. A process keeps the groups and home directory that they had at its start, so a
+ * process that starts programs for later logins must notice when they change.
  */
 class Accounts {
  public:

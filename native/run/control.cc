@@ -13,13 +13,13 @@ namespace workspace::run {
 
 namespace {
 
-constexpr std::string_view MEET = "meet ";
-constexpr std::string_view RUN = "run ";
-constexpr std::string_view SIGNAL = "signal ";
+constexpr std::string_view MEET_PREFIX = "meet ";
+constexpr std::string_view RUN_PREFIX = "run ";
+constexpr std::string_view SIGNAL_PREFIX = "signal ";
 
 bool isHexadecimal(char letter) { return (letter >= '0' && letter <= '9') || (letter >= 'a' && letter <= 'f'); }
 
-/** Takes what is before the next space, or the rest where there is none. */
+/** Returns the text before the next space, or the rest without one. */
 std::string_view takeField(std::string_view& rest) {
   const std::size_t end = std::min(rest.find(' '), rest.size());
   const std::string_view field = rest.substr(0, end);
@@ -38,24 +38,24 @@ bool parseNumber(std::string_view field, Number& number) {
   return error == std::errc() && stop == end;
 }
 
-Order parseMeet(std::string_view rest) {
-  // A space at the end would be taken for the end.
+Command parseMeet(std::string_view rest) {
+  // A trailing space would hide a missing field.
   if (rest.size() != 2 * WORD_LENGTH + 1) return {};
   const std::string_view name = takeField(rest);
-  return isWord(name) && isWord(rest) ? Order{.kind = Order::Kind::meet, .name = name, .word = rest} : Order{};
+  return isWord(name) && isWord(rest) ? Command{.kind = Command::Kind::meet, .name = name, .word = rest} : Command{};
 }
 
-Order parseRun(std::string_view rest) {
-  Order order = {.kind = Order::Kind::run, .name = takeField(rest), .word = takeField(rest)};
+Command parseRun(std::string_view rest) {
+  Command command = {.kind = Command::Kind::run, .name = takeField(rest), .word = takeField(rest)};
   const std::string_view variables = takeField(rest);
-  const bool isSound = isWord(order.name) && isWord(order.word) && parseNumber(variables, order.variables) &&
-                       parseNumber(rest, order.bytes) && order.bytes <= MOST_REQUEST_BYTES;
-  return isSound ? order : Order{};
+  const bool isValid = isWord(command.name) && isWord(command.word) && parseNumber(variables, command.variables) &&
+                       parseNumber(rest, command.bytes) && command.bytes <= MOST_REQUEST_BYTES;
+  return isValid ? command : Command{};
 }
 
-Order parseSignal(std::string_view rest) {
-  Order order = {.kind = Order::Kind::signal};
-  return parseNumber(rest, order.signal) && order.signal > 0 && order.signal < NSIG ? order : Order{};
+Command parseSignal(std::string_view rest) {
+  Command command = {.kind = Command::Kind::signal};
+  return parseNumber(rest, command.signal) && command.signal > 0 && command.signal < NSIG ? command : Command{};
 }
 
 ssize_t readSome(int fd, std::span<char> room) {
@@ -85,19 +85,19 @@ void print(int fd, const char* format, Numbers... values) {
 
 }  // namespace
 
-Order parseOrder(std::string_view line) {
-  if (line.starts_with(MEET)) return parseMeet(line.substr(MEET.size()));
-  if (line.starts_with(RUN)) return parseRun(line.substr(RUN.size()));
-  if (line.starts_with(SIGNAL)) return parseSignal(line.substr(SIGNAL.size()));
+Command parseCommand(std::string_view line) {
+  if (line.starts_with(MEET_PREFIX)) return parseMeet(line.substr(MEET_PREFIX.size()));
+  if (line.starts_with(RUN_PREFIX)) return parseRun(line.substr(RUN_PREFIX.size()));
+  if (line.starts_with(SIGNAL_PREFIX)) return parseSignal(line.substr(SIGNAL_PREFIX.size()));
   return {};
 }
 
-Order Control::wait() {
-  Order order;
-  while (!take(order)) {
+Command Control::wait() {
+  Command command;
+  while (!take(command)) {
     if (!fill()) return {};
   }
-  return order;
+  return command;
 }
 
 bool Control::fill() {
@@ -105,7 +105,7 @@ bool Control::fill() {
   length_ -= taken_;
   taken_ = 0;
   const std::span<char> room = std::span(buffer_).subspan(length_);
-  // A line longer than the buffer is none of the server's.
+  // The server never sends a line longer than the buffer.
   if (room.empty()) return false;
   const ssize_t count = readSome(in_, room);
   if (count <= 0) return false;
@@ -126,16 +126,16 @@ bool Control::read(std::span<char> bytes) {
   return true;
 }
 
-bool Control::take(Order& order) {
+bool Control::take(Command& command) {
   const std::string_view unread = std::string_view(buffer_.data(), length_).substr(taken_);
   const std::size_t end = unread.find('\n');
   if (end == std::string_view::npos) return false;
-  order = parseOrder(unread.substr(0, end));
+  command = parseCommand(unread.substr(0, end));
   taken_ += end + 1;
   return true;
 }
 
-void Control::say(const char* word, int number) const { print(out_, "%s %d\n", word, number); }
-void Control::say(const char* word, int number, int flag) const { print(out_, "%s %d %d\n", word, number, flag); }
+void Control::send(const char* word, int number) const { print(out_, "%s %d\n", word, number); }
+void Control::send(const char* word, int number, int flag) const { print(out_, "%s %d %d\n", word, number, flag); }
 
 }  // namespace workspace::run

@@ -7,20 +7,23 @@
 
 namespace workspace::run {
 
-/** What the server says, one line each. */
-struct Order {
+/** A command of the server; each is one line. */
+struct Command {
   enum class Kind {
-    /** `meet NAME WORD`: connect to the socket of that name, and say the word. */
+    /** `meet NAME WORD`: connect to the socket of that name, and send the word. */
     meet,
-    /** `run NAME WORD VARIABLES BYTES`: start the program that the next bytes describe (request.h), with the streams that are given there. */
+    /**
+     * `run NAME WORD VARIABLES BYTES`: start the program that the following bytes describe (request.h), with the
+     * streams received there.
+     */
     run,
-    /** `signal N`: send it to the program's group. */
+    /** `signal N`: send a signal to the program's process group. */
     signal,
-    /** The server is gone, or said what no server says. */
+    /** The server disconnected, or sent an invalid command. */
     end,
   };
   Kind kind = Kind::end;
-  /** Into the reader's buffer: good until the next order is taken. */
+  /** Points into the reader's buffer: valid until the next command is taken. */
   std::string_view name = {};
   std::string_view word = {};
   int signal = 0;
@@ -28,32 +31,34 @@ struct Order {
   std::size_t bytes = 0;
 };
 
-/** Names and words are this many hexadecimal digits: long enough that nobody guesses one. */
+/** Names and words have this many hexadecimal digits, which makes them unguessable. */
 inline constexpr std::size_t WORD_LENGTH = 32;
 
-/** A kernel takes no more for a program's arguments and environment where its stack is as large as usual. */
+/** With the usual stack size, a kernel accepts no more for a program's arguments and environment. */
 inline constexpr std::size_t MOST_REQUEST_BYTES = 2 << 20;
 
-/** An order from its line, without the line's end; `end` for every line that is none. */
-Order parseOrder(std::string_view line);
+/** Parses a command line without its newline; `end` for every invalid line. */
+Command parseCommand(std::string_view line);
 
-/** A stream from the server, and one to it: orders come in, and how the program ended goes out. */
+/** A bidirectional stream of the server: reads commands, and writes how the program exited. */
 class Control {
  public:
   Control(int in, int out) : in_(in), out_(out) {}
 
   int descriptor() const { return in_; }
-  /** Waits for the next order. */
-  Order wait();
-  /** Reads once, which waits only when nothing is there; false at the end. */
+  /** Waits for the next command. */
+  Command wait();
+  /** Reads once, waiting only if nothing is available; false at the end. */
   bool fill();
-  /** Takes an order that has been read whole; false when there is none yet. */
-  bool take(Order& order);
-  /** Reads what follows an order, however long it takes; false at the end. */
+  /** Takes a command that was read completely; false if there is none yet. */
+  bool take(Command& command);
+  /** Reads the bytes that follow a command, however long it takes; false at the end. */
   bool read(std::span<char> bytes);
-  /** Says `WORD A\n` or `WORD A B\n`. A server that is gone hears nothing. */
-  void say(const char* word, int number) const;
-  void say(const char* word, int number, int flag) const;
+  /** Sends `WORD A
+  ` or `WORD A B
+  `. A disconnected server is ignored. */
+  void send(const char* word, int number) const;
+  void send(const char* word, int number, int flag) const;
 
  private:
   int in_;

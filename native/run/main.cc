@@ -1,17 +1,19 @@
 // workspace-run
 //
-// Starts programs inside a container for the server outside, which makes the pipes that become a program's standard streams; what
-// the program reads and writes then passes through no third party. The engine, which starts this as the programs' user, brings one
-// order by its stream: where in this file's directory to meet the server (control.h). There the launcher, which this then is, gets an
-// order for each program, and forks a runner for it. The runner meets the server too, which gives it the pipes: with them the program
-// may start. On that connection further orders come, and in answer it is said:
+// Starts programs inside a container for the server outside, which creates the pipes that become a program's standard
+// streams, so that their data passes through no third party. The engine starts this as the programs' user, and sends
+// one command on its stream: where to meet the server, in this file's directory (control.h). There this process
+// becomes the launcher: it receives a command for each program, and forks a runner for it. The runner meets the
+// server too, and receives the pipes with which the program starts. Further commands arrive on that connection, which
+// reports:
 //
-//   exit STATUS      the program has ended
-//   signal N CORE    it was ended by that signal; CORE is 1 when it left a core
+//   exit STATUS      the program has exited
+//   signal N CORE    the signal terminated it; CORE is 1 if it dumped core
 //
-// For a program that was not started the launcher's connection says `refused WORD ERRNO`: ESTALE when users or groups have changed
-// since the launcher was started, so that another has to be. Where the server cannot be met at first, `error ERRNO` is said to the
-// engine. A launcher ends with the server and the last of its runners.
+// For a program that was not started, the launcher's connection reports `refused WORD ERRNO`: ESTALE when users or
+// groups have changed since the launcher was started, so that another launcher is needed. If the server cannot be met
+// at first, `error ERRNO` is reported to the engine. A launcher exits when the server disconnects and its last runner
+// has exited.
 
 #include <poll.h>
 #include <signal.h>
@@ -43,66 +45,66 @@ namespace {
 constexpr int USAGE = 64;
 constexpr int FAILED = 70;
 
-/** What a process of this program has from its start. */
+/** State that a process of this program has from its start. */
 struct Context {
   const char* file;
-  /** What signals were blocked before, and are for programs. */
+  /** Signals that were blocked before, which programs inherit. */
   sigset_t before;
-  /** Readable when a child has ended. */
+  /** Readable when a child has exited. */
   int childEvents;
 };
 
-/** Says how the program ended. */
+/** Reports how the program exited. */
 void report(const Control& control, int status) {
   if (WIFSIGNALED(status))
-    control.say("signal", WTERMSIG(status), WCOREDUMP(status) ? 1 : 0);
+    control.send("signal", WTERMSIG(status), WCOREDUMP(status) ? 1 : 0);
   else
-    control.say("exit", WEXITSTATUS(status));
+    control.send("exit", WEXITSTATUS(status));
 }
 
-/** As when a terminal's line drops; a stopped program has to go on to hear it. */
+/** Hangs up like a terminal whose line drops; a stopped program must continue to receive the signal. */
 void hangUp(pid_t program) {
   signalProgram(program, SIGHUP);
   signalProgram(program, SIGCONT);
 }
 
-/** Does what the server says until it is gone: false then. */
-bool obey(Control& control, pid_t program) {
+/** Executes the server's pending commands; returns false once it has disconnected. */
+bool executeCommands(Control& control, pid_t program) {
   if (!control.fill()) return false;
-  Order order;
-  while (control.take(order)) {
-    if (order.kind != Order::Kind::signal) return false;
-    signalProgram(program, order.signal);
+  Command command;
+  while (control.take(command)) {
+    if (command.kind != Command::Kind::signal) return false;
+    signalProgram(program, command.signal);
   }
   return true;
 }
 
-/** Waits for a child to end or the server to speak; `server` is not watched when it is below 0. */
-bool awaitEither(int childEvents, int server) {
+/** Waits until a child exits or the server sends something; does not watch `server` if it is negative. */
+bool waitForEither(int childEvents, int server) {
   std::array<pollfd, 2> waits = {{{childEvents, POLLIN, 0}, {server, POLLIN, 0}}};
   if (poll(waits.data(), waits.size(), -1) < 0) return false;
   signalfd_siginfo event = {};
-  // Empties it: who has ended is asked for.
+  // Empties the descriptor; exited children are looked up separately.
   while (read(childEvents, &event, sizeof event) > 0) {}
   return waits[1].revents != 0;
 }
 
-/** Waits for the program's end and passes on what the server says meanwhile. */
+/** Waits until the program exits, executing the server's commands meanwhile. */
 void follow(Control& control, pid_t program, int childEvents) {
   int server = control.descriptor();
   int status = 0;
   while (waitpid(program, &status, WNOHANG) != program) {
-    if (!awaitEither(childEvents, server) || obey(control, program)) continue;
+    if (!waitForEither(childEvents, server) || executeCommands(control, program)) continue;
     hangUp(program);
-    // Not watched any more: the end would be told again and again.
+    // No longer watched, because the end would be reported repeatedly.
     server = -1;
   }
   report(control, status);
 }
 
-/** Meets the server for one program. Returns the connection and fills the streams, or returns the negative error number. */
-int meetFor(const char* file, const Order& order, Streams& streams) {
-  const int server = meetServer(file, order.name, order.word);
+/** Meets the server for one program. Returns the connection and fills the streams, or returns the negative errno. */
+int meetServerFor(const char* file, const Command& command, Streams& streams) {
+  const int server = meetServer(file, command.name, command.word);
   if (server < 0) return server;
   const int error = receiveStreams(server, streams);
   if (error == 0) return server;
@@ -110,24 +112,24 @@ int meetFor(const char* file, const Order& order, Streams& streams) {
   return error;
 }
 
-/** Runs one program to its end, in a process of its own. */
+/** Runs one program until it exits, in a separate process. */
 void runProgram(const Context& context, const Request& request, int server, const Streams& streams) {
   for (char* variable : request.variables) putenv(variable);
   Control control(server, server);
   const pid_t program = startProgram(request.arguments.data(), streams, context.before);
   closeStreams(streams);
   if (program < 0)
-    control.say("exit", 126);
+    control.send("exit", 126);
   else
     follow(control, program, context.childEvents);
 }
 
-/** Says that a program was not started. */
+/** Reports that a program was not started. */
 void refuse(int server, std::string_view word, int error) {
   dprintf(server, "refused %.*s %d\n", static_cast<int>(word.size()), word.data(), error);
 }
 
-/** Starts programs as the server orders until it is gone. */
+/** Starts programs as the server commands, until it disconnects. */
 class Launcher {
  public:
   Launcher(const Context& context, int server) : context_(context), server_(server), control_(server, server) {}
@@ -135,40 +137,40 @@ class Launcher {
   void run() {
     while (true) {
       while (waitpid(-1, nullptr, WNOHANG) > 0) {}
-      if (awaitEither(context_.childEvents, server_) && !obey()) return;
+      if (waitForEither(context_.childEvents, server_) && !executeCommands()) return;
     }
   }
 
  private:
-  bool obey() {
+  bool executeCommands() {
     if (!control_.fill()) return false;
-    Order order;
-    while (control_.take(order)) {
-      if (order.kind != Order::Kind::run || !launch(order)) return false;
+    Command command;
+    while (control_.take(command)) {
+      if (command.kind != Command::Kind::run || !launch(command)) return false;
     }
     return true;
   }
 
-  /** False when the server is gone, or speaks another language. */
-  bool launch(const Order& ordered) {
-    Order order = ordered;
-    // The order's own words are in the buffer that the request is read from.
-    const std::array<std::string, 2> words = {std::string(order.name), std::string(order.word)};
-    order.name = words[0];
-    order.word = words[1];
-    bytes_.resize(order.bytes);
+  /** Returns false when the server has disconnected, or sent an invalid command. */
+  bool launch(const Command& next) {
+    Command command = next;
+    // The command's fields are in the buffer into which the request is read.
+    const std::array<std::string, 2> words = {std::string(command.name), std::string(command.word)};
+    command.name = words[0];
+    command.word = words[1];
+    bytes_.resize(command.bytes);
     Request request;
-    if (!control_.read(bytes_) || !parseRequest(bytes_, order.variables, pointers_, request)) return false;
+    if (!control_.read(bytes_) || !parseRequest(bytes_, command.variables, pointers_, request)) return false;
     if (accounts_.haveChanged()) {
-      refuse(server_, order.word, ESTALE);
+      refuse(server_, command.word, ESTALE);
       return true;
     }
     const pid_t runner = fork();
-    if (runner < 0) refuse(server_, order.word, errno);
+    if (runner < 0) refuse(server_, command.word, errno);
     if (runner != 0) return true;
     Streams streams;
-    const int met = meetFor(context_.file, order, streams);
-    if (met < 0) refuse(server_, order.word, -met);
+    const int met = meetServerFor(context_.file, command, streams);
+    if (met < 0) refuse(server_, command.word, -met);
     close(server_);
     if (met >= 0) runProgram(context_, request, met, streams);
     _exit(met < 0 ? FAILED : 0);
@@ -184,7 +186,8 @@ class Launcher {
 
 int run(const char* file) {
   Context context = {.file = file, .before = {}, .childEvents = -1};
-  // What signals this process would end is for the program to say; one from the container's end cannot be blocked.
+  // The program decides about signals that would terminate this process; SIGKILL at the container's end cannot be
+  // blocked.
   sigset_t all;
   sigset_t children;
   sigfillset(&all);
@@ -193,21 +196,21 @@ int run(const char* file) {
   if (sigprocmask(SIG_SETMASK, &all, &context.before) < 0) return FAILED;
   context.childEvents = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
   if (context.childEvents < 0) return FAILED;
-  // Programs of the same user must not take over the process that starts later ones.
+  // Programs of the same user must not control the process that starts later programs.
   if (prctl(PR_SET_DUMPABLE, 0) < 0) return FAILED;
 
   Control engine(STDIN_FILENO, STDOUT_FILENO);
-  const Order order = engine.wait();
-  if (order.kind != Order::Kind::meet) return FAILED;
-  const int server = meetServer(file, order.name, order.word);
+  const Command command = engine.wait();
+  if (command.kind != Command::Kind::meet) return FAILED;
+  const int server = meetServer(file, command.name, command.word);
   if (server < 0) {
-    engine.say("error", -server);
+    engine.send("error", -server);
     return FAILED;
   }
   schedule::shortenSlice();
   Launcher(context, server).run();
   close(server);
-  // Their parent takes note of their end: the container's first process may not.
+  // Reaped by their parent, because the container's first process may not.
   while (waitpid(-1, nullptr, 0) > 0 || errno == EINTR) {}
   return 0;
 }

@@ -15,7 +15,7 @@ namespace workspace::run {
 
 namespace {
 
-/** The socket's address; false when its path is longer than any may be. */
+/** Sets the socket's address; returns false if its path is too long. */
 bool findAddress(std::string_view fileBeside, std::string_view name, sockaddr_un& address) {
   const std::size_t slash = fileBeside.rfind('/');
   const std::size_t directory = slash == std::string_view::npos ? 0 : slash + 1;
@@ -34,7 +34,7 @@ int connectTo(const sockaddr_un& address) {
   return -error;
 }
 
-/** Takes the descriptors that come with one byte; how many there were, or the negative error number. */
+/** Receives the descriptors that accompany one byte; returns their number, or the negative errno. */
 int receive(int socket, Streams& received) {
   char byte = 0;
   iovec data = {&byte, 1};

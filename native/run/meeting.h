@@ -9,14 +9,14 @@ namespace workspace::run {
 using Streams = std::array<int, 3>;
 
 /**
- * Meets the server at the Unix socket of that name in the directory that the path of a file in it names, and says the word by which
- * it knows whom it meets. Returns the connection, or the negative error number.
+ * Connects to the Unix socket of that name in the directory of a file, and sends the word by which the server
+ * identifies this process. Returns the connection, or the negative errno.
  */
 int meetServer(const char* fileBeside, std::string_view name, std::string_view word);
 
 /**
- * Waits for a program's streams; `/dev/null` is the input of a program that gets two. Returns 0, or the negative error number with
- * nothing left open: ECONNRESET when the server gives none.
+ * Waits for a program's streams; if there are only two, its input is `/dev/null`. Returns 0, or the negative errno
+ * with nothing left open: ECONNRESET if the server sends none.
  */
 int receiveStreams(int server, Streams& streams);
 

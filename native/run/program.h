@@ -8,15 +8,16 @@
 namespace workspace::run {
 
 /**
- * Becomes a program, found as a container engine finds one: by PATH when its name has no slash, and never as a script that
- * does not name its interpreter. Where that cannot be, says so on standard error and ends with 127 where there is none,
+ * Executes a program, found as by container engines: through PATH if its name has no slash, and never as a script
+ * without an interpreter line. On failure reports the error on standard error and exits, with 127 if the program does
+ * not exist,
  * else with 126.
  */
-[[noreturn]] void becomeProgram(char* const* argv);
+[[noreturn]] void executeProgram(char* const* argv);
 
 /**
- * Starts a program in a session of its own, with these streams and this signal mask, as `becomeProgram` does. Returns its
- * id, or the negative error number.
+ * Starts a program in a separate session, with these streams and this signal mask, like `executeProgram`. Returns its
+ * id, or the negative errno.
  */
 pid_t startProgram(char* const* argv, const Streams& streams, const sigset_t& mask);
 

@@ -18,7 +18,7 @@ namespace {
 
 constexpr unsigned long long SLICE_NS = 500'000;
 
-/** Reads what a thread has, and puts the short slice in. */
+/** Reads a thread's attributes, and sets the short slice in them. */
 int readAttributes(pid_t thread, sched_attr& attributes) {
   if (syscall(SYS_sched_getattr, thread, &attributes, sizeof attributes, 0) != 0) return errno;
   attributes.sched_runtime = SLICE_NS;
@@ -53,7 +53,7 @@ int prioritize(int niceness) {
   while (const dirent* entry = readdir(threads)) {
     if (entry->d_name[0] == '.') continue;
     const int failed = prioritizeThread(std::atoi(entry->d_name), niceness);
-    // One that has ended meanwhile is none.
+    // A thread that has exited meanwhile is ignored.
     if (failed != ESRCH && error == 0) error = failed;
   }
   closedir(threads);

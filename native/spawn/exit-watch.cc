@@ -19,14 +19,14 @@ namespace workspace::spawn {
 
 namespace {
 
-/** waitid's P_PIDFD, which older headers do not name. */
+/** waitid's P_PIDFD, which older headers lack. */
 constexpr auto BY_DESCRIPTOR = static_cast<idtype_t>(3);
-/** No descriptor and id of a process: what wakes the thread to end. */
+/** Neither a descriptor nor a process id: makes the thread exit. */
 constexpr std::uint64_t END = 0;
 
 Exit exitOf(pid_t pid, int descriptor) {
   siginfo_t info = {};
-  // Another's child: that it has ended is all there is to know.
+  // For another process's child, only the fact that it has exited is available.
   if (waitid(BY_DESCRIPTOR, static_cast<id_t>(descriptor), &info, WEXITED | WNOWAIT | WNOHANG) < 0) return {pid, -1, 0};
   if (info.si_code == CLD_EXITED) return {pid, info.si_status, 0};
   return {pid, -1, info.si_status};
@@ -74,7 +74,7 @@ void ExitWatch::run() {
       if (key == END) return;
       const int descriptor = static_cast<int>(key >> 32);
       const Exit exit = exitOf(static_cast<pid_t>(key & 0xffffffff), descriptor);
-      // Closing it is not enough: a child that is just being started has it open as well.
+      // Closing it is not enough: a child that is just being started has inherited it.
       epoll_ctl(poll, EPOLL_CTL_DEL, descriptor, nullptr);
       close(descriptor);
       onExit(exit);

@@ -7,7 +7,7 @@
 
 namespace workspace::spawn {
 
-/** How a process ended. `code` is -1 where a signal ended it, and where nobody but its parent is told. */
+/** Exit of a process. `code` is -1 if a signal terminated it, and if only its parent can know. */
 struct Exit {
   pid_t pid;
   int code;
@@ -15,8 +15,8 @@ struct Exit {
 };
 
 /**
- * Waits for the end of any number of processes in a thread of its own (pidfd_open(2)). A child that has ended is left for
- * the caller to reap: until then nobody else can have its id.
+ * Waits for the exit of any number of processes in a separate thread (pidfd_open(2)). The caller must reap an exited
+ * child: until then its id cannot be reused.
  */
 class ExitWatch {
  public:
@@ -26,7 +26,7 @@ class ExitWatch {
   ExitWatch(const ExitWatch&) = delete;
   ExitWatch& operator=(const ExitWatch&) = delete;
 
-  /** Watches a process, whoever's it is. Returns 0 or the error number: ESRCH where there is none. */
+  /** Watches any process, not only a child. Returns 0 or the errno: ESRCH if there is none. */
   int add(pid_t pid);
 
  private:
@@ -38,7 +38,7 @@ class ExitWatch {
   std::thread thread;
 };
 
-/** Lets go of a child that has ended. Whether there was one. */
+/** Reaps an exited child; returns whether there was one. */
 bool reap(pid_t pid);
 
 }  // namespace workspace::spawn

@@ -32,8 +32,8 @@ std::string_view pathOf(const char* const* environment) {
   return DEFAULT_PATH;
 }
 
-/** Becomes the first program of that name that can be run, or returns the error number. */
-int become(const Request& request) {
+/** Executes the first executable program of that name, or returns the errno. */
+int execute(const Request& request) {
   const auto argv = const_cast<char* const*>(request.argv);
   const auto environment = const_cast<char* const*>(request.environment);
   const std::string_view name = argv[0];
@@ -51,7 +51,7 @@ int become(const Request& request) {
       *next++ = '/';
       *std::copy(name.begin(), name.end(), next) = '\0';
       execve(file.data(), argv, environment);
-      // One that exists and may not be run is what is told when there is no other.
+      // A program that exists but is not executable determines the error if there is no other.
       if (errno != ENOENT && errno != ENOTDIR) error = errno;
     }
     directories.remove_prefix(std::min(end + 1, directories.size()));
@@ -76,8 +76,10 @@ void forgetSignals() {
   sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-/** In the child, which borrows the parent's memory: no allocation, and system calls alone. Returns only with a failure. */
-Failure prepareAndBecome(const Request& request) {
+/**
+ * Runs in the child, which shares the parent's memory: no allocations, only system calls. Returns only on failure.
+ */
+Failure prepareAndExecute(const Request& request) {
   if (setsid() < 0) return {errno, "setsid"};
   if (request.cgroup != nullptr) {
     const int error = enterControlGroup(request.cgroup);
@@ -92,31 +94,31 @@ Failure prepareAndBecome(const Request& request) {
     if (setrlimit(static_cast<__rlimit_resource>(limit.resource), &both) < 0) return {errno, "setrlimit"};
   }
   if (request.hasUser) {
-    // Not by the C library, whose functions change every thread of the process that the memory is of.
+    // Not through the C library, whose functions change every thread of the process that owns the memory.
     if (syscall(SYS_setgroups, request.groups.size(), request.groups.data()) < 0) return {errno, "setgroups"};
     if (syscall(SYS_setgid, request.group) < 0) return {errno, "setgid"};
     if (syscall(SYS_setuid, request.user) < 0) return {errno, "setuid"};
   }
-  // As its user, who may not be let in everywhere.
+  // As its user, who may not have access everywhere.
   if (chdir(request.directory) < 0) return {errno, "chdir"};
   forgetSignals();
-  return {become(request), "execve"};
+  return {execute(request), "execve"};
 }
 
 }  // namespace
 
 pid_t start(const Request& request, Failure& failure) {
-  // A handler of ours must not run in the child, which has our memory.
+  // Our signal handlers must not run in the child, which shares our memory.
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   failure = {};
-  // Written by the child where it does not become the program.
-  Failure* const told = &failure;
+  // Written by the child if it cannot execute the program.
+  Failure* const reported = &failure;
   const pid_t child = vfork();
   if (child == 0) {
-    *told = prepareAndBecome(request);
+    *reported = prepareAndExecute(request);
     _exit(127);
   }
   const int error = errno;

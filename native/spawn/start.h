@@ -12,12 +12,14 @@ struct Limit {
   rlim_t value;
 };
 
-/** A program to start. Texts are the caller's, and end with a zero byte; lists of texts end with a null pointer. */
+/**
+ * A program to start. The caller owns the texts, which end with a zero byte; lists of texts end with a null pointer.
+ */
 struct Request {
   const char* const* argv;
   const char* const* environment;
   const char* directory;
-  /** Descriptors of its standard output and error; standard input is empty. */
+  /** Descriptors of its standard output and error; its standard input is empty. */
   int output = -1;
   int error = -1;
   bool hasUser = false;
@@ -25,23 +27,23 @@ struct Request {
   gid_t group = 0;
   std::vector<gid_t> groups;
   std::vector<Limit> limits;
-  /** The file `cgroup.procs` of the control group that it begins in; null for none. */
+  /** The file `cgroup.procs` of the control group to start in; null for none. */
   const char* cgroup = nullptr;
 };
 
-/** What went wrong: an error number, and the call that it is of. */
+/** An error: the errno and the call that failed. */
 struct Failure {
   int error = 0;
   const char* call = "";
 };
 
 /**
- * Starts a program as the leader of a session of its own, found by PATH of its own environment. Nothing of this process is
- * copied for it (vfork). Returns its id, or -1 with the failure told.
+ * Starts a program as the leader of a separate session, found through PATH of the given environment. Copies nothing
+ * of this process (vfork). Returns its id, or -1 with the failure set.
  */
 pid_t start(const Request& request, Failure& failure);
 
-/** Makes this process the parent of what its descendants leave behind. Source: PR_SET_CHILD_SUBREAPER, prctl(2). */
+/** Makes this process the parent of its descendants' orphans. Source: PR_SET_CHILD_SUBREAPER, prctl(2). */
 int becomeSubreaper();
 
 }  // namespace workspace::spawn

@@ -1,12 +1,13 @@
-// What the guest's agent cannot do from Node, as a program of its own. One of:
+// Does what the guest's agent cannot do from Node, as a separate program. One of:
 //
 //   workspace-start program UID GID GROUPS DIRECTORY pipes|terminal PROGRAM [ARGUMENT...]
-//     becomes the program, leader of a session of its own, as that user; GROUPS are numbers with commas between, or "-". With
-//     `terminal`, standard input is one and becomes the session's. A directory that is not there gives way to /.
+// executes the program, as leader of a separate session, as that user; GROUPS are numbers separated by commas, or
+// "-". With
+//     `terminal`, standard input is a terminal and becomes the session's. If the directory does not exist, / is used.
 //   workspace-start address INTERFACE ADDRESS PREFIX_LENGTH GATEWAY
-//     gives a network interface its address; "-" is no gateway.
+//     gives a network interface its address; "-" means no gateway.
 //
-// Ends as the program did, else with 64 for bad arguments and 70 when it cannot do what it was asked.
+// Exits like the program, else with 64 for bad arguments and 70 on failure.
 
 #include <fcntl.h>
 #include <grp.h>
@@ -59,21 +60,21 @@ std::optional<std::vector<gid_t>> parseGroups(std::string_view text) {
   }
 }
 
-/** The agent is spared when memory runs out, and what it starts is not. */
+/** Resets the out-of-memory protection of the agent, which programs must not inherit. */
 void forgetPrivileges() {
   const int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
   if (file < 0) return;
-  if (write(file, "0", 1) < 0) std::fputs("workspace-start: the program keeps the agent's rank\n", stderr);
+  if (write(file, "0", 1) < 0) std::fputs("workspace-start: the program keeps the agent's out-of-memory score\n", stderr);
   close(file);
 }
 
 int becomeUser(unsigned int uid, unsigned int gid, const std::vector<gid_t>& groups, bool hasTerminal) {
   if (hasTerminal) {
-    if (ioctl(STDIN_FILENO, TIOCSCTTY, 0) < 0) return fail("the terminal cannot be taken");
-    // As sshd does it: programs of the user open it anew.
-    if (fchown(STDIN_FILENO, uid, static_cast<gid_t>(-1)) < 0 || fchmod(STDIN_FILENO, 0620) < 0) return fail("the terminal's owner");
+    if (ioctl(STDIN_FILENO, TIOCSCTTY, 0) < 0) return fail("cannot acquire the terminal");
+    // Like sshd: the user's programs reopen it.
+    if (fchown(STDIN_FILENO, uid, static_cast<gid_t>(-1)) < 0 || fchmod(STDIN_FILENO, 0620) < 0) return fail("cannot change the terminal's owner");
   }
-  if (setgroups(groups.size(), groups.data()) < 0 || setgid(gid) < 0 || setuid(uid) < 0) return fail("the user cannot be changed");
+  if (setgroups(groups.size(), groups.data()) < 0 || setgid(gid) < 0 || setuid(uid) < 0) return fail("cannot change the user");
   return 0;
 }
 
@@ -86,13 +87,13 @@ int runProgram(std::span<char*> arguments) {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
-  // The agent leaves it out; a program expects it.
+  // Ignored by the agent; programs expect the default.
   std::signal(SIGPIPE, SIG_DFL);
   setsid();
   forgetPrivileges();
   if (const int status = becomeUser(*uid, *gid, *groups, mode == "terminal")) return status;
-  if (chdir(arguments[3]) < 0 && chdir("/") < 0) return fail("there is no directory to run in");
-  run::becomeProgram(arguments.subspan(5).data());
+  if (chdir(arguments[3]) < 0 && chdir("/") < 0) return fail("cannot change the directory");
+  run::executeProgram(arguments.subspan(5).data());
 }
 
 int setAddressOf(std::span<char*> arguments) {
@@ -115,5 +116,5 @@ int run(std::span<char*> arguments) {
 
 }  // namespace workspace::start
 
-// The list's end is argv[argc], which the program's own list ends with too.
+// argv[argc] is a null pointer, which terminates the program's list too.
 int main(int argc, char** argv) { return workspace::start::run(std::span(argv, static_cast<std::size_t>(argc))); }

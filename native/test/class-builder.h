@@ -20,7 +20,9 @@ inline void u4(Bytes& to, unsigned value) {
 }
 inline void append(Bytes& to, const Bytes& more) { to.insert(to.end(), more.begin(), more.end()); }
 
-/** Writes class files by hand: constants as they are asked for, each anew; then members and attributes as bytes. */
+/**
+ * Writes class files by hand: constants on request, without reusing equal ones; then members and attributes as bytes.
+ */
 class ClassBuilder {
  public:
   explicit ClassBuilder(unsigned major = 61) : major_(major) {
@@ -61,7 +63,7 @@ class ClassBuilder {
   unsigned invokeDynamic(unsigned bootstrapMethod, std::string_view name, std::string_view descriptor) {
     return two(18, bootstrapMethod, nameAndType(name, descriptor));
   }
-  /** An entry of any tag and body, taking one index. */
+  /** An entry of any tag and body, which takes one index. */
   unsigned raw(unsigned tag, const Bytes& body) {
     u1(pool_, tag);
     append(pool_, body);

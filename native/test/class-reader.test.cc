@@ -25,7 +25,7 @@ void instruction(Bytes& to, unsigned opcode, unsigned index) {
   u2(to, index);
 }
 
-/** A class with something of nearly everything: what the tests below cut and change. */
+/** A class with nearly every structure, which the tests below cut and change. */
 Bytes everything() {
   ClassBuilder made(72);
   Bytes code;
@@ -89,7 +89,7 @@ Bytes everything() {
 struct Read {
   ClassReader reader;
   explicit Read(const Bytes& file) {
-    // Exactly as long as the file, so that the sanitizer sees the first read beyond it.
+    // Exactly as long as the file, so that the sanitizer detects the first read beyond its end.
     const Bytes exact(file);
     reader.read(exact, 0);
   }
@@ -113,7 +113,7 @@ std::size_t rowsOf(Facts& facts) {
 
 }  // namespace
 
-TEST("a class of major 72 with nearly everything is read") {
+TEST("the reader accepts a class of major 72 with nearly every structure") {
   Read read(everything());
   CHECK(read.message().empty());
   Facts& facts = read.facts();
@@ -133,7 +133,7 @@ TEST("a class of major 72 with nearly everything is read") {
   CHECK(facts.classes.traits[0] == 6);
 }
 
-TEST("A3 a class cut at any byte is one fault inside it, and leaves no row") {
+TEST("A3 a class cut at any byte produces one diagnostic inside it and no rows") {
   const Bytes whole = everything();
   for (std::size_t length = 0; length < whole.size(); length++) {
     Read read(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length)));
@@ -143,7 +143,7 @@ TEST("A3 a class cut at any byte is one fault inside it, and leaves no row") {
   }
 }
 
-TEST("A3 a class with changed bytes is read or is one fault, whatever the bytes") {
+TEST("A3 a class with any changed bytes produces facts or one diagnostic") {
   const Bytes whole = everything();
   std::uint64_t state = 20240229;
   const auto random = [&state](std::size_t below) {
@@ -164,7 +164,7 @@ TEST("A3 a class with changed bytes is read or is one fault, whatever the bytes"
   CHECK(faulty > 3000 && faulty < 29000);
 }
 
-TEST("a fault in one class leaves the others of its slice as they are") {
+TEST("an invalid class does not affect the others of its slice") {
   const Bytes whole = everything();
   ClassReader alone;
   alone.read(whole, 0);
@@ -176,26 +176,26 @@ TEST("a fault in one class leaves the others of its slice as they are") {
   CHECK(reader.facts().classes.input[0] == 1);
 }
 
-TEST("A3 diagnostics name what is wrong") {
-  const auto faultOf = [](const Bytes& instructions) {
+TEST("A3 diagnostics name the invalid part") {
+  const auto messageOf = [](const Bytes& instructions) {
     ClassBuilder made;
     made.method("run", "()V", {made.code(instructions)});
     return Read(made.bytes()).message();
   };
-  CHECK(faultOf({}).starts_with("code_length is 0"));
-  CHECK(faultOf({202}) == "unknown opcode 202");
-  CHECK(faultOf({167, 0, 100, 177}).find("outside the code") != std::string::npos);
-  CHECK(faultOf({167, 0xFF, 0xFE}).find("outside the code") != std::string::npos);
+  CHECK(messageOf({}).starts_with("code_length is 0"));
+  CHECK(messageOf({202}) == "unknown opcode 202");
+  CHECK(messageOf({167, 0, 100, 177}).find("outside the code") != std::string::npos);
+  CHECK(messageOf({167, 0xFF, 0xFE}).find("outside the code") != std::string::npos);
   // high - low overflows 32 bits.
-  CHECK(faultOf({170, 0, 0, 0, 0, 0, 0, 1, 0x80, 0, 0, 0, 0x7F, 0xFF, 0xFF, 0xFF}).starts_with("expected 17179869184 more bytes"));
-  CHECK(faultOf({171, 0, 0, 0, 0, 0, 0, 1, 0xFF, 0xFF, 0xFF, 0xFF}) == "a switch has -1 cases");
-  CHECK(faultOf({196, 177, 0, 0}).starts_with("wide cannot stand before"));
-  CHECK(faultOf({18, 0}).find("is not a valid loadable constant") != std::string::npos);
-  CHECK(faultOf({17, 0}).starts_with("expected 2 more bytes"));
+  CHECK(messageOf({170, 0, 0, 0, 0, 0, 0, 1, 0x80, 0, 0, 0, 0x7F, 0xFF, 0xFF, 0xFF}).starts_with("expected 17179869184 more bytes"));
+  CHECK(messageOf({171, 0, 0, 0, 0, 0, 0, 1, 0xFF, 0xFF, 0xFF, 0xFF}) == "a switch has -1 cases");
+  CHECK(messageOf({196, 177, 0, 0}).starts_with("wide cannot precede"));
+  CHECK(messageOf({18, 0}).find("is not a valid loadable constant") != std::string::npos);
+  CHECK(messageOf({17, 0}).starts_with("expected 2 more bytes"));
 
   ClassBuilder badText;
   badText.method("\xF0\x9F\x98\x80", "()V");
-  CHECK(Read(badText.bytes()).message().find("no modified UTF-8") != std::string::npos);
+  CHECK(Read(badText.bytes()).message().find("not valid modified UTF-8") != std::string::npos);
   ClassBuilder badTag;
   badTag.raw(2, {});
   CHECK(Read(badTag.bytes()).message().find("unknown tag 2") != std::string::npos);
@@ -205,7 +205,7 @@ TEST("A3 diagnostics name what is wrong") {
   CHECK(Read(ClassBuilder(44).bytes()).message() == "major_version is 44, below 45");
 }
 
-TEST("A3 annotations nested without end are a fault, not a crash") {
+TEST("A3 endlessly nested annotations produce a diagnostic instead of a crash") {
   ClassBuilder made;
   Bytes nested = ofWords({1, made.utf8("Ldemo/Mark;"), 1, made.utf8("value")});
   for (int i = 0; i < 20000; i++) append(nested, {'[', 0, 1});
@@ -213,7 +213,7 @@ TEST("A3 annotations nested without end are a fault, not a crash") {
   CHECK(Read(made.bytes()).message() == "element values are nested deeper than 64");
 }
 
-TEST("code that the JVM refuses, with a stack that never empties, is read") {
+TEST("the reader accepts code that the JVM refuses, with an ever-growing stack") {
   ClassBuilder made;
   Bytes pushes(60000, 4);
   pushes.push_back(177);
@@ -221,14 +221,14 @@ TEST("code that the JVM refuses, with a stack that never empties, is read") {
   CHECK(Read(made.bytes()).message().empty());
 }
 
-// Of this thread alone: what else the machine does takes none of it.
+// CPU time of this thread, which the load of the machine does not affect.
 double threadSeconds() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
 }
 
-TEST("A4 time grows with the file, not with its square") {
+TEST("A4 reading takes time proportional to the file's size") {
   const auto timeOf = [](unsigned constants) {
     ClassBuilder made;
     for (unsigned i = 0; i < constants; i++) made.classConstant("a/rather/long/name/of/a/class/Number" + std::to_string(i));

@@ -29,7 +29,7 @@ using workspace::test::TempTree;
 
 namespace {
 
-/** Runs steps in a child until one fails; the number of the one that did, or 0. */
+/** Runs steps in a child until one fails; returns that step's number, or 0. */
 int failedStep(std::initializer_list<std::function<bool()>> steps) {
   const pid_t child = fork();
   if (child == 0) {
@@ -47,7 +47,7 @@ int failedStep(std::initializer_list<std::function<bool()>> steps) {
 
 bool isRefused(long result, int error = EPERM) { return result == -1 && errno == error; }
 
-/** With arguments that every call would refuse for another reason. */
+/** The arguments are invalid for every call, so an allowed call fails with another error. */
 bool isCallRefused(long number, int error = EPERM) { return isRefused(syscall(number, -1, -1, -1, -1, -1, -1), error); }
 
 bool canOpen(const std::string& path, int flags) {
@@ -58,8 +58,8 @@ bool canOpen(const std::string& path, int flags) {
 
 }  // namespace
 
-TEST("a call filter refuses what reading does not need, and lets the rest pass") {
-  // The same path at addresses of which one half is alike.
+TEST("a call filter refuses calls that reading does not need and allows the others") {
+  // The same path at two addresses that share one half.
   static const char allowed[] = "/bin/sh";
   static const char nearby[] = "/bin/sh";
   const auto address = reinterpret_cast<std::uintptr_t>(allowed);
@@ -91,7 +91,7 @@ TEST("a call filter refuses what reading does not need, and lets the rest pass")
               std::thread([&] { hasRun = true; }).join();
               return hasRun;
             },
-            // The one program, by the one address.
+            // The allowed program, by its exact address.
             [&] {
               end[5] = '2';
               return execve(allowed, arguments, environ) == 0;
@@ -100,7 +100,7 @@ TEST("a call filter refuses what reading does not need, and lets the rest pass")
 }
 
 #if defined(__x86_64__)
-TEST("a call filter knows no second table of calls") {
+TEST("a call filter refuses the second table of calls") {
   CHECK(failedStep({
             [] { return installCallFilter("") == 0; },
             [] { return isCallRefused(0x40000000 | 41, ENOSYS) && isCallRefused(0x40000000 | 59, ENOSYS); },
@@ -108,7 +108,7 @@ TEST("a call filter knows no second table of calls") {
 }
 #endif
 
-TEST("only the paths that were named can be reached") {
+TEST("a restricted process can access only the named paths") {
   if (landlockVersion() == 0) return;
   const TempTree tree;
   const std::string readable = tree.at("readable"), writable = tree.at("writable"), other = tree.at("other");

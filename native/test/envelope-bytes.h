@@ -11,7 +11,7 @@ inline std::string text(const std::string& value) {
   return std::string{'\xda', static_cast<char>(value.size() >> 8), static_cast<char>(value.size())} + value;
 }
 
-/** What an agent sends: an envelope around a payload, in MessagePack. */
+/** Encodes an agent's envelope around a payload, in MessagePack. */
 inline std::string envelopeBytes(const std::string& payload, const std::string& type = "request") {
   const std::string id = "01234567-89ab-7000-8000-000000000000";
   const bool isReply = type == "response";

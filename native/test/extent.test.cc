@@ -14,7 +14,7 @@ using workspace::test::TempTree;
 
 namespace {
 
-/** "hello hello hello hello" as raw deflate, made with zlib at level 9. */
+/** "hello hello hello hello" as raw deflate, compressed with zlib at level 9. */
 constexpr std::uint8_t deflated[] = {0xcb, 0x48, 0xcd, 0xc9, 0xc9, 0x57, 0xc8, 0x40, 0x27, 0x01};
 constexpr std::string_view text = "hello hello hello hello";
 
@@ -40,9 +40,9 @@ const char* readFrom(const std::string& archive, const Extent& extent, std::uint
 
 }  // namespace
 
-TEST("an extent behind a local header is inflated and checked") { CHECK(readFrom(withHeader(), whole()) == nullptr); }
+TEST("an extent after a local header is inflated and verified") { CHECK(readFrom(withHeader(), whole()) == nullptr); }
 
-TEST("A1 an extent that is not what it says is refused, at any cut and for any wrong number") {
+TEST("A1 an extent with any wrong size, checksum or missing byte is refused") {
   const std::string archive = withHeader();
   for (std::size_t length = 0; length < archive.size(); length++) CHECK(readFrom(archive.substr(0, length), whole()) != nullptr);
   Extent wrong = whole();
@@ -68,7 +68,7 @@ TEST("A1 an extent that is not what it says is refused, at any cut and for any w
   CHECK(readFrom(archive, wrong) != nullptr);
 }
 
-TEST("a file is read in place, and one that is no file is an error") {
+TEST("File reads a regular file and fails for anything else") {
   TempTree tree;
   std::ofstream(tree.at("archive"), std::ios::binary) << withHeader();
   const File file(tree.at("archive"));
@@ -80,7 +80,7 @@ TEST("a file is read in place, and one that is no file is an error") {
   CHECK(File(tree.path()).failure() == EISDIR);
 }
 
-TEST("F35 a file that becomes shorter while it is read is an error") {
+TEST("F35 a file that shrinks while it is read causes an error") {
   TempTree tree;
   std::ofstream(tree.at("archive"), std::ios::binary) << withHeader();
   const File file(tree.at("archive"));

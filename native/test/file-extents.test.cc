@@ -5,7 +5,7 @@
 using workspace::disk::bytesCountedAgain;
 using workspace::disk::Extent;
 
-TEST("bytesCountedAgain is what overlaps, however often, in one space") {
+TEST("bytesCountedAgain counts overlaps within one address space") {
   std::vector<Extent> none;
   CHECK(bytesCountedAgain(none) == 0);
   std::vector<Extent> apart{{1, 0, 10}, {1, 10, 10}, {2, 0, 10}};

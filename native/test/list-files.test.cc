@@ -16,7 +16,7 @@ const ListRule classes{".class", "META-INF"};
 
 }  // namespace
 
-TEST("listFiles orders files by their names without the ending") {
+TEST("listFiles orders files by their names without the suffix") {
   TempTree tree;
   tree.directory("demo/inner");
   tree.file("demo/A$B.class", 7);
@@ -32,7 +32,7 @@ TEST("listFiles orders files by their names without the ending") {
   CHECK(list.files[2].name == "demo/inner/C.class");
 }
 
-TEST("listFiles leaves out the skipped directory of the root, links and what is no file") {
+TEST("listFiles omits the skipped directory, links and special files") {
   TempTree tree;
   tree.directory("META-INF");
   tree.directory("demo/META-INF");
@@ -47,7 +47,7 @@ TEST("listFiles leaves out the skipped directory of the root, links and what is 
   CHECK(list.files[0].name == "demo/META-INF/B.class");
 }
 
-TEST("listFiles tells a time of modification") {
+TEST("listFiles reports modification times") {
   TempTree tree;
   tree.file("A.class", 1);
   const timespec times[2] = {{1'700'000'000, 123'456'789}, {1'700'000'001, 987'654'321}};
@@ -57,7 +57,7 @@ TEST("listFiles tells a time of modification") {
   CHECK(list.files[0].modifiedNanoseconds == 987'654'321);
 }
 
-TEST("listFiles says that its root is missing") {
+TEST("listFiles reports a missing root") {
   TempTree tree;
   const FileList list = listFiles(tree.at("missing"), classes);
   CHECK(list.files.empty());

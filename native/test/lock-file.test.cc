@@ -11,7 +11,7 @@
 using workspace::disk::lockFile;
 using workspace::test::TempTree;
 
-TEST("lockFile gives a lock to one, or to many who share it") {
+TEST("lockFile grants one exclusive lock or several shared ones") {
   TempTree tree;
   tree.file("lock", 0);
   const std::string path = tree.path() + "/lock";

@@ -18,7 +18,7 @@ Excerpt all(const Source& source) { return source.read(0, 1 << 30); }
 
 }  // namespace
 
-TEST("source keeps lines whole wherever they are cut up") {
+TEST("a source joins lines that arrive in pieces") {
   const std::string text = "one\ntwo two\n\nthree\n";
   for (std::size_t cut = 0; cut <= text.size(); cut++) {
     Source source({1000, 1 << 20});
@@ -29,7 +29,7 @@ TEST("source keeps lines whole wherever they are cut up") {
   }
 }
 
-TEST("source cuts a line without end into pieces, none of them over the limit, and never a character") {
+TEST("a source cuts an endless line into pieces within the limit, never inside a character") {
   std::string text(MAX_LINE_BYTES - 1, 'x');
   for (int i = 0; i < 20000; i++) text += "\xe2\x82\xac";
   for (const std::size_t step : {std::size_t{1000}, std::size_t{65536}, text.size()}) {
@@ -48,7 +48,7 @@ TEST("source cuts a line without end into pieces, none of them over the limit, a
   }
 }
 
-TEST("source cuts long lines among short ones, also in one piece") {
+TEST("a source cuts long lines among short ones that arrive together") {
   const std::string longLine(3 * MAX_LINE_BYTES + 7, 'y');
   const std::string text = "a\nb\n" + longLine + "\nc\n";
   Source source({100000, 1 << 24});
@@ -57,7 +57,7 @@ TEST("source cuts long lines among short ones, also in one piece") {
   CHECK(source.counts().end == 3 + 4);
 }
 
-TEST("source keeps to its bounds") {
+TEST("a source stays within its limits") {
   Source source({10, 1 << 20});
   for (int i = 0; i < 100; i++) source.take(0, "line " + std::to_string(i) + "\n", 1, sequence);
   CHECK(source.counts().first == 90);

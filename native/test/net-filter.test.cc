@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "../net-filter/host-places.h"
+#include "../net-filter/host-locator.h"
 #include "../net-filter/judge.h"
 #include "../net-filter/relay.h"
 #include "check.h"
@@ -16,11 +16,11 @@ namespace {
 
 using Frame = std::vector<std::uint8_t>;
 
-class FakePlaces : public Places {
+class FakeLocator : public Locator {
  public:
-  Place find(Address address) override {
-    if (address == *parseAddress("198.51.100.1")) return Place::host;
-    return address == *parseAddress("172.17.0.2") ? Place::inside : Place::outside;
+  Location find(Address address) override {
+    if (address == *parseAddress("198.51.100.1")) return Location::host;
+    return address == *parseAddress("172.17.0.2") ? Location::inside : Location::outside;
   }
 };
 
@@ -39,7 +39,7 @@ void put(Frame& frame, std::size_t at, Address address) {
   for (int i = 0; i < 4; i++) frame[at + static_cast<std::size_t>(i)] = static_cast<std::uint8_t>(address >> (24 - 8 * i));
 }
 
-/** A datagram of the guest's, which may go anywhere that its policy allows. */
+/** A datagram from the guest, which may go anywhere that its policy allows. */
 Frame datagram(const char* to, std::uint16_t port = 443) {
   Frame frame(14 + 20 + 8);
   const std::uint8_t mac[] = {6, 0, 0, 0, 0, 1};
@@ -56,11 +56,11 @@ Frame datagram(const char* to, std::uint16_t port = 443) {
 }
 
 bool passes(const Frame& frame, const char* rules = "egress open\n") {
-  FakePlaces places;
-  return mayPass(frame, policyOf(rules), places);
+  FakeLocator locator;
+  return mayPass(frame, policyOf(rules), locator);
 }
 
-TEST("a frame filter passes what the policy allows, by the place of the address") {
+TEST("a frame filter passes frames by policy and location of the destination") {
   CHECK(passes(datagram("203.0.113.5")));
   CHECK(passes(datagram("192.168.1.1")));
   CHECK(!passes(datagram("192.168.1.1"), "egress internet\n"));
@@ -82,13 +82,13 @@ TEST("a frame filter opens ports of the host by their numbers") {
   CHECK(!passes(fragment, rules));
 }
 
-TEST("a frame filter passes DNS to the resolver and nothing else there") {
+TEST("a frame filter passes only DNS to the resolver") {
   CHECK(passes(datagram("10.0.2.3", 53)));
   CHECK(!passes(datagram("10.0.2.3", 54)));
   CHECK(!passes(datagram("10.0.2.3", 53), "egress none\n"));
 }
 
-TEST("a frame filter refuses every frame that is changed in a byte of its source") {
+TEST("a frame filter refuses a frame with any changed byte of its source") {
   const Frame whole = datagram("203.0.113.5");
   // The MAC, the source address, the version and the length.
   for (const std::size_t at : {6, 7, 8, 9, 10, 11, 12, 13, 14, 26, 27, 28, 29}) {
@@ -102,7 +102,7 @@ TEST("a frame filter refuses every frame that is changed in a byte of its source
   for (std::size_t size = 0; size < whole.size(); size++) CHECK(!passes(Frame(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size))));
 }
 
-TEST("a frame filter reads rules as a whole or not at all") {
+TEST("a frame filter applies rules completely or not at all") {
   Policy policy = policyOf("egress open\nhost-port 80\n");
   for (const char* wrong : {"egress all\n", "allow 10.0.0.0/33\n", "allow x\n", "host-port 0\n", "host-port 65536\n", "port 1\n", "egress open\nx\n"}) {
     CHECK(!applyRules(wrong, policy));
@@ -112,9 +112,9 @@ TEST("a frame filter reads rules as a whole or not at all") {
   CHECK(policy.egress == Egress::none && policy.hostPorts.empty());
 }
 
-/** Puts bytes into a stream in pieces of random sizes; returns what passed, or nothing when the stream broke. */
+/** Feeds bytes into a stream in pieces of random sizes; returns what passed. */
 std::string sifted(const Frame& bytes, std::mt19937& random, bool& isBroken) {
-  FakePlaces places;
+  FakeLocator locator;
   const Policy policy = policyOf("egress open\n");
   FrameStream stream;
   std::string passed;
@@ -123,7 +123,7 @@ std::string sifted(const Frame& bytes, std::mt19937& random, bool& isBroken) {
     const std::size_t count = std::min({1 + random() % 700, bytes.size() - at, stream.roomBytes()});
     std::memcpy(stream.room(), bytes.data() + at, count);
     at += count;
-    isBroken = !stream.sift(count, policy, places);
+    isBroken = !stream.sift(count, policy, locator);
     passed.append(reinterpret_cast<const char*>(stream.passed()), stream.passedBytes());
     stream.clear();
     if (isBroken) break;
@@ -137,7 +137,7 @@ void append(Frame& stream, const Frame& frame) {
   stream.insert(stream.end(), frame.begin(), frame.end());
 }
 
-TEST("a frame stream passes whole frames alone, however its bytes arrive") {
+TEST("a frame stream passes only complete frames, however its bytes arrive") {
   std::mt19937 random(1);
   for (int round = 0; round < 200; round++) {
     Frame all;
@@ -154,7 +154,7 @@ TEST("a frame stream passes whole frames alone, however its bytes arrive") {
   }
 }
 
-TEST("a frame stream with a length that no frame has is broken") {
+TEST("a frame stream rejects an invalid frame length") {
   std::mt19937 random(1);
   for (const std::uint32_t length : {0U, 69'633U, 0xffffffffU}) {
     Frame bytes;
@@ -165,7 +165,7 @@ TEST("a frame stream with a length that no frame has is broken") {
   }
 }
 
-TEST("a frame stream holds whatever random bytes it gets") {
+TEST("a frame stream survives random bytes") {
   std::mt19937 random(7);
   for (int round = 0; round < 2000; round++) {
     Frame bytes;
@@ -180,11 +180,11 @@ TEST("a frame stream holds whatever random bytes it gets") {
   }
 }
 
-TEST("the host's own addresses are known from its routing table") {
-  HostPlaces places;
-  CHECK(places.isOpen());
-  CHECK(places.find(*parseAddress("127.0.0.1")) == Place::host);
-  CHECK(places.find(*parseAddress("255.255.255.255")) != Place::outside);
+TEST("HostLocator finds the host's own addresses in its routing table") {
+  HostLocator locator;
+  CHECK(locator.isOpen());
+  CHECK(locator.find(*parseAddress("127.0.0.1")) == Location::host);
+  CHECK(locator.find(*parseAddress("255.255.255.255")) != Location::outside);
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ using workspace::relay::attach;
 
 namespace {
 
-/** A connection whose far end is the test's, joined with a socket by the relay. */
+/** A connection whose far end belongs to the test, connected to a socket by the relay. */
 struct Joined {
   int far = -1;
   int near = -1;
@@ -41,7 +41,7 @@ struct Joined {
   }
 };
 
-void say(int fd, std::string_view text) {
+void writeAll(int fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t count = send(fd, text.data(), text.size(), MSG_NOSIGNAL);
     if (count <= 0) return;
@@ -49,7 +49,7 @@ void say(int fd, std::string_view text) {
   }
 }
 
-std::string hearAll(int fd) {
+std::string readAll(int fd) {
   std::string text;
   std::array<char, 65536> chunk;
   ssize_t count = 0;
@@ -57,58 +57,58 @@ std::string hearAll(int fd) {
   return text;
 }
 
-TEST("a relay carries bytes both ways, and the end of one half leaves the other open") {
+TEST("a relay copies bytes both ways and keeps one direction open after the other has ended") {
   const Joined joined;
-  say(joined.near, "question");
+  writeAll(joined.near, "question");
   shutdown(joined.near, SHUT_WR);
-  CHECK(hearAll(joined.far) == "question");
-  say(joined.far, "answer");
+  CHECK(readAll(joined.far) == "question");
+  writeAll(joined.far, "answer");
   shutdown(joined.far, SHUT_WR);
-  CHECK(hearAll(joined.near) == "answer");
+  CHECK(readAll(joined.near) == "answer");
 }
 
-TEST("a relay loses nothing of megabytes, whoever waits for whom") {
+TEST("a relay loses none of several megabytes, whichever side is slow") {
   const Joined joined;
   const std::string sent(8U << 20U, 'x');
   std::thread writer([&] {
-    say(joined.far, sent);
+    writeAll(joined.far, sent);
     shutdown(joined.far, SHUT_WR);
   });
-  CHECK(hearAll(joined.near) == sent);
+  CHECK(readAll(joined.near) == sent);
   writer.join();
 }
 
-TEST("a relay ends the far side when its socket is given up, after what was written") {
+TEST("a relay closes the far side after its socket is closed and all written bytes are forwarded") {
   Joined joined;
-  say(joined.near, "last words");
+  writeAll(joined.near, "last words");
   close(joined.near);
   joined.near = -1;
-  CHECK(hearAll(joined.far) == "last words");
-  // Of nothing but its end in both directions, which comes a moment after the end of what is read.
+  CHECK(readAll(joined.far) == "last words");
+  // Both directions have ended, which takes effect a moment after the reader sees the end.
   pollfd closed = {joined.far, 0, 0};
   CHECK(poll(&closed, 1, 5000) == 1);
   CHECK((closed.revents & POLLHUP) != 0);
 }
 
-TEST("a relay ends its socket when the far side vanishes") {
+TEST("a relay closes its socket when the far side disappears") {
   Joined joined;
   close(joined.far);
   joined.far = -1;
-  CHECK(hearAll(joined.near).empty());
+  CHECK(readAll(joined.near).empty());
 }
 
-TEST("a relay serves many at once") {
+TEST("a relay serves many pairs in parallel") {
   std::array<Joined, 100> all;
-  for (const Joined& each : all) say(each.far, "hello");
+  for (const Joined& each : all) writeAll(each.far, "hello");
   for (Joined& each : all) {
     shutdown(each.far, SHUT_WR);
-    CHECK(hearAll(each.near) == "hello");
+    CHECK(readAll(each.near) == "hello");
   }
 }
 
-TEST("a relay says what was wrong with a descriptor") { CHECK(attach(-1) == -EBADF); }
+TEST("a relay reports an invalid descriptor") { CHECK(attach(-1) == -EBADF); }
 
-TEST("a terminal has the size it was made with, and another when resized") {
+TEST("a terminal has its initial size and can be resized") {
   Pty pty;
   CHECK(workspace::pty::make(100, 30, pty) == 0);
   winsize size = {};
@@ -119,8 +119,8 @@ TEST("a terminal has the size it was made with, and another when resized") {
   fcntl(near, F_SETFL, 0);
   CHECK(write(pty.far, "shown\n", 6) == 6);
   close(pty.far);
-  // Its far end closed, the near one fails with EIO, which is its end.
-  CHECK(hearAll(near) == "shown\r\n");
+  // After its far end was closed, the near end fails with EIO, which counts as its end.
+  CHECK(readAll(near) == "shown\r\n");
   close(near);
 }
 

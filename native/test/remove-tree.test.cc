@@ -27,7 +27,7 @@ int removeAll(const TempTree& tree, const std::string& entry) {
 
 }  // namespace
 
-TEST("moveToTrash takes an entry away whole, restoreFromTrash brings it back, removeTrash ends it") {
+TEST("moveToTrash moves an entry, restoreFromTrash restores it, removeTrash deletes it") {
   TempTree tree;
   tree.directory("uppers/demo/inner");
   tree.file("uppers/demo/inner/file", 5);
@@ -41,7 +41,7 @@ TEST("moveToTrash takes an entry away whole, restoreFromTrash brings it back, re
   CHECK(removeAll(tree, ".trash-e") == 0);
 }
 
-TEST("moveToTrash follows no symlink, in no part") {
+TEST("moveToTrash follows no symlink in any part of a path") {
   TempTree tree;
   tree.directory("victim/demo");
   tree.directory("uppers");
@@ -56,7 +56,7 @@ TEST("moveToTrash follows no symlink, in no part") {
   CHECK(exists(tree.at("victim/demo")));
 }
 
-TEST("removeTrash removes links and leaves what they lead to") {
+TEST("removeTrash removes links but not their targets") {
   TempTree tree;
   tree.directory("victim");
   tree.file("victim/file", 1);
@@ -67,7 +67,7 @@ TEST("removeTrash removes links and leaves what they lead to") {
   CHECK(exists(tree.at("victim/file")) && !exists(tree.at("uppers/.trash-e")));
 }
 
-TEST("removeTrash ends a tree that is deeper than descriptors and PATH_MAX go") {
+TEST("removeTrash deletes a tree deeper than PATH_MAX and the descriptor limit") {
   TempTree tree;
   tree.directory("uppers/demo");
   int at = open(tree.at("uppers/demo").c_str(), O_RDONLY | O_DIRECTORY);
@@ -85,7 +85,7 @@ TEST("removeTrash ends a tree that is deeper than descriptors and PATH_MAX go") 
   CHECK(std::filesystem::is_empty(tree.at("uppers")));
 }
 
-TEST("removeTrash ends a directory of 20,000 files, whole") {
+TEST("removeTrash deletes a directory of 20,000 files completely") {
   TempTree tree;
   tree.directory("uppers/demo");
   for (int i = 0; i < 20000; i++) close(open(tree.at("uppers/demo/f" + std::to_string(i)).c_str(), O_CREAT | O_WRONLY, 0644));
@@ -96,7 +96,7 @@ TEST("removeTrash ends a directory of 20,000 files, whole") {
   CHECK(removed == 20001);
 }
 
-TEST("removeTrash stops when it is cancelled") {
+TEST("removeTrash stops when cancelled") {
   TempTree tree;
   tree.directory("uppers/demo");
   CHECK(moveToTrash(tree.path(), "uppers", "demo", ".trash-e").number == 0);

@@ -26,8 +26,8 @@ using workspace::pipe::Pipe;
 using workspace::run::closeStreams;
 using workspace::run::Control;
 using workspace::run::meetServer;
-using workspace::run::Order;
-using workspace::run::parseOrder;
+using workspace::run::Command;
+using workspace::run::parseCommand;
 using workspace::run::parseRequest;
 using workspace::run::receiveStreams;
 using workspace::run::Request;
@@ -83,53 +83,53 @@ int statusOf(const std::array<const char*, 4>& words, std::string* errors = null
 
 }  // namespace
 
-TEST("orders are read whole, and every other line is none") {
+TEST("parseCommand accepts complete commands and rejects every other line") {
   const std::string line = "meet " + NAME + " " + WORD;
-  const Order meet = parseOrder(line);
-  CHECK(meet.kind == Order::Kind::meet && meet.name == NAME && meet.word == WORD);
-  const Order signal = parseOrder("signal 15");
-  CHECK(signal.kind == Order::Kind::signal && signal.signal == 15);
+  const Command meet = parseCommand(line);
+  CHECK(meet.kind == Command::Kind::meet && meet.name == NAME && meet.word == WORD);
+  const Command signal = parseCommand("signal 15");
+  CHECK(signal.kind == Command::Kind::signal && signal.signal == 15);
   const std::string start = "run " + NAME + " " + WORD;
   const std::string whole = start + " 3 2097152";
-  const Order run = parseOrder(whole);
-  CHECK(run.kind == Order::Kind::run && run.name == NAME && run.word == WORD && run.variables == 3 && run.bytes == 2097152);
+  const Command run = parseCommand(whole);
+  CHECK(run.kind == Command::Kind::run && run.name == NAME && run.word == WORD && run.variables == 3 && run.bytes == 2097152);
   for (const std::string& bad : {std::string("run"), start, start + " 1", start + " 1 ", start + " 1 x", start + " x 1", start + " 1 2 3",
                                  start + " -1 2", start + " 1 2097153", start + " 1 99999999999999999999999", "run " + NAME + " 1 2"}) {
-    CHECK(parseOrder(bad).kind == Order::Kind::end);
+    CHECK(parseCommand(bad).kind == Command::Kind::end);
   }
   for (const std::string& bad : {std::string(), std::string("meet"), "meet " + NAME, "meet " + NAME + " " + WORD + "b",
                                  "meet " + NAME + WORD + "x", "meet ../" + NAME.substr(3) + " " + WORD,
                                  std::string("signal"), std::string("signal "), std::string("signal 0"),
                                  std::string("signal -9"), std::string("signal 999"), std::string("signal 9 "),
                                  std::string("signal 99999999999999999999"), std::string("go"), std::string(300, 'm')}) {
-    CHECK(parseOrder(bad).kind == Order::Kind::end);
+    CHECK(parseCommand(bad).kind == Command::Kind::end);
   }
 }
 
-TEST("orders are taken one by one, however they arrive") {
+TEST("commands are taken one by one, however they arrive") {
   Ends ends;
   Control control(ends.reader, -1);
   const std::string text = "signal 1\nsignal 2\nsig";
   CHECK(write(ends.writer, text.data(), text.size()) == static_cast<ssize_t>(text.size()));
   CHECK(control.wait().signal == 1);
   CHECK(control.wait().signal == 2);
-  Order order;
-  CHECK(!control.take(order));
+  Command command;
+  CHECK(!control.take(command));
   CHECK(write(ends.writer, "nal 3\n", 6) == 6);
   CHECK(control.wait().signal == 3);
   ends.endInput();
-  CHECK(control.wait().kind == Order::Kind::end);
+  CHECK(control.wait().kind == Command::Kind::end);
 }
 
-TEST("a line without an end is none, and is not kept for ever") {
+TEST("an endless line is rejected and not buffered forever") {
   Ends ends;
   Control control(ends.reader, -1);
   const std::string text(1000, 'x');
   CHECK(write(ends.writer, text.data(), text.size()) == static_cast<ssize_t>(text.size()));
-  CHECK(control.wait().kind == Order::Kind::end);
+  CHECK(control.wait().kind == Command::Kind::end);
 }
 
-TEST("a request has its variables and its arguments, and ends with a string") {
+TEST("a request has variables and arguments and must end with a complete string") {
   std::vector<char*> pointers;
   Request request;
   std::string text("A=1\0B=\0echo\0\0c d\0", 17);
@@ -142,7 +142,7 @@ TEST("a request has its variables and its arguments, and ends with a string") {
   CHECK(!parseRequest(unended, 0, pointers, request) && !parseRequest(std::span<char>(), 0, pointers, request));
 }
 
-TEST("what follows an order is read whole, wherever its parts are") {
+TEST("bytes after a command are read completely, however they arrive") {
   Ends ends;
   Control control(ends.reader, -1);
   CHECK(write(ends.writer, "signal 1\nabc", 12) == 12);
@@ -156,7 +156,7 @@ TEST("what follows an order is read whole, wherever its parts are") {
   CHECK(!control.read(bytes));
 }
 
-TEST("a program ends with its own status, and one that cannot be run with the engine's") {
+TEST("a program exits with its own status, and one that cannot be executed with the engine's") {
   CHECK(statusOf({"/bin/sh", "-c", "exit 7", nullptr}) == 7);
   CHECK(statusOf({"sh", "-c", "kill -TERM $$", nullptr}) == 128 + SIGTERM);
   std::string errors;
@@ -169,7 +169,7 @@ TEST("a program ends with its own status, and one that cannot be run with the en
   CHECK(errors.size() < 512);
 }
 
-TEST("the server is met and gives pipes") {
+TEST("a runner meets the server and receives pipes") {
   const std::string directory = "/tmp/workspace-run-test-" + std::to_string(getpid());
   const std::string path = directory + NAME;
   const int server = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -189,7 +189,7 @@ TEST("the server is met and gives pipes") {
       close(client);
     });
     Streams streams;
-    // A file of that directory, as the runner is: here the directory's name ends in the middle.
+    // Like the runner, a file in that directory; the directory's name is cut in the middle.
     const int met = meetServer((directory.substr(0, 5) + "runner").c_str(), path.substr(5), WORD);
     CHECK(met >= 0);
     CHECK((receiveStreams(met, streams) == 0) == (given >= 2));
@@ -203,7 +203,7 @@ TEST("the server is met and gives pipes") {
   unlink(path.c_str());
 }
 
-TEST("descriptors are passed on only to who is there") {
+TEST("descriptors are sent only to a connected peer") {
   int pair[2];
   CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0);
   const std::array<int, 5> descriptors = {0, 0, 0, 0, 0};

@@ -32,7 +32,7 @@ Request requestFor(const char* const* argv) {
 
 }  // namespace
 
-TEST("start tells which call failed, and leaves no child behind") {
+TEST("start reports the failed call and leaves no child behind") {
   const char* const argv[] = {"there-is-no-such-program", nullptr};
   Request request = requestFor(argv);
   Failure failure;
@@ -46,7 +46,7 @@ TEST("start tells which call failed, and leaves no child behind") {
   CHECK(waitpid(-1, nullptr, WNOHANG) == -1);
 }
 
-TEST("watch tells how programs ended, and leaves them to be reaped") {
+TEST("a watch reports how programs exited and leaves reaping to the caller") {
   std::atomic<int> told = 0;
   std::atomic<int> lastCode = -2;
   std::atomic<int> lastSignal = -2;

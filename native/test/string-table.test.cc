@@ -54,18 +54,18 @@ TEST("strings that differ in one bit or in length have other hashes") {
   CHECK(seen.size() == strings);
 }
 
-TEST("strings that collide under Java's hash spread here over all low bits") {
+TEST("strings that collide under Java's hash differ in their low bits") {
   std::set<std::uint64_t> buckets;
   for (unsigned i = 0; i < 4096; i++) {
     std::string text;
     for (unsigned bit = 0; bit < 12; bit++) text += (i >> bit & 1) != 0 ? "Aa" : "BB";
     buckets.insert(hashOf(bytesOf(text)).hash >> 32 & 4095);
   }
-  // Of 4,096 balls thrown into as many buckets about 63 % hit an own one.
+  // When 4,096 balls are thrown into as many buckets, about 63 % of the buckets are hit.
   CHECK(buckets.size() > 2400);
 }
 
-TEST("modified UTF-8 becomes UTF-8, pairs joined and single surrogates kept") {
+TEST("modified UTF-8 becomes UTF-8, with pairs joined and single surrogates kept") {
   CHECK(utf8Of(std::string_view("a\xC0\x80z", 4)) == std::string_view("a\0z", 3));
   CHECK(utf8Of("\xED\xA0\xBD\xED\xB8\x80") == "\xF0\x9F\x98\x80");
   CHECK(utf8Of("\xED\xA0\xBDx") == "\xED\xA0\xBDx");
@@ -74,7 +74,7 @@ TEST("modified UTF-8 becomes UTF-8, pairs joined and single surrogates kept") {
   for (const char* bad : {"\x80", "\xC3", "\xC3x", "\xE2\x82", "\xE2x\x82", "\xF0\x9F\x98\x80", "\xFF"}) CHECK(utf8Of(bad) == "malformed");
 }
 
-TEST("a string is ASCII until one byte of it, wherever that stands, is not") {
+TEST("isAscii detects a non-ASCII byte at any position") {
   for (std::size_t length = 0; length < 70; length++) {
     std::string text(length, '\x7F');
     CHECK(hashOf(bytesOf(text)).isAscii);
@@ -86,13 +86,13 @@ TEST("a string is ASCII until one byte of it, wherever that stands, is not") {
   }
 }
 
-TEST("signatures give their classes") {
+TEST("classesOfSignature returns the class names of a signature") {
   CHECK(classesOfSignature("<T:Ljava/lang/Object;L::Ljava/util/List<-TT;>;>Ljava/lang/Object;") ==
         (Names{"java/lang/Object", "java/util/List", "java/lang/Object"}));
   CHECK(classesOfSignature("(I[Ldemo/Outer<*>.Inner<[J>.Deep;TX;)V^Ldemo/ClassFormatError;") == (Names{"demo/Outer$Inner$Deep", "demo/ClassFormatError"}));
 }
 
-TEST("signatures that are malformed or endless give what they gave until there") {
+TEST("classesOfSignature returns the names before the malformed or too deeply nested part") {
   for (const char* bad : {"", "L", "Ljava/util/List", "Ljava/util/List<", "<T", "<T:", "T", ">", "Q", "La;>", "<:::>"}) classesOfSignature(bad);
   CHECK(classesOfSignature("La;Lb") == (Names{"a"}));
   std::string deep;

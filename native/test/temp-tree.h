@@ -11,7 +11,7 @@
 
 namespace workspace::test {
 
-/** A temporary directory that goes with the test. */
+/** A temporary directory that is removed with the object. */
 class TempTree {
  public:
   TempTree() {

@@ -18,7 +18,7 @@ using workspace::test::TempTree;
 
 namespace {
 
-/** One tree; its root's own error counts as the walk's. */
+/** Walks one tree; an error of its root counts as the walk's. */
 WalkError walkTree(const std::string& root, const WalkOptions& options, WalkTotals& totals) {
   WalkReport report;
   const WalkError error = walkTrees({root}, options, report);
@@ -37,7 +37,7 @@ int openDescriptors() {
   return count;
 }
 
-/** Directories below each other, with `beside` more in each; made step by step, as the path may pass PATH_MAX. */
+/** Creates nested directories, with `beside` more in each; step by step, because the path may exceed PATH_MAX. */
 void makeDeep(const TempTree& tree, int depth, bool beside) {
   int at = open(tree.path().c_str(), O_RDONLY | O_DIRECTORY);
   for (int i = 0; i < depth; i++) {
@@ -136,7 +136,7 @@ TEST("walkTrees reopens directories when few may stay open") {
   CHECK(openDescriptors() == before);
 }
 
-TEST("walkTrees ends with ECANCELED when it is cancelled") {
+TEST("walkTrees fails with ECANCELED when cancelled") {
   TempTree tree;
   tree.file("one", 1);
   const std::atomic<bool> cancelled{true};
@@ -168,7 +168,7 @@ TEST("walkTrees tolerates entries that vanish") {
   churn.join();
 }
 
-TEST("walkTrees fails with EMFILE when no descriptor is left") {
+TEST("walkTrees fails with EMFILE when descriptors are exhausted") {
   TempTree tree;
   tree.directory("a");
   std::vector<int> taken;
@@ -180,7 +180,7 @@ TEST("walkTrees fails with EMFILE when no descriptor is left") {
   CHECK(error.path == tree.path());
 }
 
-TEST("walkTrees counts directories it may not read") {
+TEST("walkTrees counts unreadable directories") {
   TempTree tree;
   tree.directory("closed/inner");
   tree.directory("listed-only");
@@ -189,7 +189,8 @@ TEST("walkTrees counts directories it may not read") {
   const std::uint64_t size = physical(tree.path()) + physical(tree.at("closed")) + physical(tree.at("listed-only"));
   chmod(tree.at("closed").c_str(), 0);
   chmod(tree.at("listed-only").c_str(), 0644);
-  // Root reads everything, so it steps down to the owner of nothing; threads = 1 as Linux keeps user ids per thread.
+  // Root can read everything, so it switches to a user without files; threads = 1 because Linux keeps user ids per
+  // thread.
   const bool isRoot = geteuid() == 0;
   if (isRoot) chmod(tree.at("listed-only").c_str(), 0744);
   if (isRoot) CHECK(seteuid(65534) == 0);
@@ -210,7 +211,7 @@ TEST("walkTrees counts directories it may not read") {
   CHECK(closed.path == tree.at("closed"));
 }
 
-TEST("walkTrees counts a file with names in two trees in both, and tells it as shared") {
+TEST("walkTrees counts a file with names in two trees in both and reports it as shared") {
   TempTree tree;
   tree.directory("one");
   tree.directory("two");
@@ -225,7 +226,7 @@ TEST("walkTrees counts a file with names in two trees in both, and tells it as s
   CHECK(report.sharedBytes == physical(tree.at("one/file")));
 }
 
-TEST("walkTrees counts many trees, each for itself") {
+TEST("walkTrees counts many trees separately") {
   TempTree tree;
   std::vector<std::string> roots;
   for (std::size_t i = 0; i < 300; i++) {
@@ -243,8 +244,9 @@ TEST("walkTrees counts many trees, each for itself") {
   CHECK(seen == 600);
 }
 
-// Every level below the limit was opened anew from the deepest one that was still open: 4,000 levels took as many seconds.
-TEST("walkTrees opens few directories twice when thousands of levels have something beside them") {
+// Regression: every level below the limit was reopened from the deepest open one, so 4,000 levels took as many
+// seconds.
+TEST("walkTrees reopens few directories when thousands of levels have siblings") {
   TempTree tree;
   makeDeep(tree, 3000, true);
   WalkTotals totals;

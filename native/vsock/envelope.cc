@@ -38,7 +38,7 @@ bool isNamespace(std::string_view text) {
 
 bool isType(std::string_view text) { return text == "request" || text == "response" || text == "event"; }
 
-/** Each comes once; fields that an envelope should not have are the other reader's to pass over. */
+/** Each occurs once; unexpected fields are left to the other reader. */
 enum Field : unsigned { ID = 1, NAMESPACE = 2, TYPE = 4, IN_REPLY_TO = 8, FINAL = 16, TIMESTAMP = 32, PAYLOAD = 64 };
 
 Field fieldOf(std::string_view key) {

@@ -8,13 +8,13 @@
 
 namespace workspace::vsock {
 
-/** An envelope as it came: the texts lie in the bytes of its frame and are ASCII. */
+/** An envelope; the texts point into the bytes of its frame and are ASCII. */
 struct Envelope {
   std::string_view id;
   std::string_view nameSpace;
   /** "request", "response" or "event". */
   std::string_view type;
-  /** Empty where there is none. */
+  /** Empty if absent. */
   std::string_view inReplyTo;
   bool isFinal = true;
   std::string_view timestamp;
@@ -27,8 +27,8 @@ struct Payload {
 };
 
 /**
- * Reads what a frame holds. False for whatever is no envelope, or one that is written in a way that this reader leaves to another (see
- * MsgpackReader); what was read is then void.
+ * Reads a frame's content. Returns false for an invalid envelope, and for one that this reader leaves to the other
+ * reader (see MsgpackReader); the results are then meaningless.
  */
 bool readEnvelope(std::span<const std::uint8_t> frame, Envelope& envelope, Payload& payload);
 

@@ -6,18 +6,18 @@
 
 namespace workspace::vsock {
 
-/** A frame is its length in four bytes, big-endian, and as many bytes of MessagePack. */
+/** A frame is a length in four bytes, big-endian, and that many bytes of MessagePack. */
 constexpr std::size_t lengthBytes = 4;
 
 enum class FrameState { whole, partial, wrong };
 
 struct Frame {
   FrameState state;
-  /** What its length says, once four bytes are there. */
+  /** The announced length, once four bytes have arrived. */
   std::uint32_t length;
 };
 
-/** What the bytes begin with. Its length is held against the bound before anything else is done with it (threat B4). */
+/** Reads the first frame. Checks its length against the limit before anything else (threat B4). */
 inline Frame frameAt(std::span<const std::uint8_t> bytes, std::uint32_t maxBytes) {
   if (bytes.size() < lengthBytes) return {FrameState::partial, 0};
   const std::uint32_t length = static_cast<std::uint32_t>(bytes[0]) << 24 | static_cast<std::uint32_t>(bytes[1]) << 16 |

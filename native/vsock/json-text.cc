@@ -17,23 +17,23 @@ std::uint64_t wordAt(const char* text) {
   return word;
 }
 
-/** High bits where a byte is zero, and perhaps above that. */
+/** Sets high bits where a byte is zero, and possibly above. */
 std::uint64_t zeros(std::uint64_t word) { return (word - ones) & ~word & highs; }
 
-/** Whether eight characters are ASCII that JSON writes as it is. */
+/** Whether eight characters are ASCII and need no escape in JSON. */
 bool isPlain(std::uint64_t word) {
   const std::uint64_t controls = (word - ones * 0x20) & ~word & highs;
   return (controls | zeros(word ^ ones * '"') | zeros(word ^ ones * '\\') | (word & highs)) == 0;
 }
 
-/** The first place from `at` on that is not within eight plain characters, or among the last seven. */
+/** Returns the first position from `at` on that is not within eight plain characters, or is among the last seven. */
 std::size_t passPlain(std::string_view text, std::size_t at) {
   while (at + 16 <= text.size() && isPlain(wordAt(text.data() + at)) && isPlain(wordAt(text.data() + at + 8))) at += 16;
   while (at + 8 <= text.size() && isPlain(wordAt(text.data() + at))) at += 8;
   return at;
 }
 
-/** How many bytes the character takes that begins at `at`; 0 when there is none. Source: Unicode, table 3-7. */
+/** Returns the length of the character at `at`; 0 if it is invalid. Source: Unicode, table 3-7. */
 std::size_t sequenceAt(std::string_view text, std::size_t at) {
   const auto byte = [text](std::size_t index) { return index < text.size() ? static_cast<unsigned char>(text[index]) : 0U; };
   const auto follows = [byte](std::size_t index) { return (byte(index) & 0xc0U) == 0x80U; };

@@ -6,9 +6,10 @@
 namespace workspace::vsock {
 
 /**
- * Appends a text as JSON.stringify writes it, in quotes. False when it is no valid UTF-8; what was appended is then void.
+ * Appends a text as JSON.stringify writes it, in quotes. Returns false if it is not valid UTF-8; the appended part is
+ * then meaningless.
  *
- * @param isAscii becomes false when there is more than ASCII in it
+ * @param isAscii becomes false if the text has other characters
  */
 bool appendJsonText(std::string& json, std::string_view text, bool& isAscii);
 

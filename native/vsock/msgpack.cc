@@ -10,16 +10,16 @@ namespace workspace::vsock {
 
 namespace {
 
-/** As deep as the bodies of requests may be. */
+/** Maximum nesting, equal to that of request bodies. */
 constexpr int maxDepth = 64;
-/** From here on JavaScript's numbers are not exact: 2^53. */
+/** From 2^53 on, JavaScript's numbers are not exact. */
 constexpr std::uint64_t inexact = 1ULL << 53;
-/** Maps with more keys are left to the other reader: each key is held against those before it. */
+/** Maps with more keys are left to the other reader, because each key is compared with all previous ones. */
 constexpr std::size_t maxKeys = 32;
 
 bool isMap(std::uint64_t head) { return (head & 0xf0) == 0x80; }
 
-/** Whether an object of JavaScript keeps it where it came, by its name. */
+/** Whether a JavaScript object keeps a key of this name in insertion order. */
 bool isPlainKey(std::string_view key) { return key != "__proto__" && !(!key.empty() && key[0] >= '0' && key[0] <= '9'); }
 
 }  // namespace
@@ -48,7 +48,7 @@ bool MsgpackReader::takeText(std::size_t bytes, std::string_view& text) {
   if (bytes_.size() - at_ < bytes) return false;
   text = {reinterpret_cast<const char*>(bytes_.data() + at_), bytes};
   at_ += bytes;
-  // Decoders of long texts take a mark of the byte order away.
+  // Decoders remove a byte order mark.
   return !text.starts_with("\xef\xbb\xbf");
 }
 
@@ -89,7 +89,7 @@ bool MsgpackReader::readDouble(std::string& json) {
   std::uint64_t bits = 0;
   if (!take(8, bits)) return false;
   const double value = std::bit_cast<double>(bits);
-  // Times in milliseconds come so. How JavaScript writes fractions is its own matter.
+  // Times in milliseconds are encoded like this. Fractions are left to JavaScript.
   if (!(std::abs(value) < static_cast<double>(inexact)) || value != std::trunc(value)) return false;
   json += std::to_string(static_cast<std::int64_t>(value));
   return true;

@@ -10,9 +10,11 @@
 namespace workspace::vsock {
 
 /**
- * Reads MessagePack as far as JSON has the same: nil, booleans, whole numbers that JavaScript holds exactly, texts, lists, and maps by texts.
- * Whatever else comes, or comes in a way that JavaScript would show differently (keys that are digits or come twice), is left to a reader that knows
- * all of it: every function then returns false, and what was read before is void. Source: github.com/msgpack/msgpack, spec.md.
+ * Reads MessagePack that has an exact equivalent in JSON: nil, booleans, whole numbers that JavaScript represents
+ * exactly, texts, lists, and maps with text keys. Everything else, and everything that JavaScript would represent
+ * differently (numeric or duplicate keys), is left to a complete reader: every function then returns false, and
+ * previous results are meaningless. Source:
+ * github.com/msgpack/msgpack, spec.md.
  */
 class MsgpackReader {
  public:
@@ -20,10 +22,10 @@ class MsgpackReader {
 
   bool atEnd() const { return at_ == bytes_.size(); }
   bool readMapHead(std::size_t& count);
-  /** A text that is valid UTF-8, in the bytes themselves. */
+  /** Reads a valid UTF-8 text, which points into the bytes. */
   bool readText(std::string_view& text);
   bool readBoolean(bool& value);
-  /** The next value as JSON, behind what `json` holds. */
+  /** Appends the next value to `json`. */
   bool readJson(std::string& json) { return readJson(json, 0); }
   /** Whether all JSON so far is ASCII. */
   bool isAscii() const { return isAscii_; }
@@ -41,7 +43,7 @@ class MsgpackReader {
   std::span<const std::uint8_t> bytes_;
   std::size_t at_ = 0;
   bool isAscii_ = true;
-  /** Keys of the maps that are being read, the innermost last. */
+  /** Keys of the maps being read, the innermost last. */
   std::vector<std::string_view> keys_;
 };
 

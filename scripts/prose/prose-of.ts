@@ -1,18 +1,18 @@
-// The prose of a source file, at the place where it is.
+// Extracts the prose of a source file, keeping its position.
 import { parseSync, Visitor } from 'rolldown/utils'
 
-/** A name that a file declares, and where. */
+/** A declared name with its position. */
 interface DeclaredName {
   readonly name: string
   readonly offset: number
 }
 
-/** What a file says to people and what it names things. */
+/** Prose and declared names of a source file. */
 export interface SourceProse {
-  /** As long as the source; everything but prose is blank, so that lines and columns stay. */
+  /** Has the length of the source; everything except prose is blank, so that lines and columns stay the same. */
   readonly text: string
   readonly names: readonly DeclaredName[]
-  /** Where documentation comments begin with "What". */
+  /** Offsets of documentation comments that start with "What". */
   readonly whatDocs: readonly number[]
 }
 
@@ -67,7 +67,7 @@ export function proseOfScript(file: string, source: string): SourceProse {
   return { text: onlySpans(source, spans), names, whatDocs }
 }
 
-/** Returns the comments of a C++ header or source file as prose; its strings are few and held by tests. */
+/** Returns the comments of a C++ header or source file as prose; its few strings are covered by tests. */
 export function proseOfCpp(source: string): SourceProse {
   const spans: [number, number][] = []
   const token = /"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|\/\/([^\n]*)|\/\*([^]*?)\*\//g
@@ -87,12 +87,12 @@ export function proseOfShell(source: string): SourceProse {
   return { text: onlySpans(source, spans), names: [], whatDocs: [] }
 }
 
-/** A string that people read has two words; paths, keys and patterns have none. */
+/** Whether a string is prose: it contains two words, unlike paths, keys and patterns. */
 function isProse(text: string): boolean {
   return /[A-Za-z]{2,} [A-Za-z(]/.test(text)
 }
 
-/** The identifiers that a declaration or a pattern introduces. */
+/** Returns the identifiers that a declaration or pattern introduces. */
 function bound(pattern: unknown): { readonly name: string; readonly start: number }[] {
   if (pattern === null || typeof pattern !== 'object') return []
   const node = pattern as Record<string, unknown> & { readonly type: string; readonly start: number }
@@ -114,7 +114,7 @@ function bound(pattern: unknown): { readonly name: string; readonly start: numbe
   }
 }
 
-/** Blanks everything outside the spans, and code in backticks within them. */
+/** Blanks everything outside the spans, and code in backticks inside them. */
 function onlySpans(source: string, spans: readonly (readonly [number, number])[]): string {
   const blank = source.replaceAll(/[^\n]/g, ' ')
   let text = ''

@@ -1,5 +1,5 @@
-// The word list of npm run check: what the project's prose and names avoid, and what they say instead.
-// The reviewer's rule: when a word makes a reader stumble, it is added here, with the fix of every place that has it.
+// The word list of npm run check: words that the project's prose and names avoid, with their replacements.
+// When a word makes a reviewer stumble, add it here and fix all its occurrences.
 
 /**
  * A pattern and its replacement. A pattern is the source of a case-insensitive regular expression; one without lookarounds
@@ -69,7 +69,9 @@ export const NAMES: ReadonlyMap<string, string> = new Map([
   ['whoever', 'client or caller'],
 ])
 
-/** Places where a listed word is right, each with its reason. `file` is a path or its beginning; `text`, a part of the line. */
+/**
+ * Places where a listed word is correct, with the reason. `file` is a path or its prefix; `text` is part of the line.
+ */
 export const EXCEPTIONS: readonly {
   readonly file: string
   readonly text: string

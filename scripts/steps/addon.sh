@@ -1,4 +1,4 @@
-# Step: the native addon. A failed build is remembered until something that it depends on changes.
+# Step: the native addon. A failed build is remembered until one of its inputs changes.
 
 addon_stamp=build/.setup-stamp
 
@@ -6,9 +6,9 @@ addon_lacks() {
   [ -f binding.gyp ] || return 0
   addon_state="$(hash_of native binding.gyp package-lock.json) abi-$node_abi $(uname -s)-$(uname -m) $(has_compiler && echo compiler || echo none)"
   if is_stamped "$addon_stamp" "failed $addon_state"; then
-    note="the native addon did not build here: the analyzer and the supervisor do not start, the other programs use slower JavaScript (npm run build:native tells why)"
+    note="the native addon failed to build: the analyzer and the supervisor cannot start, the other programs use slower JavaScript (npm run build:native shows why)"
   elif ! { is_stamped "$addon_stamp" "$addon_state" && [ -f build/Release/workspace_native.node ]; }; then
-    lack="the native addon is absent or out of date"
+    lack="the native addon is missing or out of date"
   fi
 }
 
@@ -25,10 +25,10 @@ addon_make() {
   fi
   mkdir -p build
   stamp "$addon_stamp" "$done_state"
-  [ "$done_state" = "$addon_state" ] || say "the native addon is not built: the analyzer and the supervisor do not start, the other programs use slower JavaScript"
+  [ "$done_state" = "$addon_state" ] || say "the native addon is not built: the analyzer and the supervisor cannot start, the other programs use slower JavaScript"
 }
 
-# Inflates jars twice as fast as zlib, which is used where it is not there.
+# Inflates jars twice as fast as zlib, which is used otherwise.
 libdeflate_make() {
   [ "$(scripts/has-libdeflate)" = yes ] || ! can_install || apt_install libdeflate-dev || true
 }

@@ -1,8 +1,8 @@
-# Step: the image that a workspace gets when it names none.
+# Step: the image of workspaces that name none.
 
 image_lacks() {
   if [ -z "$engine" ]; then
-    [ "$mode" = make ] || note="the base image is not looked for without an engine"
+    [ "$mode" = make ] || note="the base image cannot be checked without an engine"
   elif [ "$has_image" = no ]; then
     lack="the base image $base_image is missing"
   fi
@@ -10,6 +10,6 @@ image_lacks() {
 
 image_make() {
   on_node scripts/base-image "$base_image" </dev/null && has_image=yes && return
-  say "$base_image could not be made; workspaces must name an image until it is"
+  say "$base_image could not be built; until then workspaces must name an image"
   return 1
 }

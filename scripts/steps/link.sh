@@ -1,5 +1,5 @@
-# Step: node_modules/.bin, so that `npx workspace` in a checkout runs the checkout's own program. npm links only the bins of
-# dependencies, and npx would go on to look for a package of that name elsewhere.
+# Step: node_modules/.bin, so that `npx workspace` in a checkout runs the checkout's program. npm links only the bins
+# of dependencies, and npx would then look for a package of that name in the registry.
 
 # Sets `unlinked` to the built programs that npx does not find.
 link_lacks() {

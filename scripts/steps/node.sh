@@ -1,10 +1,10 @@
 # Step: a Node.js that package.json's "engines" accepts.
 
 node_wanted=$(sed -n 's/.*"node": *">=\([0-9.]*\)".*/\1/p' package.json)
-# Named whole, as the lock names all else: a release of Node's own can break what stands (24.19's header did).
+# A full version, like all dependencies in the lock: a Node.js release can break the build (24.19's header did).
 node_brought=24.21.0
 
-# Sets node_version and node_abi of the Node that everything runs on.
+# Sets node_version and node_abi of the Node.js that everything uses.
 node_lacks() {
   local major minor want_major want_minor
   if ! read -r node_version node_abi < <(on_node node -p 'process.versions.node + " " + process.versions.modules' 2>/dev/null); then
@@ -14,7 +14,7 @@ node_lacks() {
   IFS=. read -r major minor _ <<<"$node_version"
   IFS=. read -r want_major want_minor _ <<<"$node_wanted"
   if [ "$major" -gt "$want_major" ] || { [ "$major" = "$want_major" ] && [ "$minor" -ge "${want_minor:-0}" ]; }; then return; fi
-  lack="Node.js is $node_version, and >= $node_wanted is needed"
+  lack="Node.js is $node_version, but >= $node_wanted is needed"
 }
 
 node_make() {
@@ -30,7 +30,7 @@ node_make() {
     say "install Node.js 24 with npm (https://nodejs.org/en/download, or your system's packages \"nodejs\" and \"npm\"), then run this again"
     exit 1
   fi
-  say "bringing Node.js $node_brought into .node ($lack)"
+  say "downloading Node.js $node_brought into .node ($lack)"
   rm -rf .node/new
   mkdir -p .node/new
   quietly npm install --prefix .node/new --no-audit --no-fund --ignore-scripts "node@npm:node-$platform@$node_brought" || exit 1

@@ -4,7 +4,7 @@ say() { echo "setup: $*"; }
 
 on_node() { scripts/on-node "$@"; }
 
-# One word for the bytes and names of all files under the given paths; absent paths count as empty.
+# Prints one hash of the bytes and names of all files below the given paths; missing paths count as empty.
 hash_of() {
   local sum=sha256sum
   command -v sha256sum >/dev/null || sum='shasum -a 256'
@@ -13,10 +13,10 @@ hash_of() {
 
 is_stamped() { [ -f "$1" ] && [ "$(cat "$1")" = "$2" ]; }
 
-# Stamps are written last, so that an interrupted step is done again.
+# Stamps are written last, so that an interrupted step is repeated.
 stamp() { printf '%s\n' "$2" >"$1"; }
 
-# Runs a command with its output put by, and shows the end of it when the command fails.
+# Runs a command and shows the end of its output only if it fails.
 quietly() {
   local log status=0
   log=$(mktemp)
@@ -26,16 +26,16 @@ quietly() {
   return "$status"
 }
 
-# Whether this user may add system packages without being asked anything.
+# Whether this user may install system packages without a prompt.
 can_install() { [ "$(id -u)" = 0 ] && [ -e /etc/debian_version ] && command -v apt-get >/dev/null; }
 
 apt_get() { DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=120 "$@"; }
 
-# Package lists may be absent or so old that what they name is gone, and renewing them takes seconds: only when needed.
+# Package lists may be missing or outdated. Updating them takes seconds, so that happens only when needed.
 renew_and_install() { apt_get install -y --no-install-recommends "$@" || { apt_get update && apt_get install -y --no-install-recommends "$@"; }; }
 
 apt_install() {
   say "installing $* (apt-get)"
-  # Two steps may want to at once, and only one may renew the lists.
+  # Two steps may install at the same time, but only one may update the lists.
   (flock 9 && quietly renew_and_install "$@") 9</var/lib/apt
 }

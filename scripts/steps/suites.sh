@@ -1,5 +1,5 @@
-# Suites of tests, and their sum. For bash scripts that stand in the package's root: . scripts/steps/suites.sh
-# Runs every suite even when one fails; a suite that ran nothing is a failure.
+# Runs test suites and sums them up. For bash scripts in the package's root: . scripts/steps/suites.sh Runs every
+# suite even if one fails; a suite that ran nothing counts as failed.
 
 results=$(mktemp -d)
 trap 'rm -rf "$results"' EXIT
@@ -8,7 +8,7 @@ trap 'rm -rf "$results"' EXIT
 suite() {
   local name=$1 minutes=$2 count=$3 status=0 ok=0 bad=0 began=$SECONDS
   shift 3
-  # What a hung suite leaves running must not outlive it.
+  # Processes left by a hung suite must not outlive it.
   if [ "$is_beside" = no ]; then
     echo "== $name"
     timeout --kill-after=30s "${minutes}m" "$@" 2>&1 | tee "$results/$name.log" || status=${PIPESTATUS[0]}
@@ -21,13 +21,13 @@ suite() {
   fi
   read -r ok bad < <("$count" "$name" "$status") || { ok=0; bad=0; }
   [ $((ok + bad)) -gt 0 ] || { bad=1; note "$name ran nothing"; }
-  # A suite may fail outside its tests: an unhandled error, a time limit.
+  # A suite may fail outside its tests: by an unhandled error or a time limit.
   [ "$status" = 0 ] || [ "$bad" -gt 0 ] || { bad=1; note "$name ended with status $status"; }
   note "$name: $ok passed, $bad failed, $(((SECONDS - began) / 60)) min"
   echo "$ok $bad" >>"$results/counts"
 }
 
-# beside LANE…: runs functions beside each other; what a suite in them prints comes whole when it ends.
+# beside LANE…: runs functions in parallel; the output of each suite is printed in one piece when it ends.
 is_beside=no
 beside() {
   local lane lanes=()
@@ -43,10 +43,10 @@ beside() {
 note() { echo "== $1" | tee -a "$results/summary.log"; }
 one_step() { if [ "$2" = 0 ]; then echo 1 0; else echo 0 1; fi; }
 last_line() { sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p' "$results/$1.log" | tail -n 1; }
-# Every attack that reached nothing has passed.
+# An attack that reached nothing counts as passed.
 attacks() { sed -n 's/^\([0-9]*\) attacks, \([0-9]*\) reached$/\1 \2/p' "$results/$1.log" | tail -n 1 | { read -r played reached && echo "$((played - reached)) $reached"; }; }
-# Counts the tests of a vitest report, and puts those that failed, with their reasons, on summary.log.
-# A file that fails before its first test has none to count, and counts as one.
+# Counts the tests of a vitest report, and appends failures with their reasons to summary.log.
+# A file that fails before its first test counts as one failure.
 vitest_json() {
   scripts/on-node node -e '
     const [report, summary] = process.argv.slice(1)
@@ -59,7 +59,8 @@ vitest_json() {
     console.log(numPassedTests, failed.length)' "$results/$1.json" "$results/summary.log" 2>/dev/null
 }
 
-# The sums once more, for those who see only the end of this output; the last line is "N passed, N failed". Fails when a suite has.
+# Repeats the sums for readers who see only the end of this output; the last line is "N passed, N failed". Fails if a
+# suite has failed.
 sum_up() {
   local passed failed
   cat "$results/summary.log"

@@ -13,7 +13,7 @@ export type StoreConfig =
   | {
       readonly type: 's3'
       readonly bucket: string
-      /** Empty, or ending with a slash. */
+      /** Empty, or ends with a slash. */
       readonly prefix: string
       readonly endpoint: string | undefined
       readonly region: string
@@ -30,7 +30,10 @@ export interface LoadedContentConfig {
   readonly file: string | undefined
 }
 
-/** Reads the configuration: defaults, then one file, then the environment, then flags. @throws CONFIG_INVALID */
+/**
+ * Reads the configuration: defaults, then one file, then the environment, then flags. @throws CONFIG_INVALID when any
+ * of them is invalid
+ */
 export function loadContentConfig(
   environment: Readonly<Record<string, string | undefined>>,
   given: {
@@ -72,8 +75,8 @@ function resolveConfig(settings: Settings, source: string, base: string, data: s
     http: { ...http, repoDomain: http.repoDomain?.toLowerCase() },
     store: storeOf(settings, base, data, wrong),
     users,
-    session: { ...session, place: sessionPlace(session, base, data, wrong) },
-    /** Lower case; undefined where readers are not named by a proxy. */
+    session: { ...session, location: sessionLocation(session, base, data, wrong) },
+    /** In lower case; undefined if no proxy names the readers. */
     userHeader: headerAuth?.header.toLowerCase(),
     search: { ...search, dir: search.dir === undefined ? join(data, 'search') : resolve(base, search.dir) },
     cache: { ...cache, maxObjectBytes: Math.min(cache.maxObjectBytes, cache.maxBytes) },
@@ -84,7 +87,7 @@ type Wrong = (sentence: string) => Error
 
 function usersOf({ users, passwordHash: single }: Settings, wrong: Wrong): readonly User[] {
   if (users.length > 0 && single !== undefined)
-    throw wrong('"users" and "password_hash" exclude each other; give each user a password_hash')
+    throw wrong('"users" and "password_hash" are mutually exclusive; give each user a password_hash')
   const all = [...users]
   if (single !== undefined) all.push({ name: '', passwordHash: single })
   for (const { name, passwordHash } of all) {
@@ -113,7 +116,7 @@ function storeOf({ store }: Settings, base: string, data: string, wrong: Wrong):
   }
 }
 
-function sessionPlace(
+function sessionLocation(
   { store, file }: Settings['session'],
   base: string,
   data: string,

@@ -60,7 +60,7 @@ async function start(
   checkLogin(config)
   const addresses = new ClientAddress(config.http.trustedProxies)
   const store = deps.store ?? opened.use(await openStore(config.store))
-  const sessionStore = opened.use(await openSessionStore(config.session.place, clock))
+  const sessionStore = opened.use(await openSessionStore(config.session.location, clock))
   const cache = new ObjectCache(store, config.cache, clock)
   const repos = new RepoList(store, clock, config.cache.ttlMs)
   const search = opened.use(
@@ -115,23 +115,23 @@ async function listening({ host, port }: ContentConfig['http'], http: HttpServer
   } catch (error) {
     throw fault(
       'CANNOT_LISTEN',
-      `cannot listen on ${host} port ${port}: ${messageOf(error)}; set http.port to another`,
+      `cannot listen on ${host} port ${port}: ${messageOf(error)}; choose another http.port`,
       error,
     )
   }
 }
 
-/** Fifteen modules that a server with passwords does not need. */
+/** Imports on demand the fifteen modules of OpenID login. */
 async function openIdLogin(config: NonNullable<ContentConfig['oidc']>): Promise<OpenIdLogin> {
   const { OpenIdLogin: Login } = await import('./login/openid.ts')
   return new Login(config)
 }
 
-/** A server without any way to log in is a mistake. */
+/** Refuses to start a server without any way to log in. */
 function checkLogin({ users, oidc, userHeader }: ContentConfig): void {
   if (users.length > 0 || oidc !== undefined || userHeader !== undefined) return
   throw configFault(
     'CONFIG_INVALID',
-    'nobody could log in: set "password_hash", "users", "oidc" or "header_auth"; "content-server hash-password" makes a hash',
+    'nobody could log in: set "password_hash", "users", "oidc" or "header_auth"; create a hash with "content-server hash-password"',
   )
 }

@@ -58,7 +58,7 @@ describe('with a running server', () => {
     const record = recordFile(analyzer.root)
     const own = readdirSync(join(record, '..')).map((file) => file.replace(/^[\da-f]{24}/, 'PROJECT'))
     const inPage = reference.table('File').flatMap(([file]) => spans(file))
-    // The log is made by the command that starts a server.
+    // The log is created by the command that starts a server.
     expect(sorted(inPage)).toEqual(sorted([...own, 'PROJECT.log']))
   })
 })
@@ -93,7 +93,7 @@ test('the reference has every command with its options, and no other', () => {
   expect(inPage).toEqual(there)
 })
 
-test('every command takes the options that are global', () => {
+test('every command accepts the global options', () => {
   const commands = commandsOf(program, 'analyzer').filter(([command]) => !command.includes('completion'))
   for (const [command, flags] of commands)
     expect(flags, command).toEqual(expect.arrayContaining(['-p, --project <dir>', '--json', '--table']))
@@ -108,7 +108,7 @@ test('the reference has every origin of a source', () => {
   for (const origin of SOURCE_ORIGINS) expect(spans(reference.text)).toContain(origin)
 })
 
-test('the reference names no code, variable, option or key in passing that is not there', () => {
+test('the reference mentions no missing code, variable, option or key', () => {
   const known = new Set<string>([
     ...Object.keys(codes),
     ...environmentKeys('ANALYZER', analyzerSchema).map(({ variable }) => variable),

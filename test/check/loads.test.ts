@@ -5,7 +5,7 @@ import { cheapHash } from '../support/content/cheap-hash.ts'
 import { loadedPackages } from '../support/check/loaded-packages.ts'
 import { tempDir } from '../support/temp-dir.ts'
 
-// Loading modules is most of a program's start. Times differ from machine to machine; what is loaded does not.
+// Loading modules is most of a program's start. Times differ between machines; loaded modules do not.
 
 function environmentIn(home: string): NodeJS.ProcessEnv {
   return {
@@ -22,26 +22,26 @@ it.each([
   ['workspace', ['--help'], []],
   ['workspace', ['list'], []],
   ['supervisor', ['--help'], []],
-  // It reads no config; one that does finds out which processes have schedules.
+  // It reads no config; a command that does reports which processes have schedules.
   ['supervisor', ['ps'], []],
   ['supervisor', ['config', 'check'], ['croner']],
   ['content-server', ['--help'], []],
   ['content-server', ['config', 'check'], []],
   ['analyzer', ['--help'], []],
   ['analyzer', ['list'], []],
-])('%s %j loads nothing but what reads its arguments', async (program, argv, more) => {
+])('%s %j loads only the modules that read its arguments', async (program, argv, more) => {
   const packages = await loadedPackages(program, argv, environmentIn(tempDir()))
   expect(packages).toEqual(['commander', ...more])
 })
 
-test('a config file is what a command loads the reader of YAML for', async () => {
+test('a command loads the YAML parser only for a config file', async () => {
   const home = tempDir()
   writeFileSync(join(home, 'supervisor.yaml'), 'processes: {}')
   const packages = await loadedPackages('supervisor', ['config', 'check'], environmentIn(home))
   expect(packages).toEqual(['commander', 'croner', 'yaml'])
 })
 
-/** What a server has a use of only when somebody asks for it, or its config does. */
+/** Modules that a server needs only for certain requests or settings. */
 const FOR_LATER = [
   '@aws-sdk/client-s3',
   '@aws-sdk/client-sts',
@@ -68,10 +68,10 @@ it.each([
   ['supervisor', ['up', '--port', '0'], /supervisor is ready/],
   ['content-server', ['serve', '--port', '0'], /content server is ready/],
   ['analyzer', ['serve', '--project', '.', '--mode', 'jar'], /ANALYZER_READY/],
-])('the server that %s %j runs loads nothing for later', async (program, argv, ready) => {
+])('the server run by %s %j loads no module that it needs only later', async (program, argv, ready) => {
   const home = tempDir()
   writeFileSync(join(home, 'pom.xml'), '<project/>')
-  // A config that is not YAML.
+  // A configuration without YAML.
   writeFileSync(join(home, 'Procfile'), 'web: sleep 1000\n')
   const environment = { ...environmentIn(home), CONTENT_PASSWORD_HASH: cheapHash('right') }
   const packages = await loadedPackages(program, argv, environment, ready)

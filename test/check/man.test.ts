@@ -24,9 +24,9 @@ describe.each([
   { program: createContentProgram(), prefix: 'CONTENT', schema: contentSchema },
   { program: createAnalyzerProgram(), prefix: 'ANALYZER', schema: analyzerSchema },
 ])('the manual page of $program._name', ({ program, prefix, schema }) => {
-  test('is typeset without a warning, with every command, option and setting', () => {
+  test('renders without warnings, with every command, option and setting', () => {
     const page = join(folder, `${program.name()}.1`)
-    // Warnings to standard output too; wide, so that no line is broken; without bold.
+    // Also shows warnings on standard output; wide, so that no line is broken; without bold.
     const argv = ['-c', 'groff -K utf8 -man -Tutf8 -ww -rLL=1000n -P-cbou "$0" 2>&1', page]
     const text = execFileSync('sh', argv, { encoding: 'utf8' })
     expect(text).not.toContain('warning')

@@ -6,7 +6,7 @@ import { packageRoot } from '../../src/lib/process/package.ts'
 const MAX_WORDS = 3000
 const MAX_COLUMNS = 100
 
-/** Pages for people. `bench/RESULTS.md` is a record, which only grows. */
+/** Pages for people. `bench/RESULTS.md` is an append-only record. */
 const pages = globSync(['*.md', 'docs/**/*.md', 'src/**/DESIGN.md'], { cwd: packageRoot })
 
 describe.each(pages)('%s', (page) => {

@@ -9,20 +9,20 @@ import { createWorkspaceProgram } from '../../src/workspace/faces/cli/main.ts'
 
 const read = (file: string) => readFileSync(join(packageRoot, file), 'utf8')
 
-/** Pages for people; `bench/RESULTS.md` is a record of what was measured and when. */
+/** Pages for people; `bench/RESULTS.md` is a record of past measurements. */
 const PAGES = globSync(['*.md', 'docs/**/*.md', 'src/**/DESIGN.md'], { cwd: packageRoot })
 
 describe.each(PAGES)('%s', (file) => {
   const text = read(file)
 
-  test('names only paths that are there', () => {
+  test('names only existing paths', () => {
     const paths = [
       ...text.matchAll(/`((?:src|native|workers|guest|bench|test|scripts|docs|\.ci)\/[\w./-]*)`/g),
     ]
     expect(paths.flatMap(([, path = '']) => (existsSync(join(packageRoot, path)) ? [] : [path]))).toEqual([])
   })
 
-  test('links only to files and headings that are there', () => {
+  test('links only to existing files and headings', () => {
     for (const [, target = '', anchor] of text.matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)) {
       const linked = target === '' ? file : join(dirname(file), target)
       expect(existsSync(join(packageRoot, linked)), linked).toBe(true)
@@ -37,7 +37,7 @@ describe.each(PAGES)('%s', (file) => {
     }
   })
 
-  test('names only npm scripts that are there', () => {
+  test('names only existing npm scripts', () => {
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
     for (const [, name = ''] of text.matchAll(/npm run ([\w:]+)/g)) expect(scripts).toHaveProperty([name])
   })
@@ -68,7 +68,7 @@ describe('reading paths', () => {
     .filter((section) => section.startsWith('Reading path: '))
     .map((section) => [...section.matchAll(/^\d+\. `(src\/(\w+)\/[^`]+)`/gm)])
 
-  test('there is one of ten files for each program, which begins with its server', () => {
+  test('each program has one of ten files, which starts with its server', () => {
     expect(paths.map((files) => files.map(([, , program]) => program))).toEqual(
       ['workspace', 'supervisor', 'content', 'analyzer'].map((program) => Array(10).fill(program)),
     )
@@ -76,7 +76,7 @@ describe('reading paths', () => {
   })
 
   test.each(paths.map((files) => files.map(([, file = '']) => file)))(
-    'what %s or its command line imports leads to each of its files',
+    '%s and its command line import each of its files, directly or indirectly',
     (server, ...files) => {
       const reached = importedFrom(server, join(dirname(server), 'faces/cli/main.ts'))
       expect(files.filter((file) => !reached.has(file))).toEqual([])
@@ -84,7 +84,7 @@ describe('reading paths', () => {
   )
 })
 
-/** Every file of the source that these lead to, by imports and by entries that are started by their path. */
+/** Returns all source files that these import, directly or indirectly, or start as entries by their path. */
 function importedFrom(...first: readonly string[]): ReadonlySet<string> {
   const seen = new Set(first)
   for (const file of seen)
@@ -105,7 +105,7 @@ test('CHANGELOG.md names every command', () => {
   expect(names.filter((name) => !read('CHANGELOG.md').includes(`\`${name}\``))).toEqual([])
 })
 
-test('docs/comparison.md names only benchmarks that are there', () => {
+test('docs/comparison.md names only existing benchmarks', () => {
   const rows = read('docs/comparison.md').matchAll(/^\|.*\| `([\w-]+\/[\w-]+)` \|$/gm)
   const named = new Set([...rows].map(([, name = '']) => name))
   expect(named.size).toBeGreaterThan(8)

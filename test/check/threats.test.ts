@@ -3,14 +3,14 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { packageRoot } from '../../src/lib/process/package.ts'
 
-/** The ids of promises that SPECIFICATION.md makes, but for the memory checkers' own run, which is no test of this kind. */
+/** Returns the ids of promises in SPECIFICATION.md, except for the sanitizers' own run, which is not a test. */
 function promisedIds(): readonly string[] {
   const page = readFileSync(join(packageRoot, 'SPECIFICATION.md'), 'utf8')
   const ids = [...page.matchAll(/^\| ([A-Z]\d{1,2}) \|/gm)].map(([, id = '']) => id)
   return ids.filter((id) => id !== 'F37')
 }
 
-/** The ids that begin the names of tests, and those of tables whose rows are told apart by them. */
+/** Returns the ids at the start of test names, and those in tables whose rows they identify. */
 function testedIds(): ReadonlySet<string> {
   const tests = join(packageRoot, 'test')
   const sources = globSync('**/*.ts', { cwd: tests }).map((file) => readFileSync(join(tests, file), 'utf8'))
@@ -24,7 +24,7 @@ test('every threat and every fault of SPECIFICATION.md has a test whose name beg
   expect(promisedIds().filter((id) => !tested.has(id))).toEqual([])
 })
 
-/** How many there are of each kind: one that was dropped from the page would be missed by nobody. */
+/** Number of promises of each kind, to catch an id that is dropped from the page. */
 test('SPECIFICATION.md names every threat and every fault once', () => {
   const counts: Record<string, number> = {}
   for (const id of promisedIds()) counts[id.slice(0, 1)] = (counts[id.slice(0, 1)] ?? 0) + 1

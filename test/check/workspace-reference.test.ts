@@ -61,7 +61,7 @@ describe('with a running server', () => {
       expect((await fetch(server.url + route.slice('GET '.length))).status, route).toBe(200)
   })
 
-  test('the reference names no route in passing that is not there', async () => {
+  test('the reference mentions no missing route', async () => {
     const paths = (await describedRoutes(server.url)).map(({ route }) => route.split(' ')[1])
     for (const [path] of reference.text.matchAll(/\/api\/[a-z{*}/-]+/g)) expect(paths).toContain(path)
   })
@@ -72,7 +72,7 @@ describe('with a running server', () => {
   })
 
   test('the reference has every file of the state directory and no other', async () => {
-    // Not made by the fake backend that this server has.
+    // Not created by this server's fake backend.
     await (await MountedSocketDirs.own(mountedSocketRoot(server.stateDir))).create('demo')
     await new PulledImages(join(server.stateDir, 'docker-images.json')).add('sha256:0', undefined)
     let files: readonly string[] = []
@@ -88,7 +88,7 @@ describe('with a running server', () => {
 })
 
 test('the reference has every code and no other, with its status', () => {
-  // The first two are answered by the HTTP parser, and the tunnel has a status of its own for the third.
+  // The HTTP parser responds to the first two, and the tunnel has a separate status for the third.
   const others: Readonly<Record<string, string>> = {
     REQUEST_TIMEOUT: '408',
     REQUEST_TOO_LARGE: '413 or 431',
@@ -159,7 +159,7 @@ const foreignVariables = [
   'CLOUD_CONTAINER_CREDENTIALS_FULL_URI',
 ]
 
-test('the reference names no code, variable, flag or key in passing that is not there', () => {
+test('the reference mentions no missing code, variable, flag or key', () => {
   const known = new Set([
     ...Object.keys(codes),
     ...Object.keys({ ...PUBLISH_CODES, ...PROXY_CODES, ...CREDENTIAL_CODES }),

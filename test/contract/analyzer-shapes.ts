@@ -1,9 +1,9 @@
 import { REFERENCE_KINDS } from '../../src/analyzer/choices.ts'
 
 /**
- * A value's shape: the name of a type, '?' behind it where it may be null; a list's items; an object's fields, '?' behind
- * the key of one that may be missing; a function for one of a few words or a shape that contains itself. Fields beyond
- * these may be added.
+ * Shape of a value: the name of a type, with '?' if it may be null; a list's items; an object's fields, with '?'
+ * after the key of an optional one; a function for an enumeration or a recursive shape. Additional fields are
+ * allowed.
  */
 export type Shape = string | readonly [Shape] | { readonly [key: string]: Shape } | (() => Shape)
 
@@ -69,7 +69,7 @@ const source: Shape = {
   format: 'string',
 }
 
-/** The answers of the analyzer's GET routes, asked of the fixture `shop`, as clients of this API family read them. */
+/** Responses of the analyzer's GET routes for the fixture `shop`, as clients of this API family read them. */
 const SHAPES: readonly (readonly [path: string, shape: Shape, mediaType?: string])[] = [
   ['/admin/health', { status: 'UP', timestamp: 'string' }],
   ['/admin/ready', { ready: 'boolean', status: 'string', project: 'string' }],

@@ -1,4 +1,4 @@
-/** Host headers (threats H1, H7) and what a server at 127.0.0.1 answers to them. */
+/** Host headers (threats H1, H7) with the response status of a server at 127.0.0.1. */
 export const HOSTS: readonly (readonly [host: string, status: number])[] = [
   ['127.0.0.1', 200],
   ['127.0.0.1:8080', 200],
@@ -33,7 +33,7 @@ export const HOSTS: readonly (readonly [host: string, status: number])[] = [
   ['', 400],
 ]
 
-/** Header sets of a POST (threat H2), with HOST standing for the server's own, and whether it is let in. */
+/** Header sets of a POST (threat H2), in which HOST represents the server's own, and whether it is allowed. */
 export const ORIGINS: readonly (readonly [headers: Readonly<Record<string, string>>, isAllowed: boolean])[] =
   [
     [{}, true],

@@ -1,4 +1,4 @@
-/** Image tags and names (threat W5) for every entry that takes one. */
+/** Image tags and names (threat W5) for every entry that accepts one. */
 export const GOOD_TAGS = [
   'a',
   '0',

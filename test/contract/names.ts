@@ -1,4 +1,4 @@
-/** Workspace names (threat W1) for every entry that takes one. */
+/** Workspace names (threat W1) for every entry that accepts one. */
 export const GOOD_NAMES = [
   'a',
   'A',
@@ -85,5 +85,5 @@ export const BAD_NAMES = [
   'a'.repeat(5000),
 ] as const
 
-/** Not even strings. */
+/** Values that are not even strings. */
 export const NO_NAMES = [undefined, null, 0, 1, true, {}, [], ['a']] as const

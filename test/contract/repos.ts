@@ -1,4 +1,4 @@
-/** Repositories (threat W3): what is written, and the URL that git is given. */
+/** Repositories (threat W3): the input, and the URL passed to git. */
 export const GOOD_REPOS: readonly (readonly [string, string])[] = [
   ['octocat/Hello-World', 'https://github.com/octocat/Hello-World'],
   ['a/b', 'https://github.com/a/b'],
@@ -20,7 +20,7 @@ export const GOOD_REPOS: readonly (readonly [string, string])[] = [
   ['HTTPS://EXAMPLE.com/o/r', 'https://example.com/o/r'],
 ]
 
-/** With credentials: what is shown, and what git gets beside it. */
+/** With credentials: the displayed URL, and what git receives separately. */
 export const SECRET_REPOS: readonly (readonly [string, string, string])[] = [
   ['https://user:pass@example.com/o/r', 'https://example.com/o/r', 'user:pass'],
   ['https://token@example.com/o/r', 'https://example.com/o/r', 'token:'],

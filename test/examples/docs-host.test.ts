@@ -10,12 +10,12 @@ import { freePort } from '../support/services/git-daemon.ts'
 import { tempDir } from '../support/temp-dir.ts'
 import { waitFor } from '../support/wait-for.ts'
 
-/** Runs what was built, by the names that its users type. */
-test('the example of a host of documentation publishes a folder and serves it behind a login', async () => {
+/** Runs the built programs by the names that users type. */
+test('the documentation host example publishes a folder and serves it behind a login', async () => {
   const dir = join(tempDir(), 'docs-host')
   cpSync(join(packageRoot, 'examples/docs-host'), dir, { recursive: true })
   const [api, port] = [await freePort(), await freePort()]
-  // Ports that are free here.
+  // Replaces the ports by free ones.
   for (const file of ['supervisor.yaml', 'docs.yaml']) {
     const text = readFileSync(join(dir, file), 'utf8')
     writeFileSync(join(dir, file), text.replaceAll('8090', String(port)))

@@ -8,10 +8,10 @@ import { simulatedGuest } from '../support/workspace/guest-simulator.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { call, startWorkspaceServer } from '../support/workspace/workspace-server.ts'
 
-/** It names the package as its users do, and so runs what was built. */
+/** The example imports the package by name, like users do, and therefore runs the build. */
 const example = (end: string) => join(packageRoot, 'examples/greeter', `${end}.ts`)
 
-test('the example of an extension greets a program inside by its workspace', async () => {
+test('the extension example greets a program with the name of its workspace', async () => {
   const backend = new FakeBackend()
   const server = await startWorkspaceServer({ backends: () => [backend] })
   onTestFinished(() => server.stop())

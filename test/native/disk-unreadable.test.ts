@@ -8,7 +8,10 @@ import { tempDir } from '../support/temp-dir.ts'
 const disk = new URL('../../src/native/files/disk.ts', import.meta.url).href
 const NOBODY = 65_534
 
-/** Walks in a process of its own: root reads everything, so it becomes nobody, once it has loaded what nobody may not read. */
+/**
+ * Walks in a separate process: root can read everything, so it becomes nobody, after loading modules that nobody
+ * cannot read.
+ */
 function walkUnprivileged(path: string, native: string): unknown {
   const program = `
     import { walkTrees } from ${JSON.stringify(disk)}

@@ -19,7 +19,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ make: fc.constantFrom('file', 'sparse'), at: fc.nat(50), bytes: fc.nat(20_000) }),
 )
 
-// Names come from the step's index, so that every step makes something.
+// Names contain the step's index, so that every step creates something.
 function build(root: string, steps: readonly Step[]): void {
   const directories = [root]
   const files: string[] = []

@@ -4,7 +4,7 @@ import { findAddon } from '../../src/native/load.ts'
 
 const disk = new URL('../../src/native/files/disk.ts', import.meta.url).href
 
-it('findAddon says why when WORKSPACE_NATIVE is off', () => {
+it('findAddon returns the reason when WORKSPACE_NATIVE is off', () => {
   expect(findAddon({ WORKSPACE_NATIVE: 'off' })).toEqual({
     is: 'absent',
     reason: 'WORKSPACE_NATIVE is "off"',

@@ -25,13 +25,13 @@ describe('matchNames', () => {
     )
   })
 
-  it('looks only at the names that it is asked about', () => {
+  it('compares only the requested names', () => {
     const table = nameTableOf(['java/util/Map', 'java/util/List', 'java/io/File'])
     expect([...matchNames(table, Int32Array.of(0, 2), 'java/*', 'whole')]).toEqual([1, 0, 1])
     expect([...matchNames(table, Int32Array.of(), '*', 'whole')]).toEqual([0, 0, 0])
   })
 
-  it('refuses ids and offsets that lead out of the names', () => {
+  it('refuses ids and offsets outside the names', () => {
     const table = nameTableOf(['a', 'b'])
     for (const id of [-1, 2])
       expect(() => matchNames(table, Int32Array.of(id), '*', 'whole')).toThrow(RangeError)

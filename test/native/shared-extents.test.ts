@@ -8,7 +8,7 @@ import { canMount, mountFileSystem } from '../support/files/file-systems.ts'
 const MIB = 2 ** 20
 
 test.runIf(canMount).each(['xfs', 'btrfs'] as const)(
-  'walkTrees tells what reflinks share on %s, once for each further use',
+  'walkTrees reports extents shared by reflinks on %s, once per additional use',
   async (kind) => {
     const disk = mountFileSystem(kind)
     for (const name of ['one', 'two', 'three']) mkdirSync(join(disk, name))
@@ -25,18 +25,18 @@ test.runIf(canMount).each(['xfs', 'btrfs'] as const)(
     expect(all.sharedBytes).toBe(16 * MIB)
     const [one] = all.trees
     expect(one).toMatchObject({ is: 'measured', files: 2, logicalBytes: 16 * MIB })
-    // What is outside of what was counted is not counted again.
+    // Extents shared with files outside the tree do not count.
     expect((await walkTrees([join(disk, 'two')])).sharedBytes).toBe(0)
     expect((await walkTrees([join(disk, 'one')])).sharedBytes).toBe(8 * MIB)
     expect((await walkTrees(trees, { extentsFromBytes: 9 * MIB })).sharedBytes).toBe(0)
 
-    // The third name of shared extents is the same file, and shares no more than that.
+    // The third name of the shared extents is the same file, and therefore shares no more.
     linkSync(original, join(disk, 'three', 'linked'))
     expect((await walkTrees(trees)).sharedBytes).toBe(24 * MIB)
   },
 )
 
-test.runIf(canMount)('walkTrees tells what only a part of which is shared', async () => {
+test.runIf(canMount)('walkTrees reports the shared part of partially shared files', async () => {
   const disk = mountFileSystem('xfs')
   writeFileSync(join(disk, 'original'), Buffer.alloc(8 * MIB, 'x'))
   execFileSync('cp', ['--reflink=always', join(disk, 'original'), join(disk, 'copy')])

@@ -8,7 +8,7 @@ import { tempDir } from '../support/temp-dir.ts'
 const SCRIPT = join(packageRoot, 'scripts/complete-lock.mjs')
 const STRONG = `sha512-${'A'.repeat(86)}==`
 
-/** A folder with a lock of these entries and this list of excuses. */
+/** Creates a folder with a lock of these entries and this list of exceptions. */
 function folder(entries: Readonly<Record<string, object>>, excused: readonly string[] = []): string {
   const dir = tempDir()
   mkdirSync(join(dir, 'scripts'))
@@ -36,7 +36,7 @@ test.each<[string, object]>([
   }
 })
 
-test('packages with a hash, links and what comes in another package pass', async () => {
+test('packages with a hash, links and bundled packages pass', async () => {
   const dir = folder({
     'node_modules/a': { version: '1.0.0', integrity: STRONG },
     'node_modules/b': { link: true, resolved: 'packages/b' },
@@ -47,7 +47,7 @@ test('packages with a hash, links and what comes in another package pass', async
   expect((await check(dir, '--release')).status).toBe(0)
 })
 
-test('an excuse holds for one version, not for a release, and not longer than it is needed', async () => {
+test('an exception is valid for one version, not for a release, and only while it is needed', async () => {
   const entry = { 'node_modules/a': { version: '1.0.0' } }
   expect((await check(folder(entry, ['a@1.0.0']))).status).toBe(0)
   expect((await check(folder(entry, ['a@1.0.0']), '--release')).status).toBe(1)
@@ -56,7 +56,7 @@ test('an excuse holds for one version, not for a release, and not longer than it
   expect([done.status, done.stderr]).toEqual([1, expect.stringContaining('excuses a@1.0.0 for nothing')])
 })
 
-test('what the registry knows is filled in, the rest is excused', async () => {
+test('hashes from the registry are added, missing ones become exceptions', async () => {
   const dir = folder({ 'node_modules/a': { version: '1.0.0' }, 'node_modules/b': { version: '2.0.0' } })
   const npm = join(dir, 'npm')
   writeFileSync(npm, `#!/bin/sh\n[ "$2" = a@1.0.0 ] && echo '${STRONG}' || exit 1\n`)

@@ -6,12 +6,12 @@ import { tempDir } from '../support/temp-dir.ts'
 
 const npxEnvironment = () => ({
   ...process.env,
-  // Whatever npx would fetch instead of running what is here, it could not.
+  // Prevents npx from downloading anything instead of running the checkout's program.
   npm_config_registry: 'http://127.0.0.1:9/',
   npm_config_cache: tempDir(),
 })
 
-test('npx workspace runs the program of the checkout and asks no registry', async () => {
+test('npx workspace runs the program of the checkout without asking a registry', async () => {
   const { status, stdout } = await run('npx', ['workspace', '--version'], {
     cwd: packageRoot,
     environment: npxEnvironment(),
@@ -19,13 +19,13 @@ test('npx workspace runs the program of the checkout and asks no registry', asyn
   expect({ status, stdout }).toEqual({ status: 0, stdout: `${packageVersion()}\n` })
 })
 
-test('the built program is executable and linked where npx looks first', () => {
+test('the built program is executable and linked where npx looks for it first', () => {
   const link = realpathSync(`${packageRoot}/node_modules/.bin/workspace`)
   expect(link).toBe(`${packageRoot}/dist/src/bin/workspace.js`)
   expect(statSync(link).mode & 0o111).toBe(0o111)
 })
 
-test("npx workspace runs on the machine's own Node, whatever its version", async () => {
+test("npx workspace runs on any version of the machine's own Node", async () => {
   const ownPath = (process.env['PATH'] ?? '')
     .split(':')
     .filter((directory) => !directory.startsWith(packageRoot))

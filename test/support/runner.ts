@@ -25,8 +25,8 @@ interface Met {
 export interface Launcher {
   readonly process: ChildProcess
   readonly directory: string
-  /** Gives it an order by the stream that is the engine's. */
-  readonly order: (line: string) => void
+  /** Sends it a command on the engine's stream. */
+  readonly command: (line: string) => void
   /** The next connection, and what was said there first. */
   readonly meet: () => Promise<Met>
   /** All it said on the stream that is the engine's. */
@@ -60,24 +60,24 @@ export async function startLauncher(...argv: readonly string[]): Promise<Launche
   const ended = new Promise<number | NodeJS.Signals>((resolve) =>
     child.once('close', (code, signal) => resolve(code ?? signal ?? 'SIGKILL')),
   )
-  const order = (line: string): void => void child.stdin.write(`${line}\n`)
+  const command = (line: string): void => void child.stdin.write(`${line}\n`)
   const meet = async (): Promise<Met> => {
     await waitFor('a connection', () => met.length > 0)
     return met.shift() as Met
   }
-  return { process: child, directory, order, meet, output: collected(child.stdout), ended }
+  return { process: child, directory, command, meet, output: collected(child.stdout), ended }
 }
 
 /** Starts a launcher and meets it. */
 export async function metLauncher() {
   const launcher = await startLauncher()
-  launcher.order(`meet ${MEETING} ${WORD}`)
+  launcher.command(`meet ${MEETING} ${WORD}`)
   const { server } = await launcher.meet()
   return { ...launcher, launcherServer: server }
 }
 
 /** Orders a program: `size` and `variables` may say what is not so. */
-export function runOrder(
+export function runCommand(
   words: readonly string[],
   { name = MEETING, word = RUNNER_WORD, variables = 0, size = -1 } = {},
 ): string {
@@ -92,7 +92,7 @@ export async function runProgram(
   environment: readonly string[] = [],
 ) {
   const launcher = await metLauncher()
-  launcher.launcherServer.write(runOrder([...environment, ...argv], { variables: environment.length }))
+  launcher.launcherServer.write(runCommand([...environment, ...argv], { variables: environment.length }))
   const { server } = await launcher.meet()
   const streams: ProgramStreams = openPipes(hasInput, (ends) => sendDescriptors(server, ends))
   onTestFinished(() => {

@@ -1,8 +1,8 @@
 import { Type } from '../../lib/schema/type.ts'
-import type { Found } from '../search/site-search.ts'
+import type { SearchResults } from '../search/site-search.ts'
 
 export const MAX_HITS = 100
-/** Maximum offset; a reader refines the search instead. */
+/** Maximum offset. Beyond it a reader is better served by a narrower query. */
 export const MAX_OFFSET = 10_000
 
 const version = Type.Optional(Type.String())
@@ -25,16 +25,16 @@ export const searchResultSchema = Type.Object({
 })
 
 /**
- * The answer to a search.
+ * Converts the result of a search to its wire form.
  *
- * @param offset of the first hit
- * @param outside returns the address of a hit on the host that was asked
+ * @param offset offset of the first hit
+ * @param outside returns a hit's address on the host that was asked
  */
 export function searchResultToWire(
-  { hits, total, unsearched }: Found,
+  { hits, total, unsearched }: SearchResults,
   offset: number,
   outside: (url: string) => string,
-): Pick<Found, 'hits' | 'total' | 'unsearched'> & {
+): Pick<SearchResults, 'hits' | 'total' | 'unsearched'> & {
   readonly next_offset?: number
   readonly complete: boolean
 } {

@@ -7,22 +7,22 @@ import type { ObjectInfo, OpenedObject, Store } from '../store/store.ts'
 
 const compressBrotli = promisify(brotliCompress)
 const compressGzip = promisify(gzip)
-/** About the time of gzip's best level, and a tenth of brotli's. */
+/** Takes about as long as gzip's best level, and a tenth as long as brotli's. */
 const BROTLI_QUALITY = 5
 /** Overhead of an entry besides its bytes and its key. */
 const ENTRY_BYTES = 512
 /** Maximum wait for the store if a stale copy exists. */
 const STALE_WAIT_MS = 2_000
-/** Time during which a failed store is not asked again if a stale copy exists. */
+/** How long a failed store is left alone while a stale copy exists. */
 const REST_MS = 5_000
 
 export type Coding = 'br' | 'gzip'
-/** Suffixes of the keys of compressed forms, which are stored beside the object. */
+/** Key suffixes of the compressed forms that are stored beside an object. */
 const SUFFIX: Readonly<Record<Coding, string>> = { br: '.br', gzip: '.gz' }
 
 /** A cached object with the compressed forms requested so far. */
 export interface CachedObject {
-  readonly is: 'held'
+  readonly is: 'cached'
   readonly info: ObjectInfo
   readonly bytes: Buffer
 }
@@ -37,14 +37,14 @@ export type Sendable = Exclude<CacheEntry, { readonly is: 'missing' }>
 /** An object in a coding. */
 export interface EncodedForm {
   readonly coding: Coding
-  /** Where its bytes are, if they are not here: the object, or what is stored beside it. */
+  /** Source of the bytes when they are not in memory: the object, or a compressed form stored beside it. */
   readonly source: Sendable
   readonly bytes: Buffer | undefined
 }
 
 interface Entry {
   readonly known: CacheEntry
-  /** When the store said so, by a clock that nobody sets. */
+  /** Monotonic time of the store's answer. */
   checkedMs: number
 }
 
@@ -74,7 +74,7 @@ export class ObjectCache {
   readonly #compressed: LRUCache<string, Buffer>
   readonly #flights = new Map<string, Promise<CacheEntry>>()
   readonly #compressing = new Map<string, Promise<Buffer>>()
-  /** A fetch that started before a purge must not be cached. */
+  /** Incremented by each purge: a fetch that started before it must not be cached. */
   #generation = 0
   #failedMs = Number.NEGATIVE_INFINITY
   readonly #counts = { hits: 0, misses: 0, stale: 0 }
@@ -83,12 +83,12 @@ export class ObjectCache {
     this.#store = store
     this.#limits = limits
     this.#clock = clock
-    // Compressed forms are the smaller part of text, and all of it that most readers get.
+    // Compressed forms are smaller than the text they come from, and they are all that most readers request.
     const compressedBytes = Math.floor(limits.maxBytes / 4)
     this.#entries = new LRUCache({
       maxSize: Math.max(1, limits.maxBytes - compressedBytes),
       sizeCalculation: ({ known }, key) =>
-        (known.is === 'held' ? known.bytes.length : 0) + 2 * key.length + ENTRY_BYTES,
+        (known.is === 'cached' ? known.bytes.length : 0) + 2 * key.length + ENTRY_BYTES,
     })
     this.#compressed = new LRUCache({
       maxSize: Math.max(1, compressedBytes),
@@ -97,7 +97,7 @@ export class ObjectCache {
   }
 
   /** Size of the cached objects, at most the limit. */
-  get heldBytes(): number {
+  get cachedBytes(): number {
     return this.#entries.calculatedSize + this.#compressed.calculatedSize
   }
 
@@ -123,7 +123,7 @@ export class ObjectCache {
   }
 
   /** Returns the cached entry for a key, or fetches it from the store. @throws STORE_UNAVAILABLE when the store fails and no copy is cached */
-  async look(key: string, missingTtlMs?: number): Promise<LookupResult> {
+  async lookUp(key: string, missingTtlMs?: number): Promise<LookupResult> {
     const fresh = this.fresh(key, missingTtlMs)
     if (fresh !== undefined) return { known: fresh, staleMs: undefined }
     this.#counts.misses++
@@ -145,8 +145,8 @@ export class ObjectCache {
   }
 
   /**
-   * Returns an object in the first of the codings that it can be had in: stored beside it, else compressed here, once. Undefined
-   * for none. At once where neither the store has to be asked nor anything to be compressed.
+   * Returns an object in the first of the codings that is available: stored beside it, or compressed here once.
+   * Returns undefined if there is none. Resolves synchronously unless the store or a compressor is needed.
    */
   formOf(
     object: Sendable,
@@ -157,7 +157,7 @@ export class ObjectCache {
     const sibling = this.#freshSibling(object, coding)
     if (sibling !== undefined && sibling !== 'none') return formFrom(coding, sibling)
     const made =
-      sibling === 'none' && object.is === 'held' ? this.#freshCompressed(object, coding) : undefined
+      sibling === 'none' && object.is === 'cached' ? this.#freshCompressed(object, coding) : undefined
     return made === undefined ? this.#findForm(object, codings) : { coding, source: object, bytes: made }
   }
 
@@ -165,33 +165,37 @@ export class ObjectCache {
     for (const coding of codings) {
       const sibling = await this.#sibling(object, coding)
       if (sibling !== 'none') return formFrom(coding, sibling)
-      if (object.is === 'held') return { coding, source: object, bytes: await this.#compress(object, coding) }
+      if (object.is === 'cached')
+        return { coding, source: object, bytes: await this.#compress(object, coding) }
     }
     return undefined
   }
 
-  /** A compressed form that was stored beside an object. It is never worth failing for, and its absence lasts. */
+  /**
+   * Returns a compressed form stored beside an object. Its absence is cached, and a failed lookup is not an error.
+   */
   async #sibling({ info }: Sendable, coding: Coding): Promise<Sendable | 'none'> {
-    const known = this.#freshSibling({ info }, coding) ?? (await this.#lookQuietly(info.key + SUFFIX[coding]))
+    const known =
+      this.#freshSibling({ info }, coding) ?? (await this.#lookUpQuietly(info.key + SUFFIX[coding]))
     return known !== 'none' && isSibling(known, info) ? known : 'none'
   }
 
-  /** The same without asking the store; undefined where it would have to be asked. */
+  /** Like `#sibling`, but never asks the store: undefined if that would be necessary. */
   #freshSibling({ info }: Pick<Sendable, 'info'>, coding: Coding): Sendable | 'none' | undefined {
     const known = this.fresh(info.key + SUFFIX[coding], this.#limits.ttlMs)
     return known === undefined || isSibling(known, info) ? known : 'none'
   }
 
-  async #lookQuietly(key: string): Promise<CacheEntry> {
+  async #lookUpQuietly(key: string): Promise<CacheEntry> {
     try {
-      return (await this.look(key, this.#limits.ttlMs)).known
+      return (await this.lookUp(key, this.#limits.ttlMs)).known
     } catch (error) {
       if (isFault(error)) return { is: 'missing' }
       throw error
     }
   }
 
-  /** Returns a cached object's bytes in a coding; compressed once. */
+  /** Returns a cached object's bytes in a coding, compressing them once. */
   async #compress(object: CachedObject, coding: Coding): Promise<Buffer> {
     const made = this.#freshCompressed(object, coding)
     if (made !== undefined) return made
@@ -206,7 +210,7 @@ export class ObjectCache {
     return bytes
   }
 
-  /** The same where they have been made. */
+  /** Like `#compress`, but returns undefined if the bytes are not compressed yet. */
   #freshCompressed(object: CachedObject, coding: Coding): Buffer | undefined {
     return this.#compressed.get(compressedKey(object, coding))
   }
@@ -262,15 +266,16 @@ export class ObjectCache {
     if (opened === 'unchanged' && old !== undefined) return old
     if (typeof opened === 'string') return { is: 'missing' }
     const { body: _body, ...info } = opened
-    if (opened.size <= this.#limits.maxObjectBytes) return { is: 'held', info, bytes: await readAll(opened) }
+    if (opened.size <= this.#limits.maxObjectBytes)
+      return { is: 'cached', info, bytes: await readAll(opened) }
     opened.body.on('error', () => undefined).destroy()
     return { is: 'large', info }
   }
 }
 
-/** A compressed one that is older belongs to what was there before. */
+/** A compressed form that is older than its object belongs to the object's previous version. */
 function formFrom(coding: Coding, source: Sendable): EncodedForm {
-  return { coding, source, bytes: source.is === 'held' ? source.bytes : undefined }
+  return { coding, source, bytes: source.is === 'cached' ? source.bytes : undefined }
 }
 
 function isSibling(known: CacheEntry, { lastModifiedMs }: ObjectInfo): known is Sendable {

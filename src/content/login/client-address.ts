@@ -6,7 +6,7 @@ import { configFault } from '../../lib/config/check.ts'
 export class ClientAddress {
   readonly #trusted = new BlockList()
 
-  /** @param trusted addresses and networks (`10.0.0.0/8`); throws CONFIG_INVALID for what is neither */
+  /** @param trusted addresses and networks (`10.0.0.0/8`) @throws CONFIG_INVALID when one of them is neither */
   constructor(trusted: readonly string[]) {
     for (const each of trusted) {
       const [address = '', bits] = each.split('/')
@@ -25,12 +25,12 @@ export class ClientAddress {
     }
   }
 
-  /** Whether the other end of the connection is one of the proxies. */
+  /** Whether the connection comes from one of the proxies. */
   isProxied(request: IncomingMessage): boolean {
     return this.#isTrusted(request.socket.remoteAddress ?? '')
   }
 
-  /** The last address that no trusted proxy has. */
+  /** Returns the last address that is not a trusted proxy's. */
   of(request: IncomingMessage): string {
     const peer = request.socket.remoteAddress ?? ''
     if (!this.#isTrusted(peer)) return peer

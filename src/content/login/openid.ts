@@ -21,12 +21,15 @@ export class OpenIdLogin {
     return this.#config.label
   }
 
-  /** What sessions of this provider are proven with. */
+  /** Proof that this provider's sessions are bound to. */
   get proof(): string {
     return `oidc:${this.#config.issuer} ${this.#config.clientId}`
   }
 
-  /** Where the browser goes, and what it takes along. @throws PROVIDER_UNAVAILABLE */
+  /**
+   * Returns the provider's URL and the state that the browser keeps. @throws PROVIDER_UNAVAILABLE when the provider
+   * does not respond
+   */
   async begin(redirectUri: string, next: string): Promise<{ readonly url: string; readonly flow: Flow }> {
     const provider = await this.#connect()
     const flow: Flow = {
@@ -46,7 +49,9 @@ export class OpenIdLogin {
     return { url: url.href, flow }
   }
 
-  /** Who has come back from the provider. @throws LOGIN_REFUSED or PROVIDER_UNAVAILABLE */
+  /**
+   * Returns the user whom the provider sent back. @throws LOGIN_REFUSED or PROVIDER_UNAVAILABLE when the login fails
+   */
   async finish(currentUrl: URL, { state, nonce, verifier }: Flow): Promise<string> {
     const provider = await this.#connect()
     let claims: Readonly<Record<string, unknown>>
@@ -59,7 +64,7 @@ export class OpenIdLogin {
       })
       const given: Readonly<Record<string, unknown>> = tokens.claims() ?? {}
       const subject = given['sub']
-      // Many providers tell addresses only where they are asked for them.
+      // Many providers report addresses only at the user-info endpoint.
       claims =
         'email' in given || typeof subject !== 'string'
           ? given
@@ -81,12 +86,12 @@ export class OpenIdLogin {
   }
 
   #connect(): Promise<client.Configuration> {
-    // What has failed is tried again with the next login.
+    // A failed discovery is retried by the next login.
     this.#provider ??= this.#discover().catch((error: unknown) => {
       this.#provider = undefined
       throw fault(
         'PROVIDER_UNAVAILABLE',
-        `the login provider ${this.#config.issuer} does not answer: ${messageOf(error)}`,
+        `the login provider ${this.#config.issuer} does not respond: ${messageOf(error)}`,
         error,
       )
     })
@@ -98,7 +103,7 @@ export class OpenIdLogin {
     const url = new URL(issuer)
     return client.discovery(url, id, secret, secret === undefined ? client.None() : undefined, {
       timeout: ANSWER_S,
-      // A provider over http is one on this machine or in a closed network, as the config says.
+      // A provider over http is on this machine or in a closed network, as configured.
       execute: url.protocol === 'http:' ? [client.allowInsecureRequests] : [],
     })
   }

@@ -3,10 +3,10 @@ import type { User } from './user.ts'
 import { isPasswordOf } from './password.ts'
 import { networkOf, type Throttle } from './throttle.ts'
 
-/** Hashing takes a core and 128 MiB: so many at a time, the rest wait. */
+/** Parallel hashes, each of which occupies a core and 128 MiB. */
 const PARALLEL = 2
 const MAX_WAITING = 20
-/** Of one address: the rest of the queue is for others. */
+/** Queue limit of one address; the rest of the queue is for others. */
 const MAX_WAITING_OF_ONE = 5
 const MAX_PASSWORD = 1_024
 
@@ -30,7 +30,7 @@ export class PasswordLogin {
     this.#throttle = throttle
   }
 
-  /** Whether anybody can log in this way. */
+  /** Whether password login is configured. */
   get isEnabled(): boolean {
     return this.#users.size > 0
   }
@@ -41,17 +41,17 @@ export class PasswordLogin {
   }
 
   async try(address: string, name: string, password: string): Promise<LoginAttempt> {
-    // An empty name is one that nobody has.
+    // Nobody has an empty name.
     const who = this.hasNames ? name || ' ' : ''
-    const afterMs = await this.#throttle.take(who, address)
+    const afterMs = await this.#throttle.countAttempt(who, address)
     if (afterMs !== undefined) return { is: 'later', afterMs }
     const network = networkOf(address)
     if (this.#isFullFor(network)) {
-      await this.#throttle.giveBack(who, address)
+      await this.#throttle.returnAttempt(who, address)
       return { is: 'later', afterMs: 1_000 }
     }
     const user = this.#users.get(who)
-    // An unknown name takes as long as a known one.
+    // An unknown name must take as long as a known one.
     const { passwordHash: hash = '' } = user ?? [...this.#users.values()][0] ?? {}
     const isRight = await this.#inTurn(network, () => isPasswordOf(password.slice(0, MAX_PASSWORD), hash))
     if (!isRight || user === undefined || password.length > MAX_PASSWORD) return { is: 'wrong' }
@@ -59,7 +59,7 @@ export class PasswordLogin {
     return { is: 'in', user: user.name, proof: proofOf(user) }
   }
 
-  /** Whether a user still has the password that a session began with. */
+  /** Whether a user still has the password that a session was started with. */
   isProof(name: string, proof: string): boolean {
     return this.#proofs.get(name) === proof
   }
@@ -83,7 +83,7 @@ export class PasswordLogin {
   }
 }
 
-/** Says which password it was without saying anything of it. */
+/** Identifies a password without revealing anything about it. */
 function proofOf({ passwordHash }: User): string {
   return `password:${createHash('sha256').update(passwordHash).digest('base64url')}`
 }

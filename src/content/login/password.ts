@@ -1,16 +1,16 @@
 import * as crypto from 'node:crypto'
 import { promisify } from 'node:util'
 
-/** OWASP's least for scrypt, in the form that others write it too: $scrypt$ln=17,r=8,p=1$salt$hash. */
+/** OWASP's minimum for scrypt, in the common form $scrypt$ln=17,r=8,p=1$salt$hash. */
 const SCRYPT = { costBits: 17, blockSize: 8, parallelism: 1 } as const
 const SALT_BYTES = 16
 const HASH_BYTES = 32
-/** What a hash may cost at most: 1 GiB, whoever wrote it into the config. */
+/** Maximum cost of any configured hash: 1 GiB. */
 const MAX_MEMORY_BYTES = 2 ** 30
 
 const scrypt = promisify<string, Buffer, number, crypto.ScryptOptions, Buffer>(crypto.scrypt)
 
-/** Returns a password's hash in the PHC string format, with scrypt, which every Node.js has. */
+/** Returns a password's hash in the PHC string format, with scrypt, which every Node.js supports. */
 export async function hashPassword(password: string): Promise<string> {
   const salt = crypto.randomBytes(SALT_BYTES)
   const hash = await scryptHash(password, salt, HASH_BYTES, SCRYPT)
@@ -88,7 +88,7 @@ function argon2Hash(
   })
 }
 
-/** Keyboards differ in how they compose a letter. */
+/** Normalizes a password: keyboards differ in how they compose a letter. */
 function normal(password: string): string {
   return password.normalize('NFKC')
 }

@@ -5,16 +5,19 @@ import type { SessionStore } from '../session/session-store.ts'
 type TryStore = Pick<SessionStore, 'countTry' | 'returnTry' | 'forgetTries'>
 
 const WINDOW_MS = 60_000
-/** Failures a minute of one user at one address. */
+/** Failures per minute of one user at one address. */
 const OF_BOTH = 5
-/** Failures a minute of one address, for all users: an office mistypes less often, a list of names has more. */
+/**
+ * Failures per minute of one address for all users: more than the typing errors of an office, less than a list of
+ * names.
+ */
 const OF_ADDRESS = 60
-/** Failures a minute of one user from everywhere. */
+/** Failures per minute of one user from all addresses. */
 const OF_USER = 100
 
 /**
- * Lets five failures a minute of a user at an address through, whichever process or host they come to, and looser numbers of
- * the address and of the user. Nothing is counted for all together: nobody can lock out everybody.
+ * Limits failed logins to five per minute for a user at an address, across all processes and hosts, with looser
+ * limits for the address and for the user. There is no global limit, so nobody can lock everybody out.
  */
 export class Throttle {
   readonly #store: TryStore
@@ -24,50 +27,50 @@ export class Throttle {
   }
 
   /**
-   * Counts a try as failed. Returns how long to wait where it is one too many; it then counts no further, so that nobody uses up
-   * the tries of a user with those that are refused.
+   * Counts an attempt as failed. Returns the time to wait if it exceeds a limit; such an attempt counts for no
+   * further limit, so that refused attempts do not use up a user's.
    *
    * @throws SESSIONS_UNAVAILABLE
-   * @param user '' where users have no names: then only addresses are counted
+   * @param user '' if users have no names: then only addresses are counted
    */
-  async take(user: string, address: string): Promise<number | undefined> {
-    for (const { who, most } of countersOf(user, address)) {
+  async countAttempt(user: string, address: string): Promise<number | undefined> {
+    for (const { who, limit } of countersOf(user, address)) {
       const { count, endsInMs } = await this.#store.countTry(who, WINDOW_MS)
-      if (count > most) return endsInMs
+      if (count > limit) return endsInMs
     }
     return undefined
   }
 
-  /** Returns a try that was taken and has not failed. */
-  async giveBack(user: string, address: string): Promise<void> {
+  /** Returns an attempt that did not fail. */
+  async returnAttempt(user: string, address: string): Promise<void> {
     for (const { who } of countersOf(user, address)) await this.#store.returnTry(who)
   }
 
-  /** Returns the try of a user who has logged in, and forgets their failures at that address. */
+  /** Returns the attempt of a user who has logged in, and resets their failures at that address. */
   async succeeded(user: string, address: string): Promise<void> {
-    await this.giveBack(user, address)
-    const own = countersOf(user, address).find(({ most }) => most === OF_BOTH)
+    await this.returnAttempt(user, address)
+    const own = countersOf(user, address).find(({ limit }) => limit === OF_BOTH)
     if (own !== undefined) await this.#store.forgetTries(own.who)
   }
 }
 
-/** The widest refusal first: an address that is refused makes no counters for the names that it tries. */
+/** The broadest limit comes first: a refused address creates no counters for the names that it tries. */
 function countersOf(
   user: string,
   address: string,
-): readonly { readonly who: string; readonly most: number }[] {
+): readonly { readonly who: string; readonly limit: number }[] {
   const network = networkOf(address)
-  if (user === '') return [{ who: network, most: OF_BOTH }]
-  // Names may be of any length, and are nobody's business in the store.
+  if (user === '') return [{ who: network, limit: OF_BOTH }]
+  // Names may have any length, and must not be readable in the store.
   const name = createHash('sha256').update(user).digest('base64url')
   return [
-    { who: network, most: OF_ADDRESS },
-    { who: `${network} ${name}`, most: OF_BOTH },
-    { who: `user ${name}`, most: OF_USER },
+    { who: network, limit: OF_ADDRESS },
+    { who: `${network} ${name}`, limit: OF_BOTH },
+    { who: `user ${name}`, limit: OF_USER },
   ]
 }
 
-/** Whoever has an IPv6 address has a whole /64 of them. */
+/** An IPv6 client usually owns a whole /64. */
 export function networkOf(address: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
   if (mapped !== undefined) return mapped

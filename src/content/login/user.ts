@@ -1,6 +1,6 @@
 /** A user who logs in with a password. */
 export interface User {
-  /** Empty where there is one password and no names. */
+  /** Empty if there is one shared password. */
   readonly name: string
   readonly passwordHash: string
 }

@@ -2,7 +2,7 @@ import type { Coding } from '../cache/object-cache.ts'
 
 const CODINGS: readonly Coding[] = ['br', 'gzip']
 
-/** The codings that a reader takes, best first; brotli before gzip where it takes both alike. */
+/** Returns the codings that a client accepts, best first; brotli before gzip if both are equal. */
 export function codingsOf(acceptEncoding: string | undefined): readonly Coding[] {
   if (acceptEncoding === undefined || acceptEncoding === '') return []
   const weights = new Map<string, number>()

@@ -2,23 +2,23 @@ import type { EncodedForm, ObjectCache, Sendable } from '../cache/object-cache.t
 import { codingsOf } from './accepts.ts'
 import { contentTypeOf, isText } from './content-type.ts'
 
-/** What is smaller fits a packet either way. */
-const LEAST_BYTES = 1_024
+/** A smaller object fits into one packet anyway. */
+const MIN_BYTES = 1_024
 
-/** One of the forms in which an object can be sent: as it is, or compressed. */
+/** A form in which an object can be sent: unencoded or compressed. */
 export interface Form {
   readonly contentType: string
-  /** Undefined for the object as it is. */
+  /** Undefined if unencoded. */
   readonly coding: string | undefined
-  /** What is read where the bytes are not in memory. */
+  /** Source of the bytes if they are not in memory. */
   readonly source: Sendable
   readonly bytes: Buffer | undefined
   readonly size: number
-  /** Whether other readers get another form. */
+  /** Whether other clients get another form. */
   readonly varies: boolean
 }
 
-/** Chooses the form of an object for a reader; at once where the cache knows it. */
+/** Chooses the form of an object for a client; synchronous if the cache has it. */
 export function chooseForm(
   cache: ObjectCache,
   object: Sendable,
@@ -49,14 +49,14 @@ function formAsItIs(object: Sendable): Form {
 function makeForm(object: Sendable): Form {
   const { key, size, contentEncoding, contentType: said } = object.info
   const contentType = contentTypeOf(key, said)
-  // What was compressed before it was stored is not taken apart.
+  // An object that was compressed before it was stored is sent unchanged.
   const isPlain = contentEncoding === undefined || contentEncoding === ''
   return {
     contentType,
     coding: contentEncoding,
     source: object,
-    bytes: object.is === 'held' ? object.bytes : undefined,
+    bytes: object.is === 'cached' ? object.bytes : undefined,
     size,
-    varies: isPlain && isText(contentType) && size >= LEAST_BYTES,
+    varies: isPlain && isText(contentType) && size >= MIN_BYTES,
   }
 }

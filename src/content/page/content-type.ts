@@ -2,10 +2,10 @@ import mime from 'mime'
 
 const TEXT = /^(?:text\/|application\/(?:javascript|json|xml|[\w.+-]+\+(?:json|xml)|wasm)|image\/svg)/
 const WITH_CHARSET = /^(?:text\/|application\/(?:javascript|json|xml|[\w.+-]+\+(?:json|xml))|image\/svg)/
-/** What uploaders say when they know nothing. */
+/** Types that uploaders use when they do not know the type. */
 const UNKNOWN = /^(?:application|binary)\/octet-stream$/
 
-/** The media type of an object, with its charset: what was said at the writing, else what the name tells. */
+/** Returns an object's media type with its charset: as stored, else by its name. */
 export function contentTypeOf(key: string, said?: string): string {
   if (said !== undefined && said !== '' && !UNKNOWN.test(said)) return withCharset(said)
   return withCharset(mime.getType(key) ?? 'application/octet-stream')

@@ -2,7 +2,7 @@ import type { ObjectCache, Sendable } from '../cache/object-cache.ts'
 import { REPOS, type RepoList } from '../repo/repo-list.ts'
 import { formatPath, type RequestPath } from './request-path.ts'
 
-/** What all paths outside `/repos/` are below. */
+/** Folder of all paths outside `/repos/`. */
 const ROOT = '_root'
 const INDEX = 'index.html'
 const NOT_FOUND = '404.html'
@@ -12,17 +12,17 @@ export type Page =
   | {
       readonly is: 'object'
       readonly object: Sendable
-      /** Age of what is sent because the store fails. */
+      /** Age of a stale copy that is sent because the store fails. */
       readonly staleMs: number | undefined
-      /** Whether it says that there is nothing. */
+      /** Whether this is a "not found" page. */
       readonly isNotFound: boolean
     }
   | { readonly is: 'redirect'; readonly to: string }
-  /** Our own list of repositories. */
+  /** The generated list of repositories. */
   | { readonly is: 'home' }
   | { readonly is: 'missing' }
 
-/** Resolves a path. @throws STORE_UNAVAILABLE */
+/** Resolves a path. @throws STORE_UNAVAILABLE when the store fails */
 export class PageFinder {
   readonly #cache: ObjectCache
   readonly #repos: RepoList
@@ -33,9 +33,9 @@ export class PageFinder {
   }
 
   /**
-   * The page of a path; at once where it is in memory.
+   * Returns the page of a path; synchronously if it is in memory.
    *
-   * @param path below the repository's own host with `repos` and its name before its segments
+   * @param path on a repository's host, preceded by `repos` and the repository's name
    */
   find(path: RequestPath): Page | Promise<Page> {
     const { segments, isDirectory } = path
@@ -70,7 +70,7 @@ export class PageFinder {
     return (await this.#object(`${ROOT}/${NOT_FOUND}`, true)) ?? { is: 'missing' }
   }
 
-  /** The page of the version, else of the repository, that says so. */
+  /** Returns the "not found" page of the version, else of the repository. */
   async #notFound([, name = '', version]: readonly string[]): Promise<Page> {
     const inVersion =
       version === undefined ? undefined : await this.#object(`${REPOS}${name}/${version}/${NOT_FOUND}`, true)
@@ -79,8 +79,8 @@ export class PageFinder {
 
   async #object(key: string, isNotFound = false): Promise<Page | undefined> {
     const known = this.#cache.fresh(key)
-    const looked = known === undefined ? await this.#cache.look(key) : { known, staleMs: undefined }
-    const { known: object, staleMs } = looked
+    const result = known === undefined ? await this.#cache.lookUp(key) : { known, staleMs: undefined }
+    const { known: object, staleMs } = result
     return object.is === 'missing' ? undefined : { is: 'object', object, staleMs, isNotFound }
   }
 }

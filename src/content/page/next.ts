@@ -1,23 +1,23 @@
-const HERE = 'http://here.invalid'
+const THIS_SITE = 'http://here.invalid'
 // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
 const FORBIDDEN = /[\u0000-\u001f\u007f\\]/
 
 /**
- * Where a reader goes after the login: to a path of this site, whatever `next` says (threat O1). What the parser of browsers
- * makes of it is sent, not what came in.
+ * Returns the path to open after the login: always one of this site, for any `next` (threat O1). Returns the result
+ * of the URL parser that browsers use, not the input.
  */
 export function safeNext(next: string | undefined): string {
   if (next === undefined || next.length > 4096 || !/^\/(?!\/)/.test(next) || FORBIDDEN.test(next)) return '/'
-  if (!next.isWellFormed() || !URL.canParse(next, HERE)) return '/'
-  const { origin, pathname, search } = new URL(next, HERE)
+  if (!next.isWellFormed() || !URL.canParse(next, THIS_SITE)) return '/'
+  const { origin, pathname, search } = new URL(next, THIS_SITE)
   // `/..//evil` becomes `//evil`.
-  if (origin !== HERE || pathname.startsWith('//')) return '/'
-  // Nothing that is to be read is at these, and a login must not lead in a circle.
+  if (origin !== THIS_SITE || pathname.startsWith('//')) return '/'
+  // These are not pages, and a login must not loop.
   if (/^\/_(?:admin|enter|log(?:in|out))(?:\/|$)/.test(pathname)) return '/'
   return pathname + search
 }
 
-/** The login page that leads back to a path. */
+/** Returns the address of the login page that redirects back to a path. */
 export function loginPath(path: string): string {
   return `/_login?next=${encodeURIComponent(path).replaceAll('%2F', '/')}`
 }

@@ -1,8 +1,8 @@
 import type { ByteRange } from '../store/store.ts'
 
 /**
- * The one range that a header asks for, as RFC 9110 has it; `none` where the whole is to be sent (no header, another unit,
- * several ranges, a syntax error), `unsatisfiable` where none of it is there.
+ * Parses a range header with one range (RFC 9110). Returns `none` if the whole object must be sent (no header,
+ * another unit, several ranges, a syntax error), and `unsatisfiable` if the range is beyond its end.
  */
 export function parseRange(header: string | undefined, size: number): ByteRange | 'none' | 'unsatisfiable' {
   const [, first = '', last = ''] =

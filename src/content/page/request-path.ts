@@ -1,14 +1,14 @@
 import { isKey } from '../store/store.ts'
 
-/** A path of a request, decoded once. */
+/** Path of a request, decoded once. */
 export interface RequestPath {
-  /** Segments between slashes, none of them empty; none at all is the site's root. */
+  /** Non-empty segments between slashes; no segments mean the site's root. */
   readonly segments: readonly string[]
-  /** Whether it ends with a slash, and so means a directory. */
+  /** Whether it ends with a slash, which means a directory. */
   readonly isDirectory: boolean
 }
 
-/** Takes the path of a request apart; undefined for one that no object can have (threat O4). `path` has no query. */
+/** Parses a request's path without its query; undefined if no object can have it (threat O4). */
 export function parsePath(path: string): RequestPath | undefined {
   if (path === '/') return { segments: [], isDirectory: true }
   const isDirectory = path.endsWith('/')
@@ -24,7 +24,7 @@ export function parsePath(path: string): RequestPath | undefined {
   return path.startsWith('/') && isKey(segments.join('/')) ? { segments, isDirectory } : undefined
 }
 
-/** The path that leads to segments again, encoded; never one that leaves the site. */
+/** Encodes segments as a path, which never leaves the site. */
 export function formatPath(segments: readonly string[], isDirectory: boolean): string {
   if (segments.length === 0) return '/'
   return `/${segments.map(encodeURIComponent).join('/')}${isDirectory ? '/' : ''}`

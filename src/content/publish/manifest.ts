@@ -4,7 +4,7 @@ import type { Static } from 'typebox'
 import { parseJson } from '../../lib/schema/parse-json.ts'
 import { Type } from '../../lib/schema/type.ts'
 
-/** Where a repository, or a version of it, keeps what was published of it, and from which bytes. */
+/** File in which a repository or version records its published files and their hashes. */
 export const MANIFEST_FILE = '_files.json'
 
 const FORMAT = 1
@@ -12,7 +12,7 @@ const FORMAT = 1
 const publishedSchema = Type.Object({
   sha256: Type.String(),
   size: Type.Integer({ minimum: 0 }),
-  /** Whether compressed forms are beside it. */
+  /** Whether compressed forms are stored beside it. */
   compressed: Type.Boolean(),
 })
 const manifestSchema = Type.Object({
@@ -30,7 +30,7 @@ export function objectsOf([path, { compressed }]: readonly [string, Published]):
 
 const MAX_BYTES = 256 * 2 ** 20
 
-/** What an earlier publish has left; empty where that cannot be read, and everything is then published anew. */
+/** Reads the manifest of the previous publish; empty if it is unreadable, so that everything is published again. */
 export async function readManifest(store: Store, folder: string): Promise<Manifest> {
   const opened = await store.open(`${folder}${MANIFEST_FILE}`)
   if (typeof opened === 'string') return new Map()

@@ -26,12 +26,12 @@ import { messageOf } from '../../lib/errors/message.ts'
 const PARALLEL = 16
 const compressBrotli = promisify(brotliCompress)
 const compressGzip = promisify(gzip)
-/** Text beyond this is neither compressed nor searched. */
+/** Larger text is neither compressed nor searched. */
 const MAX_TEXT_BYTES = 16 * 2 ** 20
-const LEAST_COMPRESSED_BYTES = 1_024
-/** Half the time of the best for a hundredth more bytes. */
+const MIN_COMPRESSED_BYTES = 1_024
+/** Takes half the time of the best quality, for 1 % more bytes. */
 const BROTLI_QUALITY = 9
-/** Ours, whatever the folder has under these names. */
+/** Files that the publisher writes; files of these names in the folder are ignored. */
 const OWN = new Set([META_FILE, MANIFEST_FILE, INDEX_FILE])
 
 export interface PublishRequest {
@@ -43,7 +43,7 @@ export interface PublishRequest {
   /** owner/name */
   readonly source?: string | undefined
   readonly url?: string | undefined
-  /** Whether what an earlier publish has left, and is not in the folder any more, goes. */
+  /** Whether to delete previously published files that are not in the folder. */
   readonly deletes: boolean
 }
 
@@ -55,9 +55,12 @@ export interface PublishResult {
   readonly deleted: number
   readonly pages: number
   readonly bytes: number
-  /** What is no file, or has a name that no key can have. */
+  /** Paths that are not regular files or cannot be keys. */
   readonly skipped: readonly string[]
-  /** Pages that are too large to be searched, and those sent now that are searched only as far as they are read. */
+  /**
+   * Pages that are too large for the search index; and pages, among those sent, of which only the first part is
+   * indexed.
+   */
   readonly unsearched: readonly string[]
   readonly partlySearched: readonly string[]
 }
@@ -86,9 +89,9 @@ export async function publish(request: PublishRequest, deps: PublishDeps): Promi
   for await (const { key, size } of store.list(target)) there.set(key.slice(target.length), size)
   const changed = files.filter((file) => !isThere(file, before, there))
   const isSame = new Set(files.filter((file) => !changed.includes(file)))
-  const gone = request.deletes ? goneFrom(before, files, there) : []
+  const gone = request.deletes ? obsoleteFrom(before, files, there) : []
 
-  // Should this be interrupted, nothing of what is being written counts as written.
+  // After an interruption, files that were being written must not count as published.
   const kept = new Map([...before].filter(([path]) => !changed.some((file) => file.path === path)))
   if (changed.length > 0 && before.size > 0) await writeManifest(store, target, kept)
   const after = new Map<string, Published>(kept)
@@ -97,7 +100,7 @@ export async function publish(request: PublishRequest, deps: PublishDeps): Promi
     after.set(file.path, await uploadFile(store, target, file))
     deps.onProgress?.(++done, changed.length)
   }
-  // Pages come after what they show.
+  // A page must not appear before its resources.
   await mapConcurrently(
     PARALLEL,
     changed.filter((file) => !isPage(file)),
@@ -129,16 +132,16 @@ export async function publish(request: PublishRequest, deps: PublishDeps): Promi
 }
 
 function checkNames({ repo, version, source, url }: PublishRequest): void {
-  const wants = 'must be letters, digits, ".", "_" and "-", and begin with a letter or digit'
+  const wants = 'must consist of letters, digits, ".", "_" and "-", and begin with a letter or digit'
   if (!isRepoName(repo)) throw fault('PUBLISH_INVALID', `the repository's name "${repo}" ${wants}`)
   if (version !== undefined && !isRepoName(version))
     throw fault('PUBLISH_INVALID', `the version "${version}" ${wants}`)
-  // What would not be read again is not written either.
+  // Metadata that cannot be read back must not be written.
   const meta = parseMeta(repo, Buffer.from(JSON.stringify({ repo: source, url })))
   if (source !== undefined && meta.repo === undefined)
     throw fault('PUBLISH_INVALID', `the source "${source}" must be owner/name`)
   if (url !== undefined && meta.url === undefined)
-    throw fault('PUBLISH_INVALID', `the URL "${url}" must be of http or https`)
+    throw fault('PUBLISH_INVALID', `the URL "${url}" must use http or https`)
 }
 
 function isPage({ path }: LocalFile): boolean {
@@ -155,8 +158,8 @@ function isThere(
   return !known.compressed || (there.has(`${path}.br`) && there.has(`${path}.gz`))
 }
 
-/** Only what an earlier publish wrote: what others have put there is theirs. */
-function goneFrom(
+/** Returns only paths that an earlier publish wrote: files from other sources are left alone. */
+function obsoleteFrom(
   before: Manifest,
   files: readonly LocalFile[],
   there: ReadonlyMap<string, number>,
@@ -172,10 +175,10 @@ async function uploadFile(store: Store, target: string, file: LocalFile): Promis
   const { path, size, sha256 } = file
   const contentType = contentTypeOf(path)
   const key = target + path
-  const compressed = isText(contentType) && size >= LEAST_COMPRESSED_BYTES && size <= MAX_TEXT_BYTES
+  const compressed = isText(contentType) && size >= MIN_COMPRESSED_BYTES && size <= MAX_TEXT_BYTES
   await store.write(key, { file: file.file, size }, { contentType })
   if (!compressed) return { sha256, size, compressed }
-  // After it: a form that is older than its object counts as that of an earlier one.
+  // Written after the object: an older compressed form belongs to the object's previous version.
   const bytes = await readFile(file.file)
   const params = { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY }
   const [brotli, gzipped] = await Promise.all([
@@ -187,14 +190,14 @@ async function uploadFile(store: Store, target: string, file: LocalFile): Promis
   return { sha256, size, compressed }
 }
 
-/** Not found by a search either. */
+/** Error pages are not searched either. */
 function isErrorPage({ path }: LocalFile): boolean {
   return /(?:^|\/)404\.html$/.test(path)
 }
 
-/** Reads the text of pages, a few at a time. @param cut gets the paths of those with more text than is searched */
+/** Reads the text of pages, a few at a time. @param cut receives the paths of pages with more text than is indexed */
 async function* readPages(files: readonly LocalFile[], cut: string[]): AsyncGenerator<IndexedPage> {
-  // A server has no use of the parser.
+  // Loaded here because servers do not need the parser.
   const { readPageText } = await import('../search/page-text.ts')
   for (let first = 0; first < files.length; first += PARALLEL) {
     const pages = files.slice(first, first + PARALLEL).map(async ({ path, file }) => ({
@@ -208,7 +211,7 @@ async function* readPages(files: readonly LocalFile[], cut: string[]): AsyncGene
   }
 }
 
-/** Writes the index by way of a file: the text of a large site does not fit into memory. */
+/** Writes the index to a temporary file first: the text of a large site does not fit into memory. */
 async function writeIndex(store: Store, target: string, pages: AsyncIterable<IndexedPage>): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'content-publish-'))
   try {
@@ -244,14 +247,16 @@ async function updateMeta(
 
 /** A file to publish. */
 interface LocalFile {
-  /** Below the folder, with slashes. */
+  /** Path relative to the folder, with slashes. */
   readonly path: string
   readonly file: string
   readonly size: number
   readonly sha256: string
 }
 
-/** The files of a folder with their hashes, by path. Links are not followed, so that nothing outside gets published. */
+/**
+ * Returns the files of a folder with their hashes, by path. Does not follow links, so nothing outside is published.
+ */
 async function listFiles(
   folder: string,
 ): Promise<{ readonly files: readonly LocalFile[]; readonly skipped: readonly string[] }> {

@@ -2,7 +2,7 @@ import { readAll } from '../cache/object-cache.ts'
 import { formatMeta, META_FILE, parseMeta, type Repo } from '../repo/meta.ts'
 import type { Store } from '../store/store.ts'
 
-/** Reads what a repository says of itself; its name alone where it says nothing. */
+/** Reads a repository's metadata; only its name if there is none. */
 export async function readMeta(store: Store, name: string, root: string): Promise<Repo> {
   const opened = await store.open(`${root}${META_FILE}`)
   return typeof opened === 'string' ? { name } : parseMeta(name, await readAll(opened))

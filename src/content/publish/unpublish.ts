@@ -12,7 +12,7 @@ export interface UnpublishResult {
   readonly repo: string
   readonly version: string | undefined
   readonly deleted: number
-  /** Keys below the repository or version that no publish has written; they stay. */
+  /** Keys below the repository or version that were not published by this program and are kept. */
   readonly kept: readonly string[]
 }
 
@@ -45,7 +45,7 @@ export async function unpublish(
     )
 
   if (version === undefined) await store.remove(`${root}${META_FILE}`)
-  else await leaveOut(store, root, repo, version)
+  else await removeVersion(store, root, repo, version)
   let deleted = 0
   for (const folder of folders) {
     const written = [...(await readManifest(store, folder))].flatMap(objectsOf)
@@ -59,13 +59,15 @@ export async function unpublish(
   return { repo, version, deleted, kept: [...there] }
 }
 
-/** The repository's root, or a version right below it. */
+/** Whether a path is the repository's root, or a version directly below it. */
 function isPublishTarget(below: string): boolean {
   return below === '' || (below.endsWith('/') && isRepoName(below.slice(0, -1)))
 }
 
-/** Takes a version out of what the repository says of itself; one that has neither versions nor pages left says nothing more. */
-async function leaveOut(store: Store, root: string, repo: string, version: string): Promise<void> {
+/**
+ * Removes a version from the repository's metadata, and the metadata itself if neither versions nor pages are left.
+ */
+async function removeVersion(store: Store, root: string, repo: string, version: string): Promise<void> {
   const { versions = [], latest, ...old } = await readMeta(store, repo, root)
   const left = versions.filter((each) => each !== version)
   const [newest] = left

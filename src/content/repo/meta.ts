@@ -1,32 +1,32 @@
 /** Metadata of a repository in its `_meta.json`. */
 export interface Repo {
-  /** That of its folder, whatever the file says. */
+  /** Name of its folder; a name in the file is ignored. */
   readonly name: string
   readonly description?: string
   /** RFC 3339. */
   readonly lastPublished?: string
   /** owner/name */
   readonly repo?: string
-  /** Of http or https, or a path of this site. */
+  /** An http or https URL, or a path of this site. */
   readonly url?: string
   readonly versions?: readonly string[]
-  /** The version that its root leads to. */
+  /** The version that its root redirects to. */
   readonly latest?: string
 }
 
 export const META_FILE = '_meta.json'
-/** A larger one is somebody's mistake or malice (threat O5). */
+/** A larger file is a mistake or an attack (threat O5). */
 export const MAX_META_BYTES = 64 * 1024
 const MAX_TEXT = 10_000
 const MAX_VERSIONS = 1_000
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/
 
-/** Whether a text may name a repository or a version of one. */
+/** Whether a text is a valid name of a repository or version. */
 export function isRepoName(name: string): boolean {
   return NAME.test(name)
 }
 
-/** Reads a `_meta.json`. A field of another type or form is left out; what is no JSON object at all says nothing. */
+/** Parses a `_meta.json`. Ignores invalid fields, and everything if it is not a JSON object. */
 export function parseMeta(name: string, bytes: Uint8Array): Repo {
   if (bytes.length > MAX_META_BYTES) return { name }
   const raw = parseObject(bytes)
@@ -47,7 +47,7 @@ export function parseMeta(name: string, bytes: Uint8Array): Repo {
   }
 }
 
-/** A repository as its `_meta.json` tells it, and the API too. */
+/** Converts a repository to the form of `_meta.json` and the API. */
 export function formatMeta({ lastPublished, ...rest }: Repo) {
   return { ...rest, ...(lastPublished !== undefined && { last_published: lastPublished }) }
 }
@@ -78,7 +78,7 @@ function isTime(text: string): boolean {
   )
 }
 
-/** A link that a page may show: nothing that runs. */
+/** Whether a page may link to a URL: only schemes that run nothing. */
 function isHarmless(url: string): boolean {
   if (/^\/(?![/\\])/.test(url)) return true
   return URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)

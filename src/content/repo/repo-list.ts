@@ -5,9 +5,9 @@ import type { Store } from '../store/store.ts'
 import { MAX_META_BYTES, META_FILE, parseMeta, type Repo } from './meta.ts'
 
 export const REPOS = 'repos/'
-/** Calls to the store at a time. */
+/** Parallel calls to the store. */
 const PARALLEL = 32
-/** A list in which something could not be read counts no longer than this. */
+/** Maximum validity of an incomplete list. */
 const PARTIAL_MS = 5_000
 
 /** Cached list of the store's repositories, with the same expiry as other content, and purged with it. */
@@ -25,7 +25,9 @@ export class RepoList {
     this.#ttlMs = ttlMs
   }
 
-  /** All repositories by name. While the store fails, those of the last time; STORE_UNAVAILABLE when there was none. */
+  /**
+   * Returns all repositories by name; the last list if the store fails. @throws STORE_UNAVAILABLE when there is none
+   */
   async read(): Promise<ReadonlyMap<string, Repo>> {
     const kept = this.#kept
     if (kept !== undefined && this.#clock.nowMs() - kept.readMs < this.#ttlMs) return kept.repos
@@ -64,7 +66,7 @@ export class RepoList {
     }
   }
 
-  /** Undefined for one that cannot be read: it must not keep the others from being seen. */
+  /** Returns undefined for an unreadable repository, which must not hide the others. */
   async #meta(name: string): Promise<Repo | undefined> {
     try {
       const opened = await this.#store.open(`${REPOS}${name}/${META_FILE}`)

@@ -1,25 +1,25 @@
-/** Characters that the text of a page never has: they mark what was found. */
+/** Control characters that mark matches; the text of a page never contains them. */
 export const MARK_BEGIN = '\u0001'
 export const MARK_END = '\u0002'
 
-/** Part of a text around what was found in it. */
+/** Part of a text around matches. */
 export interface Excerpt {
   readonly text: string
-  /** The words that were found: where each begins and ends in the text, in UTF-16 code units. */
+  /** Start and end of each match in the text, in UTF-16 code units. */
   readonly marks: readonly Mark[]
-  /** Where the first of them is in the whole text; undefined where none is. */
+  /** Position of the first match in the whole text; undefined without one. */
   readonly at: number | undefined
 }
 
 export type Mark = readonly [begin: number, end: number]
 
 const LENGTH = 240
-/** How much text an excerpt has before the first word that was found. */
+/** Maximum text before the first match of an excerpt. */
 const BEFORE = 60
-/** A longer word is cut. */
+/** Longer words are cut. */
 const LONGEST_WORD = 40
 
-/** Cuts out of a marked text the part that has most of the different words that were found, the earliest among equals. */
+/** Returns the part of a marked text with the most distinct matching words; the earliest if several are equal. */
 export function cutExcerpt(marked: string): Excerpt {
   const { text, marks } = unmark(marked)
   const first = bestMark(text, marks)
@@ -48,7 +48,7 @@ function unmark(marked: string): { readonly text: string; readonly marks: readon
   return { text, marks }
 }
 
-/** The mark from which on an excerpt has most different words. */
+/** Returns the mark at which an excerpt with the most distinct words starts. */
 function bestMark(text: string, marks: readonly Mark[]): number {
   const words = marks.map(([begin, end]) => text.slice(begin, end).toLowerCase())
   const inside = new Map<string, number>()
@@ -68,20 +68,20 @@ function bestMark(text: string, marks: readonly Mark[]): number {
   return best
 }
 
-/** The beginning of the first word after a place, at most at `limit`. */
-function nextWord(text: string, place: number, limit: number): number {
-  const space = text.indexOf(' ', place)
-  return space === -1 || space >= limit ? wholeCharacter(text, place) : space + 1
+/** Returns the start of the first word after a position, at most `limit`. */
+function nextWord(text: string, position: number, limit: number): number {
+  const space = text.indexOf(' ', position)
+  return space === -1 || space >= limit ? wholeCharacter(text, position) : space + 1
 }
 
-/** The end of the last word before a place. */
-function lastWord(text: string, place: number): number {
-  const space = text.lastIndexOf(' ', place)
-  return space < place - LONGEST_WORD ? wholeCharacter(text, place) : space
+/** Returns the end of the last word before a position. */
+function lastWord(text: string, position: number): number {
+  const space = text.lastIndexOf(' ', position)
+  return space < position - LONGEST_WORD ? wholeCharacter(text, position) : space
 }
 
-/** A place that is not inside a surrogate pair. */
-function wholeCharacter(text: string, place: number): number {
-  const code = text.charCodeAt(place)
-  return code >= 0xdc00 && code < 0xe000 ? place - 1 : place
+/** Moves a position that is inside a surrogate pair. */
+function wholeCharacter(text: string, position: number): number {
+  const code = text.charCodeAt(position)
+  return code >= 0xdc00 && code < 0xe000 ? position - 1 : position
 }

@@ -1,22 +1,22 @@
 import { Parser } from 'htmlparser2'
 
-/** What a page of HTML says. */
+/** Text of an HTML page. */
 export interface PageText {
   readonly title: string
   readonly text: string
-  /** Sections that a link can lead to, in the order of the text. */
+  /** Sections that links can refer to, in text order. */
   readonly sections: Section[]
-  /** Whether the page has more text than is kept. */
+  /** Whether the page has more text than the limit. */
   readonly isCut: boolean
 }
 
-/** Where a section begins in the text, and the id of its heading. */
+/** Start of a section in the text, and the id of its heading. */
 interface Section {
   readonly at: number
   readonly anchor: string
 }
 
-/** Elements whose text is no part of what a page says. */
+/** Elements whose text is not part of a page's content. */
 const SILENT = new Set([
   'script',
   'style',
@@ -32,9 +32,9 @@ const SILENT = new Set([
   'form',
 ])
 const SILENT_ROLES = new Set(['navigation', 'search', 'dialog', 'banner', 'contentinfo', 'complementary'])
-/** Where there is one, the text outside of it is only what surrounds every page. */
+/** If one exists, text outside it surrounds every page and is ignored. */
 const MAIN = new Set(['main', 'article'])
-/** Elements that may stand inside a word. */
+/** Elements that may occur inside a word. */
 const INLINE = new Set([
   'a',
   'abbr',
@@ -56,19 +56,19 @@ const MAX_TEXT = 200_000
 const MAX_SECTIONS = 1_000
 const MAX_ANCHOR = 200
 
-/** What an element is by its name or its role; those inside it are so too. */
+/** Properties of an element by its name or role, inherited by the elements inside. */
 interface Open {
   readonly isSilent: boolean
   readonly isMain: boolean
   readonly id: string | undefined
 }
 
-/** Reads the title, the words and the sections of a page; what surrounds its main part is left out. */
+/** Reads the title, text and sections of a page, ignoring everything outside its main part. */
 export function readPageText(html: string): PageText {
   const [title, heading, all, main] = [new Words(), new Words(), new Words(), new Words()]
   const open: Open[] = []
   let field: Words | undefined
-  /** Inside a heading that has no id: an anchor in it may have one. */
+  /** Inside a heading without id; an anchor in the heading may have one. */
   let isUnnamed = false
   const separate = (name: string): void => {
     if (INLINE.has(name)) return
@@ -91,7 +91,7 @@ export function readPageText(html: string): PageText {
       }
       open.push(element)
       if (HEADING.test(name)) {
-        // Some generators name the section around a heading.
+        // Some generators put the id on the section around a heading.
         const named = id ?? around.id
         isUnnamed = named === undefined
         begin(named, element)
@@ -126,7 +126,7 @@ export function readPageText(html: string): PageText {
   }
 }
 
-/** Text with one space between words, and the sections that begin in it. */
+/** Text with single spaces between words, and the sections that start in it. */
 class Words {
   readonly sections: Section[] = []
   isCut = false
@@ -143,15 +143,15 @@ class Words {
   add(text: string): void {
     const room = MAX_TEXT - this.#text.length
     if (text.length > room && text.slice(room).trim() !== '') this.isCut = true
-    // Themes put a mark behind each heading that links to it.
-    // oxlint-disable-next-line no-control-regex -- they mark what was found
+    // Themes add a pilcrow link to each heading.
+    // oxlint-disable-next-line no-control-regex -- control characters mark matches
     const spaced = text.slice(0, room).replace(/[\s\u0000-\u001f\u007f¶]+/g, ' ')
     this.#text += this.#text === '' || this.#text.endsWith(' ') ? spaced.replace(/^ /, '') : spaced
   }
 
   beginSection(anchor: string): void {
     if (anchor.length > MAX_ANCHOR || anchor === '' || this.sections.length >= MAX_SECTIONS) return
-    // The heading of a page, and the first heading in a section of the same name.
+    // A page's title heading may repeat the section that contains it.
     if (this.sections.at(-1)?.anchor !== anchor) this.sections.push({ at: this.#text.length, anchor })
   }
 }

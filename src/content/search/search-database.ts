@@ -4,10 +4,10 @@ import { nearest } from '../../lib/config/nearest.ts'
 import { cutExcerpt, type Excerpt, MARK_BEGIN, MARK_END } from './excerpt.ts'
 import { type IndexedPage, parseIndexLine } from './search-index.ts'
 
-/** Of the tables below. A file of another number is made again: it holds nothing that is not in the store. */
+/** Version of the tables below. A file of another version is deleted and rebuilt from the store. */
 const FORMAT = 1
 const BUSY_MS = 60_000
-/** Rows of a source have numbers of their own: its own number and so many bits. */
+/** Bits of a row id below its source's id. */
 const PAGE_BITS = 24
 const TABLES = `
   CREATE TABLE source (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, etag TEXT NOT NULL, problem TEXT);
@@ -24,15 +24,15 @@ const FIND = `
   FROM page WHERE ${WITHIN} ORDER BY rank LIMIT $limit OFFSET $offset`
 
 const MAX_WORDS = 16
-/** Shorter words have too many that are like them. */
-const LEAST_CORRECTED = 5
-/** `publish` writes no longer lines. */
+/** Shorter words have too many similar words. */
+const MIN_CORRECTED = 5
+/** Maximum length of a line that `publish` writes. */
 const MAX_LINE = 4 * 2 ** 20
 
 /** Why an index cannot be searched. */
 export type IndexProblem = 'old_format' | 'unreadable'
 
-/** An index that was read, and from which object. */
+/** An index in the database, and the object that it was read from. */
 export interface IndexedSource {
   readonly key: string
   readonly etag: string
@@ -40,26 +40,26 @@ export interface IndexedSource {
 }
 
 export interface FoundPage {
-  /** Key of the index that it is in. */
+  /** Key of the page's index. */
   readonly key: string
   readonly path: string
   readonly title: string
   readonly excerpt: Excerpt
-  /** Id of the section that the excerpt is from. */
+  /** Id of the section that contains the excerpt. */
   readonly anchor: string | undefined
 }
 
 export interface FoundPages {
   readonly pages: readonly FoundPage[]
-  /** How many there are in all. */
+  /** Total number of matching pages. */
   readonly total: number
-  /** Keys of indexes that are not here (any more). */
+  /** Keys of indexes that the database does not contain (any more). */
   readonly missing: readonly string[]
 }
 
 /**
- * The pages of all indexes in one SQLite file, which the processes of a host share. It is a cache: a damaged one is deleted. Memory is
- * what SQLite keeps of the file, however large that is.
+ * Pages of all indexes in one SQLite file, which the processes of a host share. It is a cache: a damaged file is
+ * deleted. Memory is limited to SQLite's page cache, regardless of the file's size.
  */
 export class SearchDatabase {
   readonly #database: DatabaseSync
@@ -69,7 +69,10 @@ export class SearchDatabase {
     this.#database = database
   }
 
-  /** Opens the file, or makes it. @param maxBytes memory for what is kept of it @throws what `isDamage` knows */
+  /**
+   * Opens or creates the file. @param maxBytes memory for the page cache @throws an error that `isDamage` recognizes
+   * when it is damaged
+   */
   static open(file: string, maxBytes: number): SearchDatabase {
     const database = new DatabaseSync(file, { timeout: BUSY_MS })
     try {
@@ -82,7 +85,7 @@ export class SearchDatabase {
         const found = Number(database.prepare('PRAGMA user_version').get()?.['user_version'])
         if (found === FORMAT) return
         if (found !== 0)
-          throw Object.assign(new Error('made by another version'), { errcode: NOT_A_DATABASE })
+          throw Object.assign(new Error('created by another version'), { errcode: NOT_A_DATABASE })
         database.exec(TABLES)
       })
       return new SearchDatabase(database)
@@ -96,10 +99,10 @@ export class SearchDatabase {
     return this.#prepare('SELECT key, etag, problem FROM source').all() as unknown as readonly IndexedSource[]
   }
 
-  /** Takes the pages of an index from a file, in place of those it had; all of them or none. */
+  /** Replaces the pages of an index by those in a file, atomically. */
   async replace(key: string, etag: string, file: string): Promise<IndexedSource> {
     const known = this.#prepare('SELECT id, key, etag, problem FROM source WHERE key = ?')
-    // Another process may have done so meanwhile.
+    // Another process may have replaced it meanwhile.
     const before = known.get(key) as unknown as (IndexedSource & { readonly id: number }) | undefined
     if (before?.etag === etag) return { key, etag, problem: before.problem }
     this.#database.exec('BEGIN IMMEDIATE')
@@ -119,14 +122,14 @@ export class SearchDatabase {
     }
   }
 
-  /** Forgets indexes that are not in the store any more. */
+  /** Removes indexes that are no longer in the store. */
   forget(keys: readonly string[]): void {
     inTransaction(this.#database, () => {
       for (const key of keys) this.#remove(key)
     })
   }
 
-  /** Finds the pages of the given indexes that have all words, or begin with them; the best first. */
+  /** Finds the pages of the given indexes that contain all words as prefixes; best first. */
   find(keys: readonly string[], query: string, limit: number, offset: number): FoundPages {
     const rows = this.#prepare(
       'SELECT id, key FROM source WHERE problem IS NULL AND key IN (SELECT value FROM json_each(?))',
@@ -196,11 +199,11 @@ export class SearchDatabase {
     )
   }
 
-  /** A word that no page has, and what is most like it that one has. */
+  /** Returns the most similar existing word for a word that no page contains. */
   #correct(word: string, $sources: string): string {
     const folded = word.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()
     const isThere = `SELECT 1 FROM page WHERE ${WITHIN} LIMIT 1`
-    if (folded.length < LEAST_CORRECTED || this.#prepare(isThere).get({ $match: matchOf(word), $sources }))
+    if (folded.length < MIN_CORRECTED || this.#prepare(isThere).get({ $match: matchOf(word), $sources }))
       return matchOf(word)
     const [initial = ''] = folded
     const alike = this.#prepare(
@@ -234,18 +237,18 @@ function toPage({ title, path, sections, marked }: PageRow, key: string): FoundP
   return { key, title, path, excerpt, anchor: before.at(-1)?.anchor }
 }
 
-/** A word as FTS5 has it: with what follows it, and nothing in it that means something. */
+/** Quotes a word for FTS5, as a prefix without operators. */
 function matchOf(word: string): string {
   return `"${word.replaceAll('"', '""').replaceAll('\0', '')}"*`
 }
 
-/** Takes out what would look like a mark. */
+/** Removes characters that would look like marks. */
 function clean(text: string): string {
-  // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
+  // oxlint-disable-next-line no-control-regex -- the expression is about control characters
   return text.replace(/[\u0000-\u001f]/g, ' ')
 }
 
-/** The lines of a file; undefined, and no more, after one that is too long. */
+/** Yields the lines of a file; yields undefined and stops after a line that is too long. */
 async function* linesOf(file: string): AsyncGenerator<string | undefined> {
   let rest = ''
   for await (const chunk of createReadStream(file, { encoding: 'utf8', highWaterMark: 256 * 1024 })) {
@@ -253,7 +256,7 @@ async function* linesOf(file: string): AsyncGenerator<string | undefined> {
     rest = lines.pop() ?? ''
     yield* lines
     if (rest.length <= MAX_LINE) continue
-    // An index by an earlier version is one line.
+    // An index of an earlier version is a single line.
     yield rest.startsWith('{"format":1,') ? rest.slice(0, 100) : undefined
     return
   }
@@ -263,7 +266,7 @@ async function* linesOf(file: string): AsyncGenerator<string | undefined> {
 /** SQLITE_CORRUPT and SQLITE_NOTADB. */
 const [CORRUPT, NOT_A_DATABASE] = [11, 26]
 
-/** Whether an error says that the file is none of ours, or damaged. */
+/** Whether an error means that the file is not an SQLite database, or is damaged. */
 export function isDamage(error: unknown): boolean {
   const { errcode } = error as { readonly errcode?: number }
   return errcode !== undefined && [CORRUPT, NOT_A_DATABASE].includes(errcode & 0xff)

@@ -3,28 +3,28 @@ import { parseJson } from '../../lib/schema/parse-json.ts'
 import { Type } from '../../lib/schema/type.ts'
 import { isKey } from '../store/store.ts'
 
-/** Where a repository, or a version of it, keeps the text of its pages. */
+/** File with the text of the pages of a repository or version. */
 export const INDEX_FILE = '_search.json'
 
-/** A file of another number was made in another way, and is not read. */
+/** Version of the file's format; other versions are not read. */
 const FORMAT = 2
-/** A whole file is JSON; each page is on its own line, so that nobody has to read it at once. */
+/** The whole file is JSON; each page has its own line, so that it can be read in parts. */
 const BEGIN = `{"format":${FORMAT},"pages":[`
 const END = ']}'
 
 const pageSchema = Type.Object({
-  /** Below the index's own folder. */
+  /** Path relative to the index's folder. */
   path: Type.String(),
   title: Type.String(),
   text: Type.String(),
-  /** Where sections begin in the text, and the ids of their headings. */
+  /** Starts of sections in the text, and the ids of their headings. */
   sections: Type.Array(Type.Object({ at: Type.Integer({ minimum: 0 }), anchor: Type.String() })),
 })
 
-/** One page of a repository, as it is searched. */
+/** A page in the search index. */
 export type IndexedPage = Readonly<Static<typeof pageSchema>>
 
-/** The index of pages, as it is stored. */
+/** Yields the stored form of an index. */
 export async function* formatIndex(
   pages: Iterable<IndexedPage> | AsyncIterable<IndexedPage>,
 ): AsyncGenerator<string> {
@@ -37,11 +37,11 @@ export async function* formatIndex(
   yield `${END}\n`
 }
 
-/** What a line of a stored index is. */
+/** Content of a line of a stored index. */
 export type IndexLine =
   | { readonly is: 'begin' | 'end' }
   | { readonly is: 'page'; readonly page: IndexedPage }
-  /** The first line of an index by an earlier version, which has no text. */
+  /** The first line of an index of an earlier version, which contains no text. */
   | { readonly is: 'old' }
   | { readonly is: 'unreadable' }
 

@@ -30,10 +30,13 @@ export interface SearchResponses {
   readonly find: FoundPages
 }
 
-/** Open files of this thread: a server has one. */
+/** Files open in this thread; a server has one. */
 const open = new Map<string, SearchDatabase>()
 
-/** Does a task in a thread of the search's pool. A damaged file is deleted, and what was in it is read again from the store. */
+/**
+ * Runs a task in a thread of the search's pool. A damaged file is deleted, and its content is read from the store
+ * again.
+ */
 export async function runSearchTask(task: SearchTask): Promise<SearchResponses[SearchRequest['do']]> {
   try {
     return await run(task)

@@ -21,40 +21,40 @@ import type { SearchResponses, SearchRequest } from './search-task.ts'
 export interface SearchQuery {
   readonly words: string
   readonly limit: number
-  /** How many of the best hits are left out: those of the pages before. */
+  /** Number of hits to skip: those of the previous pages. */
   readonly offset: number
-  /** Only this repository. */
+  /** Searches only this repository. */
   readonly repo?: string | undefined
-  /** This version, in place of the newest, of every repository that has it. */
+  /** Searches this version, instead of the newest, of every repository that has it. */
   readonly version?: string | undefined
 }
 
-/** A page that was found. */
+/** A matching page. */
 export interface Hit {
   readonly repo: string
-  /** Undefined where the repository has no versions. */
+  /** Undefined if the repository has no versions. */
   readonly version: string | undefined
-  /** On this site; to the section where the words are. */
+  /** Path on this site, to the section that contains the match. */
   readonly url: string
   readonly title: string
-  /** Plain text: whoever shows it escapes it. */
+  /** Plain text; escape it when rendering. */
   readonly excerpt: string
   readonly marks: readonly Mark[]
 }
 
-/** A repository, or a version of one, that was not searched. */
+/** A repository or version that was not searched. */
 interface Unsearched {
   readonly repo: string
   readonly version: string | undefined
   readonly reason: Problem
 }
 
-/** Why an index was not searched; `no_index` where none was published, `indexing` while it is read for the first time. */
+/** Reason why an index was not searched; `no_index` if none was published, `indexing` while it is first read. */
 type Problem = IndexProblem | 'no_index' | 'indexing' | 'unavailable'
 
-export interface Found {
+export interface SearchResults {
   readonly hits: readonly Hit[]
-  /** How many there are in all. */
+  /** Total number of hits. */
   readonly total: number
   readonly unsearched: readonly Unsearched[]
 }
@@ -62,27 +62,27 @@ export interface Found {
 export interface SearchSettings {
   readonly ttlMs: number
   readonly maxBytes: number
-  /** Folder of the file that indexes are read into. */
+  /** Folder of the database. */
   readonly dir: string
-  /** Differs for each store: servers of several may share the folder. */
+  /** Distinguishes stores: servers of several stores may share the folder. */
   readonly storeId: string
 }
 
 const PARALLEL = 8
-/** Of them one may read an index while the other searches. */
+/** One can read an index while the other searches. */
 const THREADS = 2
 const THREAD_HEAP_MB = 128
 const IDLE_MS = 600_000
 const MAX_WORDS_LENGTH = 200
-/** Searches at a time; more would only wait for each other. */
+/** Maximum parallel searches; more would only wait for each other. */
 const MAX_SEARCHES = 64
 const SEARCH_MS = 10_000
-/** How long a search waits for an index that was not read before, and for news of one that was. */
-const [FIRST_WAIT_MS, NEWS_WAIT_MS] = [10_000, 2_000]
-/** How long a store that failed is left alone. */
+/** Maximum wait of a search for an index that was never read, and for an update of one that was. */
+const [FIRST_WAIT_MS, UPDATE_WAIT_MS] = [10_000, 2_000]
+/** How long a failed store is left alone. */
 const REST_MS = 5_000
-/** A part of a download that is older was left by a process that ended. */
-const LEFT_MS = 3_600_000
+/** An older partial download was left by a process that exited. */
+const ABANDONED_MS = 3_600_000
 
 interface Target {
   readonly repo: string
@@ -91,17 +91,17 @@ interface Target {
   readonly key: string
 }
 
-/** What is known of an index. */
-interface Known {
+/** State of an index. */
+interface IndexState {
   readonly etag: string | undefined
   readonly problem: Problem | undefined
-  /** When the store was asked, by a clock that nobody sets. */
+  /** Monotonic time of the last request to the store. */
   readonly checkedMs: number
 }
 
 /**
- * Searches the newest version of every repository, or another where that is asked for. Indexes are read into a file once, when they are
- * first needed and when they have changed; reading and searching happen in another process.
+ * Searches the newest version of every repository, or a requested one. Indexes are read into a database when they are
+ * first needed and after they have changed; reading and searching run in worker threads.
  */
 export class SiteSearch {
   readonly #store: Store
@@ -111,7 +111,7 @@ export class SiteSearch {
   readonly #settings: SearchSettings
   readonly #file: string
   readonly #pool: IdlePool
-  readonly #known = new Map<string, Known>()
+  readonly #indexes = new Map<string, IndexState>()
   readonly #checking = new Map<string, Promise<void>>()
   #opened: Promise<void> | undefined
   #listed: ReadonlyMap<string, Repo> | undefined
@@ -131,8 +131,11 @@ export class SiteSearch {
     )
   }
 
-  /** The pages that fit a query best. @throws SEARCH_BUSY, STORE_UNAVAILABLE without a list of repositories */
-  async find({ words, limit, offset, repo, version }: SearchQuery): Promise<Found> {
+  /**
+   * Returns the best hits of a query. @throws SEARCH_BUSY, or STORE_UNAVAILABLE when the list of repositories is
+   * unavailable
+   */
+  async find({ words, limit, offset, repo, version }: SearchQuery): Promise<SearchResults> {
     const query = words.slice(0, MAX_WORDS_LENGTH).trim()
     if (query === '') return { hits: [], total: 0, unsearched: [] }
     if (this.#running >= MAX_SEARCHES)
@@ -153,10 +156,10 @@ export class SiteSearch {
     }
   }
 
-  /** Asks the store again about every index, with the next search. */
+  /** Makes the next search revalidate every index. */
   purge(): void {
-    for (const [key, known] of this.#known)
-      this.#known.set(key, { ...known, checkedMs: Number.NEGATIVE_INFINITY })
+    for (const [key, state] of this.#indexes)
+      this.#indexes.set(key, { ...state, checkedMs: Number.NEGATIVE_INFINITY })
   }
 
   close(): Promise<void> {
@@ -166,12 +169,12 @@ export class SiteSearch {
   async #search(
     targets: readonly Target[],
     asked: { readonly query: string; readonly limit: number; readonly offset: number },
-  ): Promise<Found & { readonly isCurrent: boolean }> {
+  ): Promise<SearchResults & { readonly isCurrent: boolean }> {
     const byKey = new Map(targets.map((target) => [target.key, target]))
     const keys = targets.map(({ key }) => key).filter((key) => this.#isReadable(key))
     const unsearched = new Map<string, Problem>()
     for (const { key } of targets) {
-      const { problem, etag } = this.#known.get(key) ?? {}
+      const { problem, etag } = this.#indexes.get(key) ?? {}
       if (problem !== undefined || etag === undefined) unsearched.set(key, problem ?? 'indexing')
     }
     let found: SearchResponses['find'] = { pages: [], total: 0, missing: [] }
@@ -181,9 +184,9 @@ export class SiteSearch {
       this.#logger.error({ err: error }, 'a search failed')
       for (const key of keys) unsearched.set(key, 'unavailable')
     }
-    // The file was damaged and made again, here or by another process.
+    // The file was damaged and rebuilt, here or by another process.
     for (const key of found.missing) {
-      this.#known.delete(key)
+      this.#indexes.delete(key)
       unsearched.set(key, 'indexing')
     }
     return {
@@ -201,35 +204,35 @@ export class SiteSearch {
   }
 
   #isReadable(key: string): boolean {
-    const { etag, problem } = this.#known.get(key) ?? {}
+    const { etag, problem } = this.#indexes.get(key) ?? {}
     return etag !== undefined && problem === undefined
   }
 
-  /** Brings indexes up to date, as far as that is possible within the time that a reader waits. */
+  /** Updates indexes, as far as possible within the time that a reader waits. */
   async #prepare(targets: readonly Target[], repos: ReadonlyMap<string, Repo>): Promise<void> {
     await (this.#opened ??= this.#open())
     this.#forgetOld(repos)
     const due = targets.filter(({ key }) => !this.#isFresh(key))
     if (due.length === 0) return
-    const isNew = due.some(({ key }) => this.#known.get(key)?.etag === undefined)
+    const isNew = due.some(({ key }) => this.#indexes.get(key)?.etag === undefined)
     const checked = mapConcurrently(PARALLEL, due, ({ key }) => this.#check(key))
-    await within(isNew ? FIRST_WAIT_MS : NEWS_WAIT_MS, checked)
+    await within(isNew ? FIRST_WAIT_MS : UPDATE_WAIT_MS, checked)
   }
 
   #isFresh(key: string): boolean {
-    const known = this.#known.get(key)
-    if (known === undefined) return false
-    const limitMs = known.problem === 'unavailable' ? REST_MS : this.#settings.ttlMs
-    return this.#clock.nowMs() - known.checkedMs < limitMs
+    const state = this.#indexes.get(key)
+    if (state === undefined) return false
+    const limitMs = state.problem === 'unavailable' ? REST_MS : this.#settings.ttlMs
+    return this.#clock.nowMs() - state.checkedMs < limitMs
   }
 
-  /** Learns which indexes were read before, by this process or another. */
+  /** Loads the list of indexes that this or another process has read. */
   async #open(): Promise<void> {
     try {
       mkdirSync(this.#settings.dir, { recursive: true, mode: 0o700 })
       await this.#sweep()
       for (const { key, etag, problem } of await this.#run({ do: 'list' }))
-        this.#known.set(key, { etag, problem: problem ?? undefined, checkedMs: Number.NEGATIVE_INFINITY })
+        this.#indexes.set(key, { etag, problem: problem ?? undefined, checkedMs: Number.NEGATIVE_INFINITY })
     } catch (error) {
       this.#opened = undefined
       this.#logger.error({ err: error, dir: this.#settings.dir }, 'the search index cannot be opened')
@@ -241,59 +244,59 @@ export class SiteSearch {
       if (!name.endsWith('.part')) continue
       const file = join(this.#settings.dir, name)
       const { mtimeMs } = await stat(file).catch(() => ({ mtimeMs: Infinity }))
-      if (mtimeMs < this.#clock.wallMs() - LEFT_MS) await rm(file, { force: true })
+      if (mtimeMs < this.#clock.wallMs() - ABANDONED_MS) await rm(file, { force: true })
     }
   }
 
-  /** Drops the indexes of what is not published any more. */
+  /** Removes the indexes of unpublished repositories. */
   #forgetOld(repos: ReadonlyMap<string, Repo>): void {
     if (repos === this.#listed) return
     this.#listed = repos
     const published = new Set([...repos.values()].flatMap(foldersOf).map((folder) => keyOf(folder)))
-    const keys = [...this.#known.keys()].filter((key) => !published.has(key))
+    const keys = [...this.#indexes.keys()].filter((key) => !published.has(key))
     if (keys.length === 0) return
-    for (const key of keys) this.#known.delete(key)
+    for (const key of keys) this.#indexes.delete(key)
     this.#run({ do: 'forget', keys }).catch((error: unknown) =>
       this.#logger.warn({ err: error }, 'old search indexes were not removed'),
     )
   }
 
-  /** Asks the store about an index; one request at a time for each. */
+  /** Revalidates an index; at most one request at a time for each. */
   #check(key: string): Promise<void> {
     const running = this.#checking.get(key)
     if (running !== undefined) return running
-    const checking = this.#readAnew(key).finally(() => this.#checking.delete(key))
+    const checking = this.#reload(key).finally(() => this.#checking.delete(key))
     this.#checking.set(key, checking)
     return checking
   }
 
-  async #readAnew(key: string): Promise<void> {
-    const before = this.#known.get(key)
-    const settle = (etag: string | undefined, problem: Problem | undefined, error?: unknown): void => {
-      this.#known.set(key, { etag, problem, checkedMs: this.#clock.nowMs() })
+  async #reload(key: string): Promise<void> {
+    const before = this.#indexes.get(key)
+    const record = (etag: string | undefined, problem: Problem | undefined, error?: unknown): void => {
+      this.#indexes.set(key, { etag, problem, checkedMs: this.#clock.nowMs() })
       if (problem !== undefined && problem !== before?.problem)
         this.#logger.warn({ key, reason: problem, err: error }, 'a search index cannot be searched')
     }
     try {
       const opened = await this.#store.open(key, { ifNoneMatch: before?.etag })
-      if (opened === 'unchanged') return settle(before?.etag, before?.problem)
+      if (opened === 'unchanged') return record(before?.etag, before?.problem)
       if (typeof opened === 'string') {
         if (before?.etag !== undefined) await this.#run({ do: 'forget', keys: [key] })
-        return settle(undefined, 'no_index')
+        return record(undefined, 'no_index')
       }
       const from = join(this.#settings.dir, `${randomUUID()}.part`)
       try {
         await pipeline(opened.body, createWriteStream(from, { mode: 0o600 }))
         const { etag, problem } = await this.#run({ do: 'replace', key, etag: opened.etag, from })
-        settle(etag, problem ?? undefined)
+        record(etag, problem ?? undefined)
       } finally {
         await rm(from, { force: true })
       }
     } catch (error) {
-      // What was read before is still searched.
-      settle(before?.etag, before?.etag === undefined ? 'unavailable' : before.problem, error)
+      // The previous content remains searchable.
+      record(before?.etag, before?.etag === undefined ? 'unavailable' : before.problem, error)
       if (!isFault(error) || error.code !== 'STORE_UNAVAILABLE')
-        this.#logger.error({ err: error, key }, 'a search index cannot be read')
+        this.#logger.error({ err: error, key }, 'reading a search index failed')
     }
   }
 
@@ -311,7 +314,7 @@ export class SiteSearch {
   }
 }
 
-/** The folders of what a search looks into. */
+/** Returns the folders to search. */
 function targetsOf(repos: ReadonlyMap<string, Repo>, only?: string, version?: string): readonly Target[] {
   const chosen = only === undefined ? [...repos.values()] : [repos.get(only) ?? []].flat()
   return chosen.flatMap(({ name, latest, versions = [] }) => {
@@ -337,7 +340,7 @@ function toHit({ repo, version, folder }: Target, { path, title, excerpt, anchor
   return { repo, version, url, title, excerpt: excerpt.text, marks: excerpt.marks }
 }
 
-/** Waits for work so long; it goes on after that. */
+/** Waits a limited time for work, which continues afterwards. */
 async function within(ms: number, work: Promise<void>): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)))

@@ -7,13 +7,13 @@ import type { Clock } from '../../lib/clock/clock.ts'
 import { fault } from '../errors.ts'
 import type { Session, SessionStore, Ticket, Tries } from './session-store.ts'
 
-/** How long a process waits for another that writes. */
+/** How long a process waits for another process's write. */
 const BUSY_MS = 2_000
 const SWEEP_MS = 60_000
 
-/** Of the tables below; SQLite keeps it in the file, and 0 stands for a new one. */
+/** Version of the tables below, stored in the file; 0 means a new file. */
 const FORMAT = 2
-/** Sessions of repositories' hosts, and the tickets that lead there, came with format 2. */
+/** Format 2 added the sessions of repository hosts and their tickets. */
 const TABLE = `
   CREATE TABLE IF NOT EXISTS session (
     digest TEXT PRIMARY KEY, user TEXT NOT NULL, proof TEXT NOT NULL, expires_ms INTEGER NOT NULL
@@ -33,8 +33,8 @@ const COUNT_TRY = `
   RETURNING count, ends_ms`
 
 /**
- * Sessions in one SQLite file, which all processes of a host may share: what one of them writes the others see with their
- * next look.
+ * Sessions in one SQLite file, which all processes of a host may share: the others see a change with their next
+ * lookup.
  */
 export class FileSessionStore implements SessionStore {
   readonly #file: string
@@ -50,7 +50,9 @@ export class FileSessionStore implements SessionStore {
     this.#find = database.prepare(FIND)
   }
 
-  /** Opens the file, made where it is missing. @throws SESSIONS_UNAVAILABLE: one that is damaged is nobody's to empty */
+  /**
+   * Opens the file, or creates it. @throws SESSIONS_UNAVAILABLE when it is damaged; it is never emptied automatically
+   */
   static async open(file: string, clock: Clock): Promise<FileSessionStore> {
     try {
       // Node has it from 22.13 on.
@@ -73,7 +75,7 @@ export class FileSessionStore implements SessionStore {
 
   async add(digest: string, { user, proof, expiresMs, of }: Session): Promise<void> {
     this.#try(() => {
-      // First: without its session it counts for nothing, and with one it is there.
+      // Written first: the row has no effect without its session, and the session must not exist without it.
       if (of !== undefined)
         this.#database
           .prepare('INSERT INTO host_session (digest, repo, parent) VALUES (?, ?, ?)')
@@ -100,7 +102,7 @@ export class FileSessionStore implements SessionStore {
     })
   }
 
-  async takeTicket(digest: string): Promise<Ticket | undefined> {
+  async consumeTicket(digest: string): Promise<Ticket | undefined> {
     const row = this.#try(() =>
       this.#database
         .prepare('DELETE FROM ticket WHERE digest = ? RETURNING parent, repo, state, expires_ms AS expiresMs')
@@ -139,7 +141,7 @@ export class FileSessionStore implements SessionStore {
     this.#try(() => this.#database.prepare('DELETE FROM try WHERE who = ?').run(who))
   }
 
-  /** Every name at every address has a counter: those that have ended are removed once a minute. */
+  /** Removes expired counters once a minute: each name at each address has one. */
   #sweepTries(nowMs: number): void {
     if (Math.abs(nowMs - this.#sweptMs) < SWEEP_MS) return
     this.#sweptMs = nowMs
@@ -167,18 +169,18 @@ interface SessionRow {
   readonly parent: string | null
 }
 
-/** @throws when a newer version made the file, which then stays as it is */
+/** @throws Error when a newer version created the file, which is left unchanged */
 function checkFormat(database: DatabaseSync): void {
   const found = Number(database.prepare('PRAGMA user_version').get()?.['user_version'])
   if (found > FORMAT)
-    throw new Error(`it is of format ${found}, which a newer version made; ${FORMAT} is known here`)
+    throw new Error(`its format ${found} is from a newer version; this version supports ${FORMAT}`)
   if (found < FORMAT) database.exec(`PRAGMA user_version = ${FORMAT}`)
 }
 
 function unavailable(file: string, error: unknown): Error {
   return fault(
     'SESSIONS_UNAVAILABLE',
-    `the sessions in ${file} cannot be used: ${messageOf(error)}; move the file away to begin anew, and everybody logs in again`,
+    `the sessions in ${file} cannot be used: ${messageOf(error)}; move the file away to start with an empty one, and everybody must log in again`,
     error,
   )
 }

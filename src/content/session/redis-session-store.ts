@@ -12,14 +12,14 @@ import {
 import { parseJson } from '../../lib/schema/parse-json.ts'
 
 const ANSWER_MS = 2_000
-/** For a counter whose window has ended while a try of it was returned. */
+/** Lifetime of a counter whose window expired while an attempt was being returned. */
 const RETURNED_MS = 1
 const SESSION = 'content-server:session:'
 const USER = 'content-server:user:'
 const TICKET = 'content-server:ticket:'
 const TRIES = 'content-server:tries:'
 
-/** Sessions in a Redis or Valkey that all hosts share. */
+/** Sessions in a Redis or Valkey server that all hosts share. */
 export class RedisSessionStore implements SessionStore {
   readonly #redis: Redis
 
@@ -27,7 +27,7 @@ export class RedisSessionStore implements SessionStore {
     this.#redis = redis
   }
 
-  /** Connects; throws SESSIONS_UNAVAILABLE when nothing answers. */
+  /** Connects to the server. @throws SESSIONS_UNAVAILABLE when it does not respond */
   static async open(url: string): Promise<RedisSessionStore> {
     const redis = new Redis(url, {
       lazyConnect: true,
@@ -68,8 +68,8 @@ export class RedisSessionStore implements SessionStore {
     await this.#try(() => this.#redis.set(TICKET + digest, JSON.stringify(ticket), 'PXAT', ticket.expiresMs))
   }
 
-  async takeTicket(digest: string): Promise<Ticket | undefined> {
-    // GETDEL is of Redis 6.2; a transaction runs as one on every server.
+  async consumeTicket(digest: string): Promise<Ticket | undefined> {
+    // GETDEL requires Redis 6.2; a transaction is atomic on every version.
     const key = TICKET + digest
     const answers = await this.#try(() => this.#redis.multi().get(key).del(key).exec())
     const [error, text] = answers?.[0] ?? []
@@ -103,7 +103,7 @@ export class RedisSessionStore implements SessionStore {
   }
 
   async returnTry(who: string): Promise<void> {
-    // Without a window there is nothing to take back; a counter that ends meanwhile counts less than nothing, for no time at all.
+    // Without a window there is nothing to return; a counter that expires meanwhile is negative only for a moment.
     const key = TRIES + who
     await this.#try(async () => {
       if ((await this.#redis.exists(key)) === 1)
@@ -126,7 +126,7 @@ export class RedisSessionStore implements SessionStore {
       const { host, port } = this.#redis.options
       throw fault(
         'SESSIONS_UNAVAILABLE',
-        `the sessions' Redis at ${host}:${port} does not answer: ${messageOf(error)}`,
+        `the sessions' Redis at ${host}:${port} does not respond: ${messageOf(error)}`,
         error,
       )
     }

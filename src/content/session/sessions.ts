@@ -3,11 +3,11 @@ import { LRUCache } from 'lru-cache'
 import type { Clock } from '../../lib/clock/clock.ts'
 import { createSessionId, digestOf, isSessionId, type Session, type SessionStore } from './session-store.ts'
 
-/** How long the end of a session elsewhere may take to be seen here; each request would ask the store otherwise. */
+/** How long a session is trusted without asking the store, and so how late its end elsewhere is noticed. */
 const TRUST_MS = 1_000
 const KEPT = 10_000
 
-/** The logins that count now. What ends here ends at once; what another process or host ends, within a second. */
+/** Valid logins. A session that ends here ends immediately; one that another process ends, within a second. */
 export class Sessions {
   readonly #store: SessionStore
   readonly #clock: Clock
@@ -15,7 +15,7 @@ export class Sessions {
   readonly #seen = new LRUCache<string, { readonly session: Session; readonly readMs: number }>({ max: KEPT })
   readonly #isValidProof: (session: Session) => boolean
 
-  /** @param isValidProof whether what a login was proven with still is what it was */
+  /** @param isValidProof whether the proof of a login is still valid */
   constructor(
     store: SessionStore,
     clock: Clock,
@@ -28,14 +28,14 @@ export class Sessions {
     this.#isValidProof = isValidProof
   }
 
-  /** Begins a session under an id that nobody had before (threat O2), and returns that. */
+  /** Starts a session under a new id (threat O2), which it returns. */
   async begin(user: string, proof: string): Promise<string> {
     const id = createSessionId()
     await this.#store.add(digestOf(id), { user, proof, expiresMs: this.#clock.wallMs() + this.#maxAgeMs })
     return id
   }
 
-  /** Begins the session of a repository's own host, for as long as the one of the common host lasts; undefined without that. */
+  /** Starts the session of a repository's host, which lasts as long as the common host's; undefined without one. */
   async beginOn(repo: string, parent: string): Promise<string | undefined> {
     const session = this.#valid(await this.#store.find(parent))
     if (session === undefined || session.of !== undefined) return undefined
@@ -44,7 +44,10 @@ export class Sessions {
     return id
   }
 
-  /** The session of an id on a repository's host, else on the common host. @throws SESSIONS_UNAVAILABLE */
+  /**
+   * Returns a session on a repository's host, else on the common host. @throws SESSIONS_UNAVAILABLE when the store
+   * fails
+   */
   find(id: string | undefined, repo?: string): Session | undefined | Promise<Session | undefined> {
     if (id === undefined) return undefined
     const found = this.#find(id)
@@ -65,7 +68,7 @@ export class Sessions {
     }
     forget()
     await this.#store.remove(digest)
-    // A request may have looked meanwhile.
+    // Another request may have read the session meanwhile.
     forget()
   }
 
@@ -101,7 +104,7 @@ export class Sessions {
   }
 }
 
-/** What a form of a session holds, so that only its own pages can send it. */
+/** Returns the token that a session's forms contain, so that only its own pages can submit them. */
 export function formTokenOf(id: string): string {
   return createHash('sha256').update(`form:${id}`).digest('base64url')
 }

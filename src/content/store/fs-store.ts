@@ -14,14 +14,14 @@ import {
   type Store,
 } from './store.ts'
 
-/** What says that a file is not there; all else says that it cannot be told. */
+/** Errors that mean a missing file; all others mean that the store fails. */
 const MISSING = new Set(['ENOENT', 'ENOTDIR', 'EISDIR', 'ENAMETOOLONG', 'ELOOP'])
-/** A pipe, which nobody may write to, must not be waited for. */
+/** Opening a pipe that nobody writes to must not block. */
 const READ = constants.O_RDONLY | constants.O_NONBLOCK
-/** Files that `writeFileDurable` has not finished. */
+/** Temporary files of `writeFileDurable`. */
 const UNFINISHED = /\.[0-9a-f]{12}\.tmp$/
 
-/** Store of objects as files below a folder. Links that point outside of it count as missing. */
+/** Store of objects as files below a folder. Links that point outside the folder count as missing. */
 export class FsStore implements Store {
   readonly #root: string
 
@@ -87,7 +87,7 @@ export class FsStore implements Store {
       await writeFileDurable(path, content instanceof Uint8Array ? content : createReadStream(content.file))
     }
     try {
-      // The folder may go with the last of its files just then.
+      // The folder may be deleted at that moment, with the last of its files.
       await write().catch((error: NodeJS.ErrnoException) =>
         error.code === 'ENOENT' ? write() : Promise.reject(error),
       )
@@ -99,17 +99,17 @@ export class FsStore implements Store {
   async remove(key: string): Promise<void> {
     const path = join(this.#root, checked(key))
     await orMissing(key, () => removeFileDurable(path))
-    // As in an object store, a folder is there as long as something is in it.
+    // As in an object store, a folder exists only while it contains something.
     let folder = dirname(path)
     try {
       for (; folder.startsWith(this.#root + sep); folder = dirname(folder)) await rmdir(folder)
     } catch {
-      // Something is in it.
+      // The folder is not empty.
     }
   }
 
   close(): void {
-    // Nothing is held open.
+    // There is nothing to close.
   }
 
   async #isInside(path: string): Promise<boolean> {
@@ -123,7 +123,7 @@ function etagOf({ mtimeMs, size, ino }: Stats): string {
 }
 
 async function bodyOf(file: FileHandle, size: number, range: ByteRange | undefined) {
-  // A file that grows while it is read stays as long as was said.
+  // A file that grows while it is read keeps its announced size.
   const [start, end] = range === undefined ? [0, size - 1] : [range.first, range.last]
   if (size === 0) {
     await file.close()
@@ -138,7 +138,7 @@ async function done<T>(file: FileHandle, answer: T): Promise<T> {
 }
 
 function checked(key: string): string {
-  if (!isKey(key)) throw fault('PUBLISH_INVALID', `"${key}" cannot be the key of an object`)
+  if (!isKey(key)) throw fault('PUBLISH_INVALID', `"${key}" is not a valid object key`)
   return key
 }
 

@@ -22,7 +22,7 @@ import {
 
 const CONNECT_MS = 3_000
 const MAX_SOCKETS = 64
-/** Publishing waits longer than readers do: nobody looks at a page meanwhile. */
+/** Publishing can wait longer than readers. */
 const WRITE_TIMEOUT_FACTOR = 6
 
 type S3Config = Extract<StoreConfig, { readonly type: 's3' }>
@@ -42,7 +42,7 @@ export class S3Store implements Store {
       forcePathStyle: config.isPathStyle,
       ...(config.endpoint !== undefined && { endpoint: config.endpoint }),
       maxAttempts: 2,
-      // Checksums of later years break services that do not know them.
+      // Newer checksums break services that do not support them.
       requestChecksumCalculation: 'WHEN_REQUIRED',
       responseChecksumValidation: 'WHEN_REQUIRED',
       requestHandler: {
@@ -105,7 +105,7 @@ export class S3Store implements Store {
   }
 
   async write(key: string, content: Content, options: WriteOptions): Promise<void> {
-    if (!isKey(key)) throw fault('PUBLISH_INVALID', `"${key}" cannot be the key of an object`)
+    if (!isKey(key)) throw fault('PUBLISH_INVALID', `"${key}" is not a valid object key`)
     const isBytes = content instanceof Uint8Array
     const command = new PutObjectCommand({
       ...this.#at(key),
@@ -166,7 +166,7 @@ export class S3Store implements Store {
     }
   }
 
-  /** Ends what has not begun to answer in time; an answer that has begun may take as long as it needs. */
+  /** Cancels a request without a response in time; a response that has started may take longer. */
   async #within<T>(ms: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const controller = new AbortController()
     const timer = setTimeout(() => controller.abort(new Error(`no answer within ${ms} ms`)), ms)
@@ -178,7 +178,7 @@ export class S3Store implements Store {
   }
 }
 
-/** A body that fails where the store stops in the middle, or sends nothing for too long while somebody reads. */
+/** Returns a body that fails if the store closes it early, or sends nothing for too long while it is being read. */
 function guarded(body: Readable, key: string, size: number, idleMs: number): Readable {
   let seen = 0
   let timer: NodeJS.Timeout | undefined
@@ -186,10 +186,10 @@ function guarded(body: Readable, key: string, size: number, idleMs: number): Rea
   const arm = (): void => {
     clearTimeout(timer)
     timer = setTimeout(() => {
-      // A slow reader is no fault of the store.
+      // A slow reader is not the store's failure.
       const waits = guard.readableLength >= guard.readableHighWaterMark || body.readableLength > 0
       if (waits) arm()
-      else fail(`nothing came for ${idleMs} ms`)
+      else fail(`no data for ${idleMs} ms`)
     }, idleMs)
     timer.unref()
   }
@@ -200,10 +200,10 @@ function guarded(body: Readable, key: string, size: number, idleMs: number): Rea
       done(null, chunk)
     },
     flush(done) {
-      done(seen === size ? null : unavailable(key, new Error(`${seen} of ${size} bytes came`)))
+      done(seen === size ? null : unavailable(key, new Error(`received ${seen} of ${size} bytes`)))
     },
   })
-  // Whoever reads is told; whoever has let go of it must not bring the process down.
+  // A reader gets the error; without a reader it must not crash the process.
   guard.on('error', () => undefined)
   guard.once('close', () => {
     clearTimeout(timer)
@@ -211,7 +211,7 @@ function guarded(body: Readable, key: string, size: number, idleMs: number): Rea
   })
   body.once('error', (error) => fail(messageOf(error)))
   body.once('close', () => {
-    if (!body.readableEnded) fail('the connection broke')
+    if (!body.readableEnded) fail('the connection was lost')
   })
   arm()
   return body.pipe(guard)

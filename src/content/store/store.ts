@@ -4,31 +4,31 @@ import type { Readable } from 'node:stream'
 export interface ObjectInfo {
   readonly key: string
   readonly size: number
-  /** With its quotes, as in the header; changes whenever the bytes do. */
+  /** With quotes, as in the header; changes with the bytes. */
   readonly etag: string
   readonly lastModifiedMs: number
-  /** As it was said at the writing; undefined where the store keeps no such thing. */
+  /** As given when it was written; undefined if the store does not keep it. */
   readonly contentType: string | undefined
   readonly contentEncoding: string | undefined
 }
 
 export interface OpenedObject extends ObjectInfo {
-  /** The bytes, or those of the range that was asked for. Fails with STORE_UNAVAILABLE; is to be read or destroyed. */
+  /** The bytes, or the requested range. Fails with STORE_UNAVAILABLE; must be read or destroyed. */
   readonly body: Readable
 }
 
 export interface ByteRange {
   readonly first: number
-  /** The last byte that belongs to it. */
+  /** Offset of the last byte, inclusive. */
   readonly last: number
 }
 
 export interface OpenOptions {
-  /** Answers `unchanged` when the object still has this ETag. */
+  /** Returns `unchanged` if the object still has this ETag. */
   readonly ifNoneMatch?: string | undefined
-  /** Answers `changed` when it has not. */
+  /** Returns `changed` if the object has another ETag. */
   readonly ifMatch?: string | undefined
-  /** Must lie inside the object. */
+  /** Must be within the object. */
   readonly range?: ByteRange | undefined
 }
 
@@ -37,7 +37,7 @@ export interface WriteOptions {
   readonly contentEncoding?: string | undefined
 }
 
-/** Bytes in memory, or a file whose bytes are read as they go. */
+/** Bytes in memory, or a file that is streamed. */
 export type Content = Uint8Array | { readonly file: string; readonly size: number }
 
 /**
@@ -46,32 +46,32 @@ export type Content = Uint8Array | { readonly file: string; readonly size: numbe
  */
 export interface Store {
   open(key: string, options?: OpenOptions): Promise<OpenedObject | 'missing' | 'unchanged' | 'changed'>
-  /** The names directly below a prefix below which there are objects; `prefix` ends with a slash, they do not. */
+  /** Returns the names directly below a prefix that contain objects; `prefix` ends with a slash, the names do not. */
   listNames(prefix: string): Promise<readonly string[]>
-  /** All objects whose keys begin with a prefix that ends with a slash. */
+  /** Lists all objects whose keys start with a prefix that ends with a slash. */
   list(prefix: string): AsyncIterable<{ readonly key: string; readonly size: number }>
-  /** Replaces an object whole: who reads meanwhile gets the old one or the new one. */
+  /** Replaces an object atomically: concurrent readers get the old or the new one. */
   write(key: string, content: Content, options: WriteOptions): Promise<void>
-  /** A missing object is no error. */
+  /** Removes an object; a missing one is ignored. */
   remove(key: string): Promise<void>
   close(): void
 }
 
 const MAX_KEY_BYTES = 1024
-// oxlint-disable-next-line no-control-regex -- control characters are what it looks for
+// oxlint-disable-next-line no-control-regex -- the expression is about control characters
 const FORBIDDEN = /[\u0000-\u001f\u007f\\]/
-/** None at all, `.` or `..`. */
-const UNFIT_SEGMENT = /(?:^|\/)(?:\.|%2e){0,2}(?:\/|$)/i
+/** An empty segment, `.` or `..`. */
+const INVALID_SEGMENT = /(?:^|\/)(?:\.|%2e){0,2}(?:\/|$)/i
 
 /**
- * Whether a text may be a key: segments with one slash between them, none of which a file system or a proxy would take for
- * another place (threat O4). Whoever decoded once more than we would still find no `..`.
+ * Whether a text is a valid key: segments separated by single slashes, none of which a file system or proxy would
+ * resolve to another location (threat O4). Decoding it again still yields no `..`.
  */
 export function isKey(key: string): boolean {
   return (
     key.length <= MAX_KEY_BYTES &&
     !FORBIDDEN.test(key) &&
-    !UNFIT_SEGMENT.test(key) &&
+    !INVALID_SEGMENT.test(key) &&
     key.isWellFormed() &&
     Buffer.byteLength(key) <= MAX_KEY_BYTES
   )

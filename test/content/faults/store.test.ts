@@ -23,11 +23,11 @@ async function startFaulty(settings = {}) {
     clock,
     store: (inner) => (store = new FaultyStore(inner)),
   })
-  if (store === undefined) throw new Error('the server takes its store at the start')
+  if (store === undefined) throw new Error('the server opened no store')
   return { ...content, time, faulty: store }
 }
 
-test('F22 while the store is down what is held is sent with its age, and the rest is 502, never 404', async (context) => {
+test('F22 while the store is down cached objects are sent with their age, and others return 502, never 404', async (context) => {
   const { ask, time, faulty } = await startFaulty()
   expect(await (await ask('/repos/a/')).text()).toBe('the page')
   expect(((await (await ask('/_api/repos')).json()) as unknown[]).length).toBe(1)
@@ -49,11 +49,11 @@ test('F22 while the store is down what is held is sent with its age, and the res
   time.nowMs += 5_001
   const fresh = await recovery(context, () => ask('/repos/a/'))
   expect([fresh.status, fresh.headers.get('age')]).toEqual([200, null])
-  // The failure was not kept.
+  // The failure was not cached.
   expect((await ask('/repos/a/other.html')).status).toBe(404)
 })
 
-test('F22 with nothing held the list of repositories is STORE_UNAVAILABLE', async () => {
+test('F22 without a cached copy the list of repositories is STORE_UNAVAILABLE', async () => {
   const { ask, faulty } = await startFaulty()
   faulty.fails = 'down'
   const answer = await ask('/_api/repos')
@@ -65,7 +65,7 @@ test('F22 with nothing held the list of repositories is STORE_UNAVAILABLE', asyn
   expect((await ask('/_api/repos')).status).toBe(200)
 })
 
-test('what the store says of itself is for the log: no answer repeats it', async () => {
+test('the store’s own message is only logged: no response contains it', async () => {
   const { ask, faulty } = await startFaulty()
   faulty.fails = 'down'
   for (const path of [
@@ -79,7 +79,7 @@ test('what the store says of itself is for the log: no answer repeats it', async
     expect(await (await ask(path)).text(), path).not.toContain('the store is down')
 })
 
-test('F22 a store that hangs holds up nobody who can have an old copy', async () => {
+test('F22 a store that hangs does not delay readers of a cached copy', async () => {
   const { ask, time, faulty } = await startFaulty()
   await ask('/repos/a/')
   time.nowMs = 600_000
@@ -90,7 +90,7 @@ test('F22 a store that hangs holds up nobody who can have an old copy', async ()
   faulty.release()
 })
 
-test('F22 half a body is never kept', async () => {
+test('F22 an incomplete body is never cached', async () => {
   const { ask, faulty } = await startFaulty()
   faulty.fails = 'half'
   expect((await ask('/repos/a/')).status).toBe(502)
@@ -98,7 +98,7 @@ test('F22 half a body is never kept', async () => {
   expect(await (await ask('/repos/a/')).text()).toBe('the page')
 })
 
-test('F33 half a body of what is streamed breaks off, and does not look whole', async () => {
+test('F33 an incomplete streamed body breaks off instead of looking complete', async () => {
   const { ask, faulty } = await startFaulty({ cache: { max_object_bytes: '1MiB' } })
   faulty.fails = 'half'
   await expect(ask('/repos/a/big.bin').then((answer) => answer.arrayBuffer())).rejects.toThrow('terminated')
@@ -110,13 +110,13 @@ test('a thousand requests for one page ask the store once', async () => {
   const { ask, faulty } = await startFaulty()
   faulty.fails = 'hangs'
   const all = Array.from({ length: 1_000 }, () => ask('/repos/a/').then(({ status }) => status))
-  await waitFor('the first to ask', () => faulty.opened.length > 0)
+  await waitFor('the first request', () => faulty.opened.length > 0)
   faulty.release()
   expect(new Set(await Promise.all(all))).toEqual(new Set([200]))
   expect(faulty.opened).toEqual(['repos/a/index.html'])
 })
 
-test('an answer of the store outlives the reader who asked for it', async () => {
+test('a response from the store outlives the reader who requested it', async () => {
   const { running, cookie, faulty, ask } = await startFaulty()
   faulty.fails = 'hangs'
   const socket = connect(running.port, '127.0.0.1')
@@ -129,7 +129,7 @@ test('an answer of the store outlives the reader who asked for it', async () => 
   expect(faulty.opened).toHaveLength(1)
 })
 
-test('what began before a purge is not kept after it', async () => {
+test('a fetch that started before a purge is not cached', async () => {
   const { ask, faulty, store } = await startFaulty()
   faulty.fails = 'hangs'
   const before = ask('/repos/a/')
@@ -141,7 +141,7 @@ test('what began before a purge is not kept after it', async () => {
   expect(await (await ask('/repos/a/')).text()).toBe('newer')
 })
 
-test('an old page is asked for by its ETag, and is not read again', async () => {
+test('an expired page is revalidated by its ETag, and not read again', async () => {
   const { ask, faulty, time } = await startFaulty()
   for (let i = 0; i < 3; i++) {
     expect((await ask('/repos/a/')).status).toBe(200)
@@ -150,19 +150,19 @@ test('an old page is asked for by its ETag, and is not read again', async () => 
   expect(faulty.opened).toHaveLength(3)
 })
 
-test('O3 a hundred thousand random keys leave the cache within its bytes', async () => {
+test('O3 a hundred thousand random keys keep the cache within its limit', async () => {
   const limits = { ttlMs: 300_000, negativeTtlMs: 5_000, maxBytes: 1_000_000, maxObjectBytes: 100_000 }
   const empty = new FsStore(tempDir())
   empty.open = () => Promise.resolve('missing')
   const cache = new ObjectCache(empty, limits, { nowMs: () => 0, wallMs: () => 0 })
   for (let i = 0; i < 100_000; i++) {
-    await cache.look(`repos/${i}/${'k'.repeat(i % 900)}`)
-    if (i % 1_000 === 0) expect(cache.heldBytes).toBeLessThanOrEqual(limits.maxBytes)
+    await cache.lookUp(`repos/${i}/${'k'.repeat(i % 900)}`)
+    if (i % 1_000 === 0) expect(cache.cachedBytes).toBeLessThanOrEqual(limits.maxBytes)
   }
-  expect(cache.heldBytes).toBeLessThanOrEqual(limits.maxBytes)
+  expect(cache.cachedBytes).toBeLessThanOrEqual(limits.maxBytes)
 })
 
-test('O3 query and headers make no other entry', async () => {
+test('O3 query and headers create no separate entry', async () => {
   const { ask, faulty } = await startFaulty()
   for (let i = 0; i < 20; i++)
     await ask(`/repos/a/?${i}`, { headers: { 'x-other': String(i), host: 'localhost' } })

@@ -54,7 +54,7 @@ const table = [
 test.each(table)('O1 next %j stays on the site', (next) => {
   const to = safeNext(next)
   expect(new URL(to, ORIGIN).origin).toBe(ORIGIN)
-  // What a browser does with the header is what the parser says, and no header can be made of it that says more.
+  // Browsers interpret the header like the parser, and it contains nothing that they would interpret differently.
   expect(to).toMatch(/^\/(?![/\\])[\u0021-\u007e]*$/)
 })
 
@@ -79,12 +79,12 @@ test.each([
   ['/_login?next=/x', '/'],
   ['/_admin/cache/purge', '/'],
   [undefined, '/'],
-])('next %j leads to %s', (next, expected) => {
+])('next %j resolves to %s', (next, expected) => {
   expect(safeNext(next)).toBe(expected)
 })
 
 test.each(['/', '/repos/a b/', '/x?next=/y&z=1', '/repos/%2F%20+&=#'])(
-  'the login page keeps %s whole',
+  'the login page preserves %s',
   (path) => {
     expect(new URL(loginPath(path), ORIGIN).searchParams.get('next')).toBe(path)
   },

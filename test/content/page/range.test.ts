@@ -34,7 +34,7 @@ test.each([
   [{ 'if-modified-since': 'Thu, 01 Jan 1970 00:00:09 GMT' }, false],
   [{ 'if-modified-since': 'rubbish' }, false],
   [{}, false],
-])('a reader with %j has "a" of second 10.5: %s', (headers, expected) => {
+])('a client with %j has "a" of second 10.5: %s', (headers, expected) => {
   expect(isUnchanged(headers, '"a"', 10_500)).toBe(expected)
 })
 
@@ -45,7 +45,7 @@ test.each([
   ['"b"', false],
   ['Thu, 01 Jan 1970 00:00:10 GMT', true],
   ['Thu, 01 Jan 1970 00:00:11 GMT', false],
-])('If-Range %s fits "a" of second 10.5: %s', (header, expected) => {
+])('If-Range %s matches "a" of second 10.5: %s', (header, expected) => {
   expect(isSame(header, '"a"', 10_500)).toBe(expected)
 })
 
@@ -58,6 +58,6 @@ test.each([
   ['*;q=0', []],
   ['identity', []],
   [undefined, []],
-])('a reader who accepts %s gets %j', (header, expected) => {
+])('a client that accepts %s gets %j', (header, expected) => {
   expect(codingsOf(header)).toEqual(expected)
 })

@@ -60,7 +60,7 @@ test('a published site is served, listed and found', async () => {
   expect((await ask('/_api/search?limit=0')).status).toBe(400)
 })
 
-test('only what has changed is sent again, and what is missing in the store too', async () => {
+test('only changed files are sent again, and those missing in the store', async () => {
   const store: Store = new FsStore(tempDir())
   const { folder, run } = publisher(store)
   await run({ description: 'kept' })
@@ -72,7 +72,7 @@ test('only what has changed is sent again, and what is missing in the store too'
   expect(await run()).toMatchObject({ uploaded: 2, unchanged: 2 })
 })
 
-test('--delete removes what an earlier publish has sent, and nothing else', async () => {
+test('--delete removes only what an earlier publish has sent', async () => {
   const store: Store = new FsStore(tempDir())
   const { folder, run } = publisher(store)
   await run()
@@ -89,7 +89,7 @@ test('--delete removes what an earlier publish has sent, and nothing else', asyn
   expect(keys).toContain('1.0/deep/page.html')
 })
 
-test('a publish that breaks off is made good by the next, whatever it had written', async () => {
+test('the next publish completes one that was interrupted at any point', async () => {
   const inner: Store = new FsStore(tempDir())
   const { folder, run } = publisher(inner)
   await run()
@@ -109,7 +109,7 @@ test('a publish that breaks off is made good by the next, whatever it had writte
     await expect(
       publish({ folder, repo: 'guide', deletes: true }, { store: breaking, nowMs: 0 }),
     ).rejects.toThrow('cut off')
-    // Back to what it was: of the same length, and what the first manifest knew.
+    // Back to the old content: of the same length, and listed in the first manifest.
     write(folder, { 'app.js': reverted, 'image.png': SITE['image.png'] })
     await run({ deletes: true })
     const object = await inner.open('repos/guide/app.js')
@@ -118,7 +118,7 @@ test('a publish that breaks off is made good by the next, whatever it had writte
   }
 })
 
-test('_meta.json is the last that is written', async () => {
+test('_meta.json is written last', async () => {
   const inner: Store = new FsStore(tempDir())
   const { run } = publisher(inner)
   const order: string[] = []
@@ -132,7 +132,7 @@ test('_meta.json is the last that is written', async () => {
   expect(order.indexOf('repos/guide/app.js')).toBeLessThan(order.indexOf('repos/guide/index.html'))
 })
 
-test('versions are listed, and the repository leads to the last', async () => {
+test('versions are listed, and the repository redirects to the latest', async () => {
   const { ask, store } = await startContent()
   const { run } = publisher(store)
   await run({ version: '1.0' })
@@ -143,7 +143,7 @@ test('versions are listed, and the repository leads to the last', async () => {
   expect(hits.map(({ url }) => url)).toEqual(['/repos/guide/2.0/deep/page.html'])
 })
 
-test('O4 links are not followed, and names that are no keys are told', async () => {
+test('O4 links are not followed, and names that are not keys are reported', async () => {
   const dir = tempDir()
   writeFileSync(join(dir, 'secret'), 'secret')
   const store: Store = new FsStore(tempDir())
@@ -169,14 +169,14 @@ test.each([
   expect(await store.listNames('repos/')).toEqual([])
 })
 
-/** All keys of a store. */
+/** Returns all keys of a store. */
 async function keysOf(store: Store): Promise<readonly string[]> {
   const keys: string[] = []
   for await (const { key } of store.list('')) keys.push(key)
   return keys.toSorted()
 }
 
-test('unpublish removes a repository with its versions, and nothing that others have put there', async () => {
+test('unpublish removes a repository with its versions, but keeps files from other sources', async () => {
   const store = new FsStore(tempDir())
   const { run } = publisher(store)
   await run({ repo: 'other' })
@@ -192,7 +192,7 @@ test('unpublish removes a repository with its versions, and nothing that others 
   await expect(unpublish({ repo: 'guide' }, store)).rejects.toThrow('nothing is published as "guide"')
 })
 
-test('unpublish of a version leaves the others, and the newest of them is the latest', async () => {
+test('unpublish of a version keeps the others, and the newest of them becomes the latest', async () => {
   const { ask, store } = await startContent({}, { settings: { cache: { ttl: '0s', negative_ttl: '0s' } } })
   const { run } = publisher(store)
   for (const version of ['1.0', '2.0', '3.0']) await run({ version })
@@ -206,7 +206,7 @@ test('unpublish of a version leaves the others, and the newest of them is the la
   expect(await keysOf(store)).toEqual([])
 })
 
-test('an unpublish that was interrupted is made good by doing it again', async () => {
+test('repeating an interrupted unpublish completes it', async () => {
   const whole = new FsStore(tempDir())
   const { run } = publisher(whole)
   const removals = 9

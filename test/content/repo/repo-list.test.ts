@@ -11,7 +11,7 @@ const FILES = {
   'repos/versioned/_meta.json': JSON.stringify({ versions: ['2.0', '1.0'], latest: '2.0' }),
 }
 
-test('all are listed, those without _meta.json by their name alone', async () => {
+test('all repositories are listed, those without _meta.json only by their name', async () => {
   const { ask } = await startContent(FILES)
   const answer = await ask('/_api/repos')
   expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
@@ -22,7 +22,7 @@ test('all are listed, those without _meta.json by their name alone', async () =>
   ])
 })
 
-test('the list counts as long as content does, and a purge ends that', async () => {
+test('the list expires like content, and is purged with it', async () => {
   let nowMs = 0
   const clock = { nowMs: () => nowMs, wallMs: Date.now }
   const { ask, store } = await startContent(FILES, { clock })
@@ -38,7 +38,7 @@ test('the list counts as long as content does, and a purge ends that', async () 
   expect(await count()).toBe(5)
 })
 
-test('the home page shows them as texts, whatever is in them', async () => {
+test('the home page escapes all fields', async () => {
   const evil = '<script>alert(1)</script>"\'&'
   const { ask } = await startContent({ 'repos/a/_meta.json': JSON.stringify({ description: evil }) })
   const page = await (await ask(`/?q=${encodeURIComponent(evil)}`)).text()

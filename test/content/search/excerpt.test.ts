@@ -8,22 +8,22 @@ const marked = (text: string): readonly string[] => {
   return marks.map(([begin, end]) => shown.slice(begin, end))
 }
 
-test('an excerpt of a long text is from where the words are, and ends between words', () => {
+test('an excerpt of a long text is around the matches, and ends between words', () => {
   const { text, at } = cutExcerpt(mark(`${'before '.repeat(200)}the [word] here ${'after '.repeat(200)}`))
   expect(text).toMatch(/^… before .*the word here after .*after …$/)
   expect(at).toBe(7 * 200 + 4)
 })
 
-test('an excerpt has most of the different words', () => {
+test('an excerpt has the most distinct words', () => {
   const filler = 'x '.repeat(300)
   expect(marked(`[one] [one] [one] ${filler}[two] and [one] ${filler}[two]`)).toEqual(['two', 'one'])
 })
 
-test('a text without words is shown from its beginning', () => {
+test('a text without matches is shown from its start', () => {
   expect(cutExcerpt('short')).toEqual({ text: 'short', marks: [], at: undefined })
 })
 
-test('the marks of any text are the words that were found in it, in order, and the excerpt is short', () => {
+test('the marks of any text are its matches in order, and the excerpt is short', () => {
   const piece = fc.oneof(
     fc.string({ unit: 'grapheme', maxLength: 30 }),
     fc.constant(' '),

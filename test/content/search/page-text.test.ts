@@ -14,7 +14,7 @@ test.each([
   ['<main><p>never closed', '', 'never closed'],
   ['</div></main>text', '', 'text'],
   ['', '', ''],
-])('of %j the title is %j and the text %j', (html, title, text) => {
+])('page %j has the title %j and the text %j', (html, title, text) => {
   expect(readPageText(html)).toEqual({ title, text, sections: [], isCut: false })
 })
 
@@ -30,12 +30,12 @@ test.each([
   ['<section id="s"><h2>S <a href="#s">¶</a></h2>x</section>', [['s', 'S x']]],
   ['y<h2><a name="n"></a>N</h2>', [['n', 'N']]],
   ['<nav><h2 id="menu">Menu</h2></nav><h2 id="">E</h2>', []],
-] as const)('the sections of %j begin where their headings are', (html, sections) => {
+] as const)('the sections of %j start at their headings', (html, sections) => {
   const page = readPageText(html)
   expect(page.sections.map(({ at, anchor }) => [anchor, page.text.slice(at)])).toEqual(sections)
 })
 
-test('of a page with more text than is searched the beginning is kept', () => {
+test('only the start of a very long page is indexed', () => {
   const page = readPageText(`<p>${'word '.repeat(100_000)}`)
   expect([page.isCut, page.text.length < 300_000]).toEqual([true, true])
 })

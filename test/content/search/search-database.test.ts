@@ -32,7 +32,7 @@ function openDatabase(file = join(tempDir(), 'search.db')) {
   return { database, put, find, paths }
 }
 
-test('pages have all words or begin with them; those with a word in the title come first', async () => {
+test('pages match all words as prefixes; those with a match in the title come first', async () => {
   const { put, paths } = openDatabase()
   await put('a', [
     { path: 'text.html', text: 'how to deploy the naïve Größe with kubernetes' },
@@ -45,7 +45,7 @@ test('pages have all words or begin with them; those with a word in the title co
   expect(paths('deploy nothing')).toEqual([])
 })
 
-test('a word that no page has finds pages with the word that is most like it', async () => {
+test('a word that no page contains finds pages with the most similar word', async () => {
   const { put, paths } = openDatabase()
   await put('a', [{ text: 'its dependencies' }, { text: 'independent' }])
   expect(paths('dependancies')).toEqual(['0.html'])
@@ -53,7 +53,7 @@ test('a word that no page has finds pages with the word that is most like it', a
   expect(paths('zzzzz')).toEqual([])
 })
 
-test('all hits are counted, and each is on one page of hits', async () => {
+test('all hits are counted, and each is on exactly one result page', async () => {
   const { put, find } = openDatabase()
   await put(
     'a',
@@ -69,7 +69,7 @@ test('all hits are counted, and each is on one page of hits', async () => {
   expect(find('same', ['a'], 100, 250).pages).toEqual([])
 })
 
-test('only the indexes that are asked for are searched, and those that are not there are named', async () => {
+test('only the requested indexes are searched, and missing ones are named', async () => {
   const { put, find } = openDatabase()
   await put('a', [{ text: 'secret' }])
   await put('b', [{ text: 'secret' }, { text: 'secret' }])
@@ -78,7 +78,7 @@ test('only the indexes that are asked for are searched, and those that are not t
   expect(find('secret', []).total).toBe(0)
 })
 
-test('a hit leads to the section where its words are', async () => {
+test('a hit links to the section that contains the match', async () => {
   const { put, find } = openDatabase()
   const sections = [
     { at: 0, anchor: 'first' },
@@ -89,7 +89,7 @@ test('a hit leads to the section where its words are', async () => {
   expect([anchor('two'), anchor('four'), anchor('Zebra')]).toEqual(['first', 'second', undefined])
 })
 
-test('an index that has changed takes the place of the earlier one, and one of the same tag is not read', async () => {
+test('a changed index replaces the previous one, and one with the same ETag is not read', async () => {
   const { database, put, find } = openDatabase()
   await put('a', [{ text: 'old' }, { text: 'older' }], '"1"')
   await put('a', [{ text: 'new' }], '"1"')
@@ -110,7 +110,7 @@ test.each([
   ['{"format":2,"pages":[\n{"path":"../a","title":"","text":"","sections":[]}\n]}\n', 'unreadable'],
   ['{"format":2,"pages":[\n]}\n]}\n', 'unreadable'],
   ['x'.repeat(5_000_000), 'unreadable'],
-])('the index %.40j has a reason, and nothing of it is searched', async (content, problem) => {
+])('the index %.40j is refused with a reason', async (content, problem) => {
   const { database, put, find } = openDatabase()
   await put('b', [{ text: 'other' }])
   const from = join(tempDir(), 'index')
@@ -120,7 +120,7 @@ test.each([
   expect(find('other', ['a', 'b']).total).toBe(1)
 })
 
-test('any query is words, whatever they mean to the database', async () => {
+test('any query is plain words, even if they are operators of the database', async () => {
   const { put, find } = openDatabase()
   await put('a', [{ text: 'alpha OR beta NEAR gamma title' }])
   const piece = fc.constantFrom(
@@ -149,7 +149,7 @@ test('any query is words, whatever they mean to the database', async () => {
   expect(find('beta NOT alpha').total).toBe(0)
 })
 
-test('a damaged file is made again', async () => {
+test('a damaged file is rebuilt', async () => {
   const file = join(tempDir(), 'search.db')
   writeFileSync(file, 'no database at all '.repeat(500))
   expect(await runSearchTask({ do: 'list', file, maxBytes: MAX_BYTES })).toEqual([])

@@ -13,7 +13,7 @@ function query(file: string, sql: string): void {
   database.close()
 }
 
-test('a file from before formats were written down keeps its sessions', async () => {
+test('a file without a recorded format keeps its sessions', async () => {
   const file = join(tempDir(), 'sessions.db')
   const first = await FileSessionStore.open(file, clock)
   await first.add('digest', { user: 'ann', proof: 'proof', expiresMs: 1_000 })
@@ -24,13 +24,13 @@ test('a file from before formats were written down keeps its sessions', async ()
   await second.close()
 })
 
-test('a file that a newer version made is refused and stays as it is', async () => {
+test('a file of a newer version is refused and stays unchanged', async () => {
   const file = join(tempDir(), 'sessions.db')
   query(file, 'CREATE TABLE session (something TEXT); PRAGMA user_version = 3')
   const before = readFileSync(file)
   await expect(FileSessionStore.open(file, clock)).rejects.toMatchObject({
     code: 'SESSIONS_UNAVAILABLE',
-    message: expect.stringContaining('it is of format 3, which a newer version made; 2 is known here'),
+    message: expect.stringContaining('its format 3 is from a newer version; this version supports 2'),
   })
   expect(readFileSync(file)).toEqual(before)
 })

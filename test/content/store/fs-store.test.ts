@@ -11,7 +11,7 @@ const root = realpathSync(mkdtempSync(join(tmpdir(), 'workspace-test-')))
 afterAll(() => rmSync(root, { recursive: true }))
 storeSuite('fs', async () => new FsStore(root), 50)
 
-test('O4 a link that leads out of the folder is not there, one inside is', async () => {
+test('O4 a link that points outside the folder is missing, one inside is not', async () => {
   const dir = tempDir()
   mkdirSync(join(dir, 'root'))
   writeFileSync(join(dir, 'secret'), 'secret')
@@ -27,14 +27,14 @@ test('O4 a link that leads out of the folder is not there, one inside is', async
   expect(await store.open('in')).toMatchObject({ size: 4 })
 })
 
-test('F22 what cannot be told is no missing object', async () => {
-  // An error of the system that is not the absence of a file.
+test('F22 a failure is never reported as a missing object', async () => {
+  // A system error other than a missing file.
   const store = new FsStore('/proc/1/root/\0')
   await expect(store.open('x')).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
   await expect(store.listNames('x/')).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
 })
 
-test('what is no regular file is not there, and nothing waits for it', async () => {
+test('special files are missing, and opening one does not block', async () => {
   const dir = tempDir()
   execFileSync('mkfifo', [join(dir, 'pipe')])
   expect(await new FsStore(dir).open('pipe')).toBe('missing')

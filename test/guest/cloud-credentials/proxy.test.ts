@@ -9,7 +9,7 @@ import { sendRaw, statusOf } from '../../support/http/raw-http.ts'
 import { waitFor } from '../../support/wait-for.ts'
 import { call, startWorkspaceServer, type TestServer } from '../../support/workspace/workspace-server.ts'
 
-/** The status of a request whose headers are as given: fetch would not send them. */
+/** Returns the status of a request with exactly these headers, which fetch would not send. */
 async function statusFor(
   url: URL,
   method: string,
@@ -61,7 +61,7 @@ describe('the credential proxy', () => {
     })
   }
 
-  test('credentials come in the shape that SDKs read, and are kept by nobody', async () => {
+  test('credentials have the form that SDKs read, and are not stored', async () => {
     const asked: ExtensionMessage[] = []
     await host((message) => {
       asked.push(message)
@@ -82,7 +82,7 @@ describe('the credential proxy', () => {
     ])
   })
 
-  test('without an answer for 3 s the body says so', async () => {
+  test('after 3 s without a response the body contains the error', async () => {
     const url = await proxy()
     const { status, body } = await call(url)
     expect(status).toBe(504)
@@ -99,20 +99,20 @@ describe('the credential proxy', () => {
   test.each([
     ['ASSUME_ROLE_FAILED', 502],
     ['NO_ROLE', 403],
-  ])('what the host says instead, %s, is told with %i', async (code, status) => {
-    await host(() => ({ error: 'it is so', code }))
+  ])('the host’s error %s becomes status %i', async (code, status) => {
+    await host(() => ({ error: 'a message', code }))
     expect(await call(await proxy())).toMatchObject({
       status,
-      body: { error: code, message: 'it is so', code, Code: code, Message: 'it is so' },
+      body: { error: code, message: 'a message', code, Code: code, Message: 'a message' },
     })
   })
 
-  test('credentials without a token are none', async () => {
+  test('a response without a session token is an error', async () => {
     await host(() => ({ ...ISSUED, session_token: 7 }))
     expect(await call(await proxy())).toMatchObject({ status: 502, body: { code: 'INTERNAL_ERROR' } })
   })
 
-  test('without the host it says so at once', async () => {
+  test('without the host it responds immediately with an error', async () => {
     const url = await proxy()
     guest.lose()
     await waitFor('the loss', async () => (await call(url)).status === 503)
@@ -150,7 +150,7 @@ describe('the credential proxy', () => {
     expect(asked.map(({ payload }) => payload)).toEqual([{ operation: 'get_credentials' }])
   })
 
-  test('C5 with a token only who shows it is answered', async () => {
+  test('C5 with a token, only requests with that token get credentials', async () => {
     await host(() => ISSUED)
     const url = await proxy({ token: 'canary-token' })
     expect(await call(url)).toMatchObject({ status: 401, body: { Code: 'UNAUTHORIZED' } })
@@ -158,7 +158,7 @@ describe('the credential proxy', () => {
     expect((await call(url, 'GET', undefined, { authorization: 'canary-token' })).status).toBe(200)
   })
 
-  test('at its start it asks for a sign of life, and says when there is none', async () => {
+  test('at its start it pings the host and reports when there is no response', async () => {
     const said = vi.spyOn(console, 'error').mockReturnValue()
     onTestFinished(() => said.mockRestore())
     expect(await pingHost('http://127.0.0.1:1')).toBe(false)

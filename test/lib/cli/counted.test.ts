@@ -9,7 +9,7 @@ it.each([
   expect(counted(count, 'page')).toBe(said)
 })
 
-it('takes a plural that is no s', () => {
+it('uses an irregular plural', () => {
   expect([counted(1, 'directory', 'directories'), counted(2, 'directory', 'directories')]).toEqual([
     '1 directory',
     '2 directories',

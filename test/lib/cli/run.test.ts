@@ -3,9 +3,9 @@ import { expect, test } from 'vitest'
 import { packageRoot } from '../../../src/lib/process/package.ts'
 import { run } from '../../../src/lib/process/run.ts'
 
-// A stack trace came of it once.
+// Regression: this caused a stack trace.
 test.each(['workspace', 'supervisor', 'content-server', 'analyzer'])(
-  '%s ends in silence when nobody reads what it prints',
+  '%s exits silently when nobody reads its output',
   async (program) => {
     const line = 'set -o pipefail; "$0" "$1" completion bash | true'
     const file = join(packageRoot, `src/bin/${program}.ts`)

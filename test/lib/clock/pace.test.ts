@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { Pace } from '../../../src/lib/clock/pace.ts'
 
-test('whoever waits as long as they are told does no more than the rate and one burst', () => {
+test('waiting as requested limits work to the rate plus one burst', () => {
   const step = fc.record({ units: fc.integer({ min: 0, max: 300 }), idleMs: fc.integer({ min: 0, max: 50 }) })
   fc.assert(
     fc.property(fc.array(step, { maxLength: 200 }), (steps) => {

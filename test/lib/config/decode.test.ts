@@ -18,7 +18,7 @@ const schema = section({
   log: section({
     keep_for: duration('72h', 'age'),
     tail: size('5MiB', 'bytes kept'),
-    max_file_bytes: size('1KiB', 'a name that says its unit'),
+    max_file_bytes: size('1KiB', 'a name with its unit'),
   }),
   tls: optionalSection({ cert_file: Type.String(), renew_after: duration('90d', 'age') }),
   user_roles: named(Type.Object({ role_name: Type.String() }), 'names that users choose'),
@@ -26,7 +26,7 @@ const schema = section({
 })
 const read = (settings: object) => decodeSettings(schema, checkSettings(schema, settings, 'file'))
 
-test('keys are in camel case and name the unit of a duration or a size', () => {
+test('keys are in camel case with the unit of a duration or size', () => {
   expect(read({})).toEqual({
     openMetrics: false,
     keyFile: undefined,
@@ -37,7 +37,7 @@ test('keys are in camel case and name the unit of a duration or a size', () => {
   })
 })
 
-test('what is given is decoded as the defaults are, in lists and maps too', () => {
+test('given values are decoded like defaults, in lists and maps too', () => {
   const given = {
     log: { keep_for: '1m30s', tail: 4096 },
     tls: { cert_file: 'cert.pem', renew_after: '1d' },
@@ -50,7 +50,7 @@ test('what is given is decoded as the defaults are, in lists and maps too', () =
   })
 })
 
-test('names that users choose stay as they are', () => {
+test('user-defined names stay unchanged', () => {
   const userRoles = read({
     user_roles: { my_user: { role_name: 'a' }, constructor: { role_name: 'b' } },
   }).userRoles
@@ -60,7 +60,7 @@ test('names that users choose stay as they are', () => {
   ])
 })
 
-test('the compiler knows what is decoded', () => {
+test('the decoded value has a static type', () => {
   expectTypeOf<Decoded<typeof schema>>().toEqualTypeOf<{
     readonly openMetrics: boolean
     readonly keyFile: string | undefined

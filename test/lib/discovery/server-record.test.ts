@@ -18,7 +18,7 @@ import { findSupervisorConfig } from '../../../src/supervisor/config-file/find-c
 import { supervisorUser } from '../../support/supervisor/supervisor-cli.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 
-/** A server of somebody else: the tokens that it was sent. */
+/** Starts somebody else's server, which records the tokens that it receives. */
 async function stranger() {
   const tokens: (string | undefined)[] = []
   const server = createServer(({ headers }, reply) => {
@@ -30,7 +30,7 @@ async function stranger() {
   return { tokens, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
 }
 
-test('a client finds the supervisor by its record, with the token, wherever its config puts state and token', async () => {
+test('a client finds the supervisor and its token by its record, wherever its config puts them', async () => {
   const user = await supervisorUser(
     { web: { cmd: 'exec sleep 1000' } },
     { api: { port: 0, token: 'always', token_file: 'secret' }, state_dir: 'elsewhere' },
@@ -41,7 +41,7 @@ test('a client finds the supervisor by its record, with the token, wherever its 
   expect(JSON.parse(stdout)).toMatchObject({ processes: [{ name: 'web' }] })
   const { recordDir } = findSupervisorConfig(user.environment, { cwd: user.dir })
   const record = JSON.parse(readFileSync(join(recordDir, 'server.json'), 'utf8'))
-  // What is elsewhere is not sent the token unless the user names both.
+  // Another address gets the token only if the user names both.
   const { url, tokens } = await stranger()
   await user.supervisor('--url', url, 'ps')
   await user.supervisor('--url', url, '--token-file', 'secret', 'ps')
@@ -52,11 +52,11 @@ test('a client finds the supervisor by its record, with the token, wherever its 
 })
 
 test.each([
-  ['has ended', { pid: 2 ** 22 + 1 }],
-  ['had its number before another process', { began: '1' }],
-  ['ran before the machine was started again', { boot: 'another' }],
-  ['is nobody', { pid: 0 }],
-  ['is a group', { pid: -process.pid }],
+  ['has exited', { pid: 2 ** 22 + 1 }],
+  ['had its process id before another process', { began: '1' }],
+  ['ran before a reboot', { boot: 'another' }],
+  ['has the process id 0', { pid: 0 }],
+  ['has the id of a process group', { pid: -process.pid }],
 ])('V9 no token is sent on behalf of a supervisor that %s', async (_what, wrong) => {
   const user = await supervisorUser({})
   const { url, tokens } = await stranger()
@@ -110,7 +110,7 @@ const careless: readonly Careless[] = [
 ]
 
 test.each(careless)(
-  'V9 nothing is run from %s in the current folder unless the user names it',
+  'V9 %s in the current folder is not used unless the user names it',
   (_what, make, sentence) => {
     const cwd = tempDir()
     writeFileSync(join(cwd, 'other.yaml'), 'processes: {}\n')

@@ -5,7 +5,7 @@ import { envelopeToWire } from '../../../src/lib/envelope/envelope.ts'
 import { encodeFrame } from '../../../src/lib/envelope/frames.ts'
 import { waitFor } from '../../support/wait-for.ts'
 
-test('B5 a peer that sends thousands of messages at once waits for its turn, and none is lost', async () => {
+test('B5 thousands of messages at once wait for their turn, and none is lost', async () => {
   const [connection, peer] = duplexPair()
   peer.on('error', () => undefined)
   let count = 0

@@ -19,8 +19,8 @@ const envelope: Envelope = {
   timestamp: '2026-01-01T00:00:00.000Z',
   payload: { text: 'ä', list: [1, 2.5, null, true], nested: { a: 'b' } },
 }
-/** Takes all pieces; what came, as text, and the fault at its end. */
-function takeAll(read: typeof readEnvelopes, pieces: readonly Buffer[]) {
+/** Passes all pieces to a decoder; returns the messages as text, and the error at the end. */
+function decodeAll(read: typeof readEnvelopes, pieces: readonly Buffer[]) {
   const taken: string[] = []
   const decoder = new FrameDecoder(
     MAX,
@@ -36,7 +36,7 @@ function takeAll(read: typeof readEnvelopes, pieces: readonly Buffer[]) {
   return { taken, fault: undefined }
 }
 
-/** A frame around any bytes. */
+/** Puts any bytes into a frame. */
 function framed(body: Buffer): Buffer {
   const length = Buffer.alloc(4)
   length.writeUInt32BE(body.length, 0)
@@ -56,50 +56,50 @@ describe.each([
   ['the addon', readEnvelopes],
   ['JavaScript', readEnvelopesInJs],
 ])('%s', (_who, read) => {
-  test('B4 200 frames are the same however they are split', () => {
+  test('B4 200 frames are decoded however they are split', () => {
     const frames = Array.from({ length: 200 }, (_, i) =>
       encodeFrame({ ...envelope, payload: { i, more: payloads[i % payloads.length] } }),
     )
     const bytes = Buffer.concat(frames)
-    const { taken: whole } = takeAll(read, [bytes])
+    const { taken: whole } = decodeAll(read, [bytes])
     expect(whole).toHaveLength(200)
     let begin = 0
     for (const [i, frame] of frames.entries()) {
       const end = begin + frame.length + (frames[i + 1]?.length ?? 0)
       for (let at = begin; at < begin + frame.length; at++)
-        expect(takeAll(read, [bytes.subarray(begin, at), bytes.subarray(at, end)]).taken).toEqual(
+        expect(decodeAll(read, [bytes.subarray(begin, at), bytes.subarray(at, end)]).taken).toEqual(
           whole.slice(i, i + 2),
         )
       begin += frame.length
     }
     const single = Array.from(bytes, (_, i) => bytes.subarray(i, i + 1))
-    expect(takeAll(read, single).taken).toEqual(whole)
+    expect(decodeAll(read, single).taken).toEqual(whole)
   })
 
-  test('B4 what is no frame is refused with what is held, and what came before it is handed on', () => {
+  test('B4 an invalid frame is refused, and the frames before it are delivered', () => {
     const good = encodeFrame(envelope)
     for (const [what, bytes] of [
       ['a length of nothing', Buffer.from([0, 0, 0, 0])],
       ['the largest length', Buffer.from([0xff, 0xff, 0xff, 0xff])],
-      ['one over the bound', Buffer.from([0, 0, 4, 1])],
-      ['MessagePack with more behind it', framed(Buffer.from([1, 2]))],
+      ['one over the limit', Buffer.from([0, 0, 4, 1])],
+      ['MessagePack with trailing bytes', framed(Buffer.from([1, 2]))],
       ['MessagePack that is cut', framed(Buffer.from([0xda, 0xff]))],
       ['lists in lists without end', framed(Buffer.alloc(MAX, 0x91))],
-      ['MessagePack that is no envelope', framed(Buffer.from([0x80]))],
+      ['MessagePack without an envelope', framed(Buffer.from([0x80]))],
     ] as const) {
-      const { taken, fault } = takeAll(read, [Buffer.concat([good, bytes])])
+      const { taken, fault } = decodeAll(read, [Buffer.concat([good, bytes])])
       expect([taken.length, fault], what).toEqual([1, expect.stringContaining('a frame')])
     }
   })
 
-  test('a frame of just the bound is taken', () => {
+  test('a frame of exactly the limit is accepted', () => {
     const room = MAX + 4 - encodeFrame({ ...envelope, payload: { text: 'x'.repeat(300) } }).length
     const frame = encodeFrame({ ...envelope, payload: { text: 'x'.repeat(300 + room) } })
     expect(frame.readUInt32BE(0)).toBe(MAX)
-    expect(takeAll(read, [frame]).taken).toHaveLength(1)
+    expect(decodeAll(read, [frame]).taken).toHaveLength(1)
   })
 
-  test('a payload comes as the JSON that it is, a time in milliseconds too', () => {
+  test('a payload is equivalent JSON, including a time in milliseconds', () => {
     for (const payload of payloads) {
       const received: ReceivedEnvelope[] = []
       const decoder = new FrameDecoder(MAX, (each) => received.push(each), read)
@@ -109,12 +109,12 @@ describe.each([
   })
 })
 
-describe('B4 the addon takes what JavaScript takes', () => {
+describe('B4 the addon accepts the same as JavaScript', () => {
   const same = (bytes: Buffer): void => {
-    expect(takeAll(readEnvelopes, [bytes])).toEqual(takeAll(readEnvelopesInJs, [bytes]))
+    expect(decodeAll(readEnvelopes, [bytes])).toEqual(decodeAll(readEnvelopesInJs, [bytes]))
   }
 
-  test('of any payload', () => {
+  test('for any payload', () => {
     const payload = fc.dictionary(
       fc.string({ unit: 'grapheme' }),
       fc.anything({ withDate: true, withBigInt: false, withNullPrototype: true, withTypedArray: true }),
@@ -127,7 +127,7 @@ describe('B4 the addon takes what JavaScript takes', () => {
     )
   })
 
-  test('of envelopes whose bytes were changed', () => {
+  test('for envelopes with changed bytes', () => {
     const frames = payloads.map((payload) => encodeFrame({ ...envelope, payload }))
     const change = fc.record({
       frame: fc.constantFrom(...frames),
@@ -146,7 +146,7 @@ describe('B4 the addon takes what JavaScript takes', () => {
   })
 })
 
-test('an envelope comes over the wire as it was, by the specification’s names', () => {
+test('an envelope is transferred unchanged, with the specification’s names', () => {
   const response: Envelope = { ...envelope, type: 'response', inReplyTo: uuidV7(2_000), isFinal: false }
   for (const each of [envelope, response]) expect(envelopeFromWire(envelopeToWire(each))).toEqual(each)
   expect(envelopeToWire(response)).toMatchObject({ in_reply_to: response.inReplyTo, final: false })
@@ -154,16 +154,16 @@ test('an envelope comes over the wire as it was, by the specification’s names'
 })
 
 test.each([
-  ['no object', 7],
+  ['a number', 7],
   ['a list', []],
   ['another kind of id', { ...envelope, id: '1' }],
   ['a namespace with a line break', { ...envelope, namespace: 'a\nb' }],
   ['a namespace of 129 characters', { ...envelope, namespace: 'x'.repeat(129) }],
   ['an unknown type', { ...envelope, type: 'other' }],
-  ['a payload that is no object', { ...envelope, payload: [1] }],
+  ['a payload that is a list', { ...envelope, payload: [1] }],
   ['a response to nothing', { ...envelope, type: 'response' }],
   ['an endless timestamp', { ...envelope, timestamp: 'x'.repeat(1000) }],
-])('B3 B6 %s is no envelope', (_what, value) => {
+])('B3 B6 %s is not a valid envelope', (_what, value) => {
   expect(envelopeFromWire(value)).toBeUndefined()
 })
 

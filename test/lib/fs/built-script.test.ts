@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { readBuiltScript } from '../../../src/lib/fs/built-script.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 
-test('a script that is not built is a fault that names the command, until it is built', () => {
+test('a missing script is an error with the build command, until it is built', () => {
   const file = join(tempDir(), 'page.js')
   const url = pathToFileURL(file)
   expect(() => readBuiltScript(url)).toThrow(

@@ -11,21 +11,21 @@ afterEach(() => rm(directory, { recursive: true }))
 const format = () => readFile(join(directory, 'format'), 'utf8')
 const setFormat = (text: string) => writeFile(join(directory, 'format'), text)
 
-/** Two steps, which write down that they were done. */
+/** Returns two steps that record their execution. */
 function steps() {
   const done: number[] = []
   return { done, migrations: [async () => void done.push(1), async () => void done.push(2)] }
 }
 
 describe('bringToFormat', () => {
-  test('marks a directory without a format as the first, and leaves it so', async () => {
+  test('marks a directory without a format as the first format once', async () => {
     await bringToFormat(directory)
     expect(await format()).toBe('1\n')
     await bringToFormat(directory)
     expect(await format()).toBe('1\n')
   })
 
-  test('does the steps that an older one lacks, in order', async () => {
+  test('runs the missing steps of an older format in order', async () => {
     const all = steps()
     await bringToFormat(directory, all.migrations)
     expect(all.done).toEqual([1, 2])
@@ -36,8 +36,8 @@ describe('bringToFormat', () => {
     expect(rest.done).toEqual([2])
   })
 
-  test('goes on with the step that failed', async () => {
-    const fails = [async () => undefined, () => Promise.reject(new Error('no room'))]
+  test('continues with the failed step', async () => {
+    const fails = [async () => undefined, () => Promise.reject(new Error('disk full'))]
     await expect(bringToFormat(directory, fails)).rejects.toThrow('no room')
     expect(await format()).toBe('2\n')
     const { done, migrations } = steps()
@@ -45,7 +45,7 @@ describe('bringToFormat', () => {
     expect(done).toEqual([2])
   })
 
-  test('refuses a newer one, names both formats, and changes nothing', async () => {
+  test('refuses a newer format, naming both, without changes', async () => {
     await setFormat('3\n')
     await expect(bringToFormat(directory, steps().migrations.slice(1))).rejects.toThrow(
       'has format 3, but this program supports up to 2: use the newer version that wrote it',

@@ -6,7 +6,7 @@ const bomb = `a: &a [x, x, x, x, x, x, x, x]
 ${['b', 'c', 'd', 'e', 'f', 'g', 'h'].map((name, i) => `${name}: &${name} [${Array(8).fill(`*${'abcdefg'[i]}`).join(', ')}]`).join('\n')}
 ${GOOD}`
 
-test('a manifest names its namespace, its unit and what programs get', () => {
+test('a manifest defines its namespace, its unit and the environment of programs', () => {
   const manifest = parseManifest(
     `${GOOD}description: shows how\nenvironment: {DEMO_URL: "http://x"}\n`,
     'demo',
@@ -23,13 +23,13 @@ test.each([
   ['nothing', ''],
   ['a text', 'demo'],
   ['a list', '- demo'],
-  ['no YAML', '{'],
+  ['invalid YAML', '{'],
   ['a tab', 'namespace:\tdemo\n\tsystemd_unit: x'],
   ['NULs', '\0\0\0'],
   ['another namespace than its file', GOOD.replace('demo', 'other')],
   ['no namespace', 'systemd_unit: workspace-ext-demo.service'],
   ['no unit', 'namespace: demo'],
-  ['a unit above', GOOD.replace('workspace-ext-demo.service', '../x.service')],
+  ['a unit in a parent folder', GOOD.replace('workspace-ext-demo.service', '../x.service')],
   ['a unit that is an option', GOOD.replace('workspace-ext-demo.service', '--now')],
   ['another extension’s unit', GOOD.replace('-ext-demo', '-ext-other')],
   ['a unit of the machine', GOOD.replace('workspace-ext-demo', 'ssh')],
@@ -40,14 +40,14 @@ test.each([
   ['a key twice', GOOD + GOOD],
   ['two documents', `${GOOD}---\n${GOOD}`],
   ['__proto__', `${GOOD}__proto__: {x: 1}`],
-  ['a description that is none', `${GOOD}description: [1]`],
-  ['a merge of others', `a: &a {namespace: demo}\n<<: *a\nsystemd_unit: workspace-ext-demo.service`],
+  ['a description that is a list', `${GOOD}description: [1]`],
+  ['a YAML merge', `a: &a {namespace: demo}\n<<: *a\nsystemd_unit: workspace-ext-demo.service`],
   ['a bomb of aliases', bomb],
   ['64 KiB and more', `${GOOD}description: ${'x'.repeat(64 * 1024)}`],
   ['a tag of code', `${GOOD}description: !!js/function "function () {}"`],
-  ['a variable that is none', `${GOOD}environment: {"A B": x}`],
+  ['an invalid variable name', `${GOOD}environment: {"A B": x}`],
   ['a variable with a newline', `${GOOD}environment: {A: "x\\ny"}`],
   ['a variable that is a number', `${GOOD}environment: {A: 1}`],
-])('W11 a manifest that holds %s is refused', (_, text) => {
+])('W11 a manifest with %s is refused', (_, text) => {
   expect(() => parseManifest(text, 'demo')).toThrow(/./)
 })

@@ -50,21 +50,21 @@ describe('an HTTP server', () => {
   const raw = (lines: readonly string[], body = '') =>
     sendRaw(port, `${lines.join('\r\n')}\r\nConnection: close\r\n\r\n${body}`)
 
-  test.each(HOSTS)('H1 a request for host %j is answered %i', async (host, status) => {
+  test.each(HOSTS)('H1 a request for host %j returns %i', async (host, status) => {
     for (const path of ['/get', '/openapi.json', '/metrics', '/reference/', '/no-such-route']) {
       const answer = statusOf(await raw([`GET ${path} HTTP/1.1`, `Host: ${host}`]))
       expect(answer, path).toBe(status === 200 && path === '/no-such-route' ? 404 : status)
     }
   })
 
-  test('H1 "*" lets every host in', async () => {
+  test('H1 "*" allows every host', async () => {
     const open = await start({ allowedHosts: ['*'] })
     onTestFinished(() => open.server.stop())
     const request = 'GET /get HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n'
     expect(statusOf(await sendRaw(open.port, request))).toBe(200)
   })
 
-  test.each(ORIGINS)('H2 a POST with %j: let in %s', async (headers, isAllowed) => {
+  test.each(ORIGINS)('H2 a POST with %j: allowed %s', async (headers, isAllowed) => {
     const own = `127.0.0.1:${port}`
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value.replace('HOST', own)}`)
     const answer = await raw(['POST /post HTTP/1.1', `Host: ${own}`, 'Content-Length: 0', ...lines])
@@ -92,7 +92,7 @@ describe('an HTTP server', () => {
     }
   })
 
-  test('H4 slow headers, slow bodies and silent sockets are cut while others are served', async () => {
+  test('H4 slow headers, slow bodies and silent sockets are disconnected while others are served', async () => {
     const slow = await start({ timeouts: { headersMs: 300, requestMs: 500, checkMs: 50 } })
     onTestFinished(() => slow.server.stop())
     const heads = [
@@ -112,7 +112,7 @@ describe('an HTTP server', () => {
     await Promise.all(closed)
   })
 
-  test('H5 headers over 16 KiB are 431, a body over 1 MiB is 413, and at the limit both pass', async () => {
+  test('H5 headers over 16 KiB return 431, a body over 1 MiB 413, and both pass at the limit', async () => {
     const headers = (bytes: number) =>
       raw(['GET /get HTTP/1.1', 'Host: localhost', `X: ${'x'.repeat(bytes)}`])
     expect(statusOf(await headers(15_000))).toBe(200)
@@ -171,7 +171,7 @@ describe('an HTTP server', () => {
     expect(statusOf(await raw(['GET /get HTTP/1.0']))).toBe(400)
   })
 
-  test('H8 what a parameter holds after decoding reaches the route as it is', async () => {
+  test('H8 a decoded parameter reaches the route unchanged', async () => {
     const answer = await fetch(`${url}/param/%2e%2e%2fa%00%0a`)
     expect(await answer.json()).toEqual({ value: '../a\0\n' })
     expect((await fetch(`${url}/param/%zz`)).status).toBe(400)
@@ -182,7 +182,7 @@ describe('an HTTP server', () => {
     expect((await post('{"constructor":{"prototype":{"x":1}}}')).status).toBe(400)
   })
 
-  test('a bug is an internal error that shows nothing of its cause', async () => {
+  test('a bug causes an internal error that hides its cause', async () => {
     const answer = await fetch(`${url}/bug`)
     expect(answer.status).toBe(500)
     const body = await answer.text()
@@ -190,7 +190,7 @@ describe('an HTTP server', () => {
     expect(body).not.toContain('secret')
   })
 
-  test('an empty body, bad JSON and an unknown route have their answers', async () => {
+  test('an empty body, invalid JSON and an unknown route have specific errors', async () => {
     expect(await (await fetch(`${url}/post`, { method: 'POST' })).json()).toEqual({ body: null })
     expect((await post('{')).status).toBe(400)
     const missing = await fetch(`${url}/nowhere`)
@@ -205,7 +205,7 @@ describe('an HTTP server', () => {
     ['/part/a.b', ['PUT'], 'DELETE, GET, HEAD'],
     ['/openapi.json', ['POST'], 'GET, HEAD'],
     ['/reference/a/b', ['POST'], 'GET, HEAD'],
-  ])('%s answers methods that it does not have with those that it has', async (path, methods, allow) => {
+  ])('%s lists its methods in response to an unsupported one', async (path, methods, allow) => {
     for (const method of methods) {
       const answer = await fetch(`${url}${path}`, { method })
       expect([method, answer.status, answer.headers.get('allow')]).toEqual([method, 405, allow])
@@ -214,15 +214,18 @@ describe('an HTTP server', () => {
     }
   })
 
-  test('a method that fetch cannot send is answered alike', async () => {
+  test('a method that fetch cannot send gets the same response', async () => {
     const answer = await raw(['TRACE /get HTTP/1.1', 'Host: 127.0.0.1'])
     expect(answer).toMatch(/^HTTP\/1\.1 405 [^]*\r\nallow: GET, HEAD\r\n/)
   })
 
-  test.each(['/getx', '/part', '/part/a/b', '/GET'])('%s has no method at all', async (path) => {
-    const answer = await fetch(`${url}${path}`, { method: 'DELETE' })
-    expect([answer.status, answer.headers.get('allow')]).toEqual([404, null])
-  })
+  test.each(['/getx', '/part', '/part/a/b', '/GET'])(
+    '%s is an unknown route for every method',
+    async (path) => {
+      const answer = await fetch(`${url}${path}`, { method: 'DELETE' })
+      expect([answer.status, answer.headers.get('allow')]).toEqual([404, null])
+    },
+  )
 
   test('the description, the reference page and the metrics are served', async () => {
     expect(await (await fetch(`${url}/openapi.json`)).json()).toMatchObject({ openapi: '3.1.0' })
@@ -232,7 +235,7 @@ describe('an HTTP server', () => {
     expect(metrics).toContain('process_resident_memory_bytes')
   })
 
-  test('a token is demanded where one is set, and compared whole', async () => {
+  test('a configured token is required and compared completely', async () => {
     const closed = await start({ token: 'right' })
     onTestFinished(() => closed.server.stop())
     const ask = async (authorization?: string) =>
@@ -244,14 +247,14 @@ describe('an HTTP server', () => {
     expect(await ask('Bearer right')).toBe(200)
   })
 
-  test('F36 stopping ends streams, lets a running request finish and refuses new ones', async () => {
+  test('F36 stop ends streams, lets a running request finish and refuses new ones', async () => {
     const stopping = await start()
     const stream = await fetch(`${stopping.url}/stream`)
     const running = fetch(`${stopping.url}/slow`)
     await delay(100)
     await stopping.server.stop()
     expect((await running).status).toBe(200)
-    // Ended, and not cut off as what outlasts the grace is.
+    // Ended properly, not cut off like requests that exceed the grace period.
     expect(await stream.text()).toBe('data: {"n":1}\n\n')
     await expect(fetch(`${stopping.url}/get`)).rejects.toThrow('fetch failed')
   })

@@ -15,7 +15,7 @@ const recorder = () => {
   return { closed, resource }
 }
 
-test('what was opened is closed once, in reverse order, each after the one before', async () => {
+test('resources are closed once, in reverse order and sequentially', async () => {
   const { closed, resource } = recorder()
   const opened = new DisposalStack()
   expect(opened.use(resource('first')).name).toBe('first')
@@ -25,7 +25,7 @@ test('what was opened is closed once, in reverse order, each after the one befor
   expect(closed).toEqual(['third', 'second', 'first'])
 })
 
-test('a failure keeps nothing open, and the first one is reported', async () => {
+test('a failed close does not prevent the others, and the first failure is reported', async () => {
   const { closed, resource } = recorder()
   const opened = new DisposalStack()
   opened.use(resource('first', new Error('later')))
@@ -35,7 +35,7 @@ test('a failure keeps nothing open, and the first one is reported', async () => 
   expect(closed).toEqual(['second', 'first'])
 })
 
-test('what was opened before a failure is closed, and that failure is reported', async () => {
+test('resources opened before a failure are closed, and that failure is reported', async () => {
   const { closed, resource } = recorder()
   const opening = openTogether((opened) => {
     opened.use(resource('first', new Error('while closing')))
@@ -45,7 +45,7 @@ test('what was opened before a failure is closed, and that failure is reported',
   expect(closed).toEqual(['first'])
 })
 
-test('what was opened without a failure stays open', async () => {
+test('resources stay open without a failure', async () => {
   const { closed, resource } = recorder()
   const opened = await openTogether((stack) => {
     stack.use(resource('first'))

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { escapeMarkup } from '../../../src/lib/markup/escape.ts'
 
-test('escapeMarkup leaves nothing that is markup, and other text as it is', () => {
+test('escapeMarkup escapes markup and leaves other text unchanged', () => {
   expect(escapeMarkup(`<a href="x" title='y'>R&D</a>`)).toBe(
     '&lt;a href=&quot;x&quot; title=&#39;y&#39;&gt;R&amp;D&lt;/a&gt;',
   )

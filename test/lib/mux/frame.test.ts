@@ -22,7 +22,7 @@ function take(reader: FrameReader, bytes: Buffer): readonly Frame[] {
   return frames
 }
 
-test('B4 frames come out whole and in order however their bytes are split', () => {
+test('B4 frames are decoded completely and in order however their bytes are split', () => {
   const frame = fc.record({
     channel: fc.nat(0xffff_ffff),
     kind: fc.constantFrom(...KINDS),
@@ -47,7 +47,7 @@ test('B4 frames come out whole and in order however their bytes are split', () =
   )
 })
 
-test('B4 two frames come out at each place where their bytes can be cut in two', () => {
+test('B4 two frames are decoded for every way to cut their bytes in two', () => {
   const frames: Frame[] = [
     { channel: 7, kind: FRAME.data, payload: Buffer.from('first') },
     { channel: 8, kind: FRAME.end, payload: Buffer.alloc(0) },
@@ -60,22 +60,22 @@ test('B4 two frames come out at each place where their bytes can be cut in two',
 })
 
 test.each([
-  ['a kind that there is none of', Buffer.from([0, 0, 0, 1, 9, 0, 0, 0, 0xa5])],
+  ['an unknown kind', Buffer.from([0, 0, 0, 1, 9, 0, 0, 0, 0xa5])],
   ['kind 0', Buffer.from([0, 0, 0, 1, 0, 0, 0, 0, 0xa5])],
   ['a length over the limit', Buffer.from([0, 0, 0, 1, 2, 0xff, 0xff, 0xff])],
-  ['another last byte', Buffer.from([0, 0, 0, 1, 2, 0, 0, 1, 0x61, 0])],
+  ['a wrong last byte', Buffer.from([0, 0, 0, 1, 2, 0, 0, 1, 0x61, 0])],
 ])('B4 %s is refused', (_what, bytes) => {
   expect(() => take(new FrameReader(), bytes)).toThrow(BrokenFrame)
 })
 
-test('B4 the longest payload passes, and a longer one is refused before it has come', () => {
+test('B4 the longest payload passes, and a longer one is refused before it arrives', () => {
   const longest = { channel: 1, kind: FRAME.data, payload: Buffer.alloc(MAX_PAYLOAD_BYTES, 1) }
   expect(take(new FrameReader(), bytesOf([longest]))).toEqual([longest])
   const header = Buffer.from([0, 0, 0, 1, 2, 1, 0, 1])
   expect(() => take(new FrameReader(), header)).toThrow(/65537 bytes exceeds the limit/)
 })
 
-/** Reads frames the slow way, from all bytes at once; what cannot be read ends with an undefined. */
+/** Decodes frames the simple way, from all bytes at once; an invalid rest becomes undefined. */
 function readSlowly(bytes: Buffer): readonly (Frame | undefined)[] {
   const frames: (Frame | undefined)[] = []
   for (let at = 0; bytes.length - at >= 8;) {
@@ -90,7 +90,7 @@ function readSlowly(bytes: Buffer): readonly (Frame | undefined)[] {
   return frames
 }
 
-test('B4 mutated streams of frames, in any pieces, are read as far as they make sense', () => {
+test('B4 mutated streams of frames, in any pieces, are decoded up to the first invalid frame', () => {
   const frame = fc.record({
     channel: fc.constantFrom(0, 1, 1000, 0xffff_ffff),
     kind: fc.constantFrom(...KINDS),
@@ -118,7 +118,7 @@ test('B4 mutated streams of frames, in any pieces, are read as far as they make 
     if (change.how === 'repeat') return Buffer.concat([before, after.subarray(0, change.count), after])
     return Buffer.concat([before, Buffer.from([(after[0] ?? 0) ^ change.byte]), after.subarray(1)])
   }
-  // A failure prints its seed and path, with which fast-check plays it again.
+  // A failure prints its seed and path, with which fast-check can replay it.
   fc.assert(
     fc.property(
       fc.array(frame, { maxLength: 8 }),

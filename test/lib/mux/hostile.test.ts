@@ -7,8 +7,8 @@ import { MAX_CHANNELS, Mux } from '../../../src/lib/mux/mux.ts'
 import { addPiece } from '../../../src/lib/mux/pieces.ts'
 import { waitFor } from '../../support/wait-for.ts'
 
-/** Memory that a channel may hold: twice its window, and two blocks that are not full. */
-const MOST_HELD_BYTES = 2 * WINDOW_BYTES + 2 * 8 * 1024
+/** Maximum memory of a channel: twice its window, and two partly filled blocks. */
+const MAX_BUFFERED_BYTES = 2 * WINDOW_BYTES + 2 * 8 * 1024
 
 function attacked() {
   const [link, attacker] = duplexPair()
@@ -16,7 +16,7 @@ function attacked() {
   const mux = new Mux(link, { isFirst: true })
   const channels = [mux.channel(1), mux.channel(2)]
   for (const channel of channels) channel.on('error', () => undefined)
-  // Separate memory for each chunk, as from a socket; Buffer.concat takes small ones from a pool.
+  // Separate memory for each chunk, as from a socket; Buffer.concat takes small buffers from a pool.
   const send = (...bytes: readonly Uint8Array[]) =>
     link.push(Buffer.from(new Uint8Array(Buffer.concat(bytes)).buffer))
   return { mux, link, channels, send }
@@ -27,7 +27,7 @@ const frame = (channel: number, kind: FrameKind, payload?: Uint8Array) =>
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 const held = (channels: readonly MuxChannel[]) => channels.map(({ heldBytes }) => heldBytes)
 
-test('B5 H12 whatever frames come, what is held stays within the windows', async () => {
+test('B5 H12 for any frames the buffered data stays within the windows', async () => {
   const frames = fc.record({
     channel: fc.constantFrom(1, 2, 7, 5_000),
     kind: fc.oneof(fc.constant(FRAME.data), fc.constantFrom(...Object.values(FRAME))),
@@ -51,7 +51,7 @@ test('B5 H12 whatever frames come, what is held stays within the windows', async
           const fill = filler === 0 ? [] : [frame(9, FRAME.data, Buffer.alloc(filler))]
           const one = Buffer.concat([frame(channel, kind, Buffer.alloc(size)), ...fill])
           const before = sent.get(channel) ?? 0
-          // A connection that is closed for too much data holds nothing: the most is held just below that.
+          // A connection closed for too much data buffers nothing: the maximum is reached just below the limit.
           const most = isWithinWindow ? Math.floor((WINDOW_BYTES - before) / (size + next || 1)) : Infinity
           const count = Math.min(times, Math.ceil((2 * WINDOW_BYTES) / one.length), most)
           for (let sends = 0; sends < count && !mux.isClosed; sends++) {
@@ -60,7 +60,7 @@ test('B5 H12 whatever frames come, what is held stays within the windows', async
           }
           sent.set(channel, before + count * (size + next))
           await settled()
-          for (const bytes of held(channels)) expect(bytes).toBeLessThanOrEqual(MOST_HELD_BYTES)
+          for (const bytes of held(channels)) expect(bytes).toBeLessThanOrEqual(MAX_BUFFERED_BYTES)
         }
         mux.close()
       },
@@ -69,9 +69,9 @@ test('B5 H12 whatever frames come, what is held stays within the windows', async
   )
 })
 
-test('B5 a byte holds no more than itself of the chunk that it came in', async () => {
+test('B5 a buffered byte does not keep its chunk in memory', async () => {
   const { channels, send } = attacked()
-  // Frames of channels that do not exist fill the chunk up.
+  // Frames of missing channels fill the chunk.
   const filler = frame(9, FRAME.data, Buffer.alloc(60_000))
   for (let i = 0; i < 1_000; i++) send(frame(1, FRAME.data, Buffer.alloc(1)), filler)
   await settled()
@@ -81,23 +81,23 @@ test('B5 a byte holds no more than itself of the chunk that it came in', async (
 test.each([
   ['data of no bytes', frame(1, FRAME.data)],
   ['credit for bytes that were never sent', frame(1, FRAME.credit, Buffer.from([0, 0, 0, 1]))],
-  ['all the credit there is', frame(1, FRAME.credit, Buffer.from([255, 255, 255, 255]))],
+  ['the maximum credit', frame(1, FRAME.credit, Buffer.from([255, 255, 255, 255]))],
   ['credit of three bytes', frame(1, FRAME.credit, Buffer.alloc(3))],
   ['data after the end', Buffer.concat([frame(1, FRAME.end), frame(1, FRAME.data, Buffer.alloc(1))])],
   ['a channel that is open already', frame(1, FRAME.open)],
   ['a frame that is too long', Buffer.concat([Buffer.from([0, 0, 0, 1, FRAME.data, 1, 0, 1])])],
   ['a kind that does not exist', Buffer.from([0, 0, 0, 1, 9, 0, 0, 0, 0xa5])],
-  ['a frame with another last byte', Buffer.from([0, 0, 0, 1, FRAME.end, 0, 0, 0, 0])],
+  ['a frame with a wrong last byte', Buffer.from([0, 0, 0, 1, FRAME.end, 0, 0, 0, 0])],
 ])('B4 %s closes the connection', async (_what, bytes) => {
   const { mux, channels, send } = attacked()
   send(bytes)
   await settled()
   expect(mux.isClosed).toBe(true)
-  // Of what ended in good order, what came before may still be read.
+  // Data received before a regular end may still be read.
   expect(channels[1]?.destroyed).toBe(true)
 })
 
-test('B5 frames of one read wait for their turn when there are thousands of them, and none is lost', async () => {
+test('B5 thousands of frames in one read wait for their turn, and none is lost', async () => {
   const { channels, link, send } = attacked()
   const one = frame(1, FRAME.data, Buffer.alloc(1))
   const count = 100_000
@@ -110,7 +110,7 @@ test('B5 frames of one read wait for their turn when there are thousands of them
   await waitFor('all of them', () => bytes === count)
 })
 
-test('B5 channels that a peer opens wait for their turn, however fast it closes them again', async () => {
+test('B5 channels that a peer opens wait for their turn, even if it closes them immediately', async () => {
   const [link, attacker] = duplexPair()
   attacker.on('error', () => undefined).resume()
   let opened = 0
@@ -125,12 +125,12 @@ test('B5 channels that a peer opens wait for their turn, however fast it closes 
   link.push(Buffer.concat(Array.from({ length: 10_000 }, () => pair)))
   await settled()
   expect(link.isPaused()).toBe(true)
-  // A burst of eight, and as many as the time that this took allows.
+  // A burst of eight, and as many as the elapsed time allows.
   expect(opened).toBeLessThan(500)
   mux.close()
 })
 
-test('B5 however both sides open and close channels, a connection has at most 1,024 of them', async () => {
+test('B5 a connection has at most 1,024 channels, however both sides open and close them', async () => {
   const steps = fc.record({
     by: fc.constantFrom('us', 'peer'),
     times: fc.integer({ min: 1, max: 900 }),
@@ -145,7 +145,7 @@ test('B5 however both sides open and close channels, a connection has at most 1,
       const mux = new Mux(link, { isFirst: true, onChannel: keep })
       let peerId = 5_000
       for (const { by, times, closed } of list) {
-        // Of the peer no more than a burst, after which frames wait for their turn.
+        // For the peer at most a burst, after which frames wait for their turn.
         const count = by === 'us' ? times : Math.min(times, 7)
         for (let i = 0; i < count; i++) {
           if (by === 'peer') link.push(frame((peerId += 2), FRAME.open))
@@ -167,7 +167,7 @@ test('B5 however both sides open and close channels, a connection has at most 1,
   )
 })
 
-test('what came before the end of a connection is read, also while frames wait for their turn', async () => {
+test('data received before the end of a connection is read, even while frames wait for their turn', async () => {
   const { channels, link, send } = attacked()
   const one = frame(1, FRAME.data, Buffer.alloc(1))
   send(...Array.from({ length: 20_000 }, () => one), frame(1, FRAME.end))
@@ -178,7 +178,7 @@ test('what came before the end of a connection is read, also while frames wait f
   expect(bytes).toBe(20_000)
 })
 
-test('B5 a message that comes byte by byte waits in few pieces, whole and in order', () => {
+test('B5 a message that arrives byte by byte is buffered in few pieces, complete and in order', () => {
   const bytes = Buffer.from(Array.from({ length: 100_000 }, (_, i) => i % 251))
   const pieces: Buffer[] = []
   for (let at = 0; at < bytes.length; at++) addPiece(pieces, bytes.subarray(at, at + 1))
@@ -194,7 +194,7 @@ test('B5 data on a channel that only this side writes closes the connection', as
   expect(mux.isClosed).toBe(true)
 })
 
-test('small pieces arrive in their order, however many wait', async () => {
+test('small pieces arrive in order, however many are waiting', async () => {
   const { channels, send } = attacked()
   const [channel] = channels
   const bytes = Buffer.from(Array.from({ length: 20_000 }, (_, i) => i % 251))

@@ -17,7 +17,7 @@ function pair(onChannel?: (channel: Duplex, greeting: Buffer) => void) {
   }
 }
 
-test('a channel carries bytes both ways, and the end of one half leaves the other open', async () => {
+test('a channel carries bytes both ways, and stays open in one direction after the other has ended', async () => {
   const { first, second } = pair()
   const [here, there] = [first.channel(1), second.channel(1)]
   here.end('question')
@@ -26,7 +26,7 @@ test('a channel carries bytes both ways, and the end of one half leaves the othe
   expect(await text(here)).toBe('answer')
 })
 
-test('many channels carry megabytes at once without loss', async () => {
+test('many channels carry megabytes in parallel without loss', async () => {
   const { first } = pair((channel) => void pipeline(channel, channel).catch(() => undefined))
   const sent = Array.from({ length: 20 }, () => randomBytes(1024 * 1024 + 17))
   const received = await Promise.all(
@@ -39,7 +39,7 @@ test('many channels carry megabytes at once without loss', async () => {
   expect(received.map(hash)).toEqual(sent.map(hash))
 })
 
-test('a channel that nobody reads holds up no other, and no more than its window is held', async () => {
+test('an unread channel blocks no other, and buffers at most its window', async () => {
   const { first, second } = pair()
   const unread = second.channel(1)
   const stuck = first.channel(1)
@@ -51,7 +51,7 @@ test('a channel that nobody reads holds up no other, and no more than its window
   expect(unread.readableLength).toBeLessThanOrEqual(WINDOW_BYTES)
 })
 
-test('a reader that begins late gets everything', async () => {
+test('a reader that starts late gets everything', async () => {
   const { first, second } = pair()
   const bytes = randomBytes(4 * WINDOW_BYTES)
   const [here, there] = [first.channel(1), second.channel(1)]
@@ -60,7 +60,7 @@ test('a reader that begins late gets everything', async () => {
   expect(hash(await buffer(there))).toBe(hash(bytes))
 })
 
-test('F17 what is cut off on one side fails on the other', async () => {
+test('F17 a channel aborted on one side fails on the other', async () => {
   const { first, second } = pair()
   const [here, there] = [first.channel(1), second.channel(1)]
   here.on('error', () => undefined)
@@ -69,7 +69,7 @@ test('F17 what is cut off on one side fails on the other', async () => {
   await expect(once(there, 'end')).rejects.toThrow(/reset by the other side/)
 })
 
-test('F17 the end of the connection fails channels that had not ended, and lets the others be read', async () => {
+test('F17 the end of the connection fails unfinished channels, but finished ones can still be read', async () => {
   const { first, second, links } = pair()
   const [whole, cut] = [second.channel(1), second.channel(2)]
   const senders = [first.channel(1), first.channel(2)].map((channel) => channel.on('error', () => undefined))
@@ -82,7 +82,7 @@ test('F17 the end of the connection fails channels that had not ended, and lets 
   expect(await failed).toMatchObject({ code: 'ECONNRESET' })
 })
 
-test('B4 more than a window allows ends the connection', async () => {
+test('B4 exceeding a window closes the connection', async () => {
   const [left, right] = duplexPair()
   const mux = new Mux(right, { isFirst: false })
   mux.channel(1).on('error', () => undefined)
@@ -93,7 +93,7 @@ test('B4 more than a window allows ends the connection', async () => {
   expect(mux.isClosed).toBe(true)
 })
 
-test('B4 bytes that are no frames end the connection', async () => {
+test('B4 invalid frames close the connection', async () => {
   const [left, right] = duplexPair()
   const mux = new Mux(right, { isFirst: false })
   left.write('GET / HTTP/1.1\r\n\r\n')
@@ -101,14 +101,14 @@ test('B4 bytes that are no frames end the connection', async () => {
   expect(mux.isClosed).toBe(true)
 })
 
-test('a channel that nobody expects is refused', async () => {
+test('an unexpected channel is refused', async () => {
   const { first } = pair()
   const channel = first.open(Buffer.from('hello'))
   channel.resume()
   await expect(once(channel, 'end')).rejects.toThrow(/reset by the other side/)
 })
 
-test('a channel brings its greeting', async () => {
+test('a channel delivers its greeting', async () => {
   const greeted = Promise.withResolvers<string>()
   const { first } = pair((_channel, greeting) => greeted.resolve(greeting.toString()))
   first.open(Buffer.from('hello'))

@@ -27,9 +27,9 @@ function cut(bytes: Buffer, places: readonly number[]): Buffer[] {
   return sorted.slice(1).map((end, i) => bytes.subarray(sorted[i], end))
 }
 
-test('a mark is found however its bytes and those around it are split', () => {
+test('a mark is found however the bytes in and around it are split', () => {
   const around = fc.uint8Array({ maxLength: 60 }).map((bytes) => Buffer.from(bytes))
-  // Half of the cuts fall where the mark's word is.
+  // Half of the cuts fall within the mark.
   const place = fc.oneof(
     fc.nat(mark.length + 120),
     fc.integer({ min: MAX_FRAME_BYTES - 5, max: mark.length + 60 }),
@@ -44,7 +44,7 @@ test('a mark is found however its bytes and those around it are split', () => {
   )
 })
 
-test('marks that follow one another are all found', () => {
+test('consecutive marks are all found', () => {
   expect(scan([Buffer.concat([mark, mark, mark])]).marks).toBe(3)
   expect(scan([mark, mark.subarray(0, 1), mark.subarray(1), mark]).marks).toBe(3)
 })
@@ -54,7 +54,7 @@ test('a mark is found after a frame that was never finished', () => {
   expect(scan([frame.subarray(0, 20), mark]).marks).toBe(1)
 })
 
-test('B4 no frames hold a mark, whatever is sent in them', () => {
+test('B4 frames never contain a mark, for any payload', () => {
   const inside = mark.subarray(0, MAX_PAYLOAD_BYTES)
   const rest = mark.subarray(MAX_PAYLOAD_BYTES)
   const frames = [inside, rest].flatMap((payload) => encodeFrame(0, FRAME.data, payload))
@@ -63,7 +63,7 @@ test('B4 no frames hold a mark, whatever is sent in them', () => {
   expect(bytes).toEqual(Buffer.concat(frames))
 })
 
-/** A line whose two ends can be replaced. */
+/** Creates a line whose two ends can be replaced. */
 function line() {
   const [left, right] = duplexPair()
   return { left, right }
@@ -91,7 +91,7 @@ async function echoed(mux: Mux): Promise<string> {
   return text(channel)
 }
 
-test('a session begins whichever side is there first', async () => {
+test('a session starts in either order of connecting', async () => {
   for (const order of ['first', 'second']) {
     const { left, right } = line()
     const stops: (() => void)[] = []
@@ -104,8 +104,8 @@ test('a session begins whichever side is there first', async () => {
   }
 })
 
-test('F19 a session begins anew when either side is replaced in the middle of a frame', async () => {
-  // The ends that stay are joined with others by hand, as a monitor joins a port with whoever connects.
+test('F19 a new session starts when either side is replaced in the middle of a frame', async () => {
+  // The remaining ends are connected manually, as a monitor connects a port with any client.
   const { left, right } = line()
   const host = (): { end: Duplex; unplug: () => void } => {
     const [near, far] = duplexPair()
@@ -129,7 +129,7 @@ test('F19 a session begins anew when either side is replaced in the middle of a 
   stopEcho()
 })
 
-test('F19 a line on which an answer takes longer than the first retry carries a session', async () => {
+test('F19 a session starts even if a response takes longer than the first retry', async () => {
   const LATENCY_MS = 700
   const [left, farLeft] = duplexPair()
   const [right, farRight] = duplexPair()
@@ -151,7 +151,7 @@ test.each(['the first', 'the second'])(
     const mux = await sessions.next()
     expect(await echoed(mux)).toBe('over the line')
     const again = sessions.next()
-    // No frame begins so.
+    // No valid frame starts like this.
     ;(side === 'the first' ? right : left).write(Buffer.alloc(100, 0xff))
     expect(await echoed(await again)).toBe('over the line')
     expect(mux.isClosed).toBe(true)
@@ -160,7 +160,7 @@ test.each(['the first', 'the second'])(
   },
 )
 
-test('B5 a side that asks for sessions again and again and reads nothing is not answered each time', async () => {
+test('B5 repeated session requests from a side that reads nothing are not all answered', async () => {
   const { left, right } = line()
   const stop = serveSerial(left, 'first', () => undefined)
   const hello = Buffer.concat([

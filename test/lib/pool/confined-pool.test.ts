@@ -14,7 +14,7 @@ function poolOf(confinement: Confinement): IdlePool {
   return pool
 }
 
-/** Has the pool's process read a file, or write in a directory. */
+/** Makes the pool's process read a file, or write in a directory. */
 function reads(pool: IdlePool, secret: string): Promise<unknown> {
   return pool.run(WORKER, { name: 'read a file', targets: { secret } })
 }
@@ -26,7 +26,7 @@ test('this machine confines files', () => {
   expect(confinementLevel()).toBe('files')
 })
 
-test('a pool that is confined to more reads more, and its process is replaced once its tasks are done', async () => {
+test('a pool confined to more paths reads more, and replaces its process after its tasks', async () => {
   const [one, two] = [tempDir(), tempDir()]
   for (const each of [one, two]) writeFileSync(join(each, 'file'), each)
   const pool = poolOf({ readable: [one], writable: [], limits })
@@ -38,15 +38,15 @@ test('a pool that is confined to more reads more, and its process is replaced on
   expect(await running).toBe(one)
 })
 
-test('a pool writes in a directory that has come in the place of another, once it is confined again', async () => {
-  const place = join(tempDir(), 'place')
-  mkdirSync(place)
-  const confinement = { readable: [], writable: [place], limits }
+test('a pool writes in a replaced directory after it is confined again', async () => {
+  const directory = join(tempDir(), 'directory')
+  mkdirSync(directory)
+  const confinement = { readable: [], writable: [directory], limits }
   const pool = poolOf(confinement)
-  await writes(pool, place)
-  renameSync(place, `${place}.aside`)
-  mkdirSync(place)
-  await expect(writes(pool, place)).rejects.toMatchObject({ code: 'EACCES' })
+  await writes(pool, directory)
+  renameSync(directory, `${directory}.aside`)
+  mkdirSync(directory)
+  await expect(writes(pool, directory)).rejects.toMatchObject({ code: 'EACCES' })
   pool.confine(confinement)
-  await writes(pool, place)
+  await writes(pool, directory)
 })

@@ -3,7 +3,7 @@ import { expect, it, onTestFinished, vi } from 'vitest'
 import { IdlePool } from '../../../src/lib/pool/idle-pool.ts'
 import { isAlive } from '../../../src/lib/process/is-alive.ts'
 
-/** Of this process. */
+/** Returns the children of this process. */
 const childPids = (): readonly number[] =>
   readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number)
 
@@ -15,7 +15,7 @@ function idlePool(idleMs: number) {
   return { pool, pid: async () => (await pool.run(worker, { do: 'pid' })) as number }
 }
 
-it('the process stays between tasks, ends when nobody asks, and another is started then', async () => {
+it('the process stays between tasks, exits when idle, and is started again', async () => {
   const { pid } = idlePool(1_000)
   const first = await pid()
   expect(await pid()).toBe(first)
@@ -23,7 +23,7 @@ it('the process stays between tasks, ends when nobody asks, and another is start
   expect(await pid()).not.toBe(first)
 })
 
-it('a closed one takes no task', async () => {
+it('a closed pool accepts no task', async () => {
   const { pool, pid } = idlePool(1_000)
   const first = await pid()
   await pool.close()
@@ -31,14 +31,14 @@ it('a closed one takes no task', async () => {
   await expect(pid()).rejects.toMatchObject({ code: 'POOL_CLOSED' })
 })
 
-it('threads load what they are to load before their first task', async () => {
+it('threads load their modules before their first task', async () => {
   const preload = [new URL('../../fixtures/pool/set-mark.ts', import.meta.url)]
   const pool = new IdlePool({ name: 'test', maxThreads: 1, preload }, 1_000)
   onTestFinished(() => pool.close())
   expect(await pool.run(new URL('../../fixtures/pool/read-mark.ts', import.meta.url), {})).toBe('loaded')
 })
 
-it('a warmed one ends when nobody asks for anything, and then starts again', async () => {
+it('a warmed pool exits when idle, and then starts again', async () => {
   const { pool, pid } = idlePool(300)
   const before = childPids()
   pool.warm()

@@ -23,7 +23,7 @@ it.each(['SIGSEGV', 'SIGKILL', 'SIGABRT'] as const)(
   },
 )
 
-it('F14 pools are apart when one crashes', async () => {
+it('F14 a crash affects only its own pool', async () => {
   const crashing = actingPool()
   const other = actingPool()
   const pid = await other.act({ do: 'pid' })

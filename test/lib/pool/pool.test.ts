@@ -24,12 +24,12 @@ it('run returns the result of a worker in another process', async () => {
   expect(await pool.act({ do: 'pid' })).not.toBe(process.pid)
 })
 
-it('run keeps maps, dates, big numbers and bytes whole', async () => {
+it('run preserves maps, dates, big numbers and bytes', async () => {
   const value = { map: new Map([[1, new Date(5)]]), big: 2n ** 70n, bytes: new Uint8Array([1, 255]) }
   expect(await actingPool().act({ do: 'echo', value })).toEqual(value)
 })
 
-it('run takes a worker as a path', async () => {
+it('run accepts a worker’s path', async () => {
   const path = fileURLToPath(fixture('act'))
   expect(await actingPool().run(path, { do: 'echo', value: 1 })).toBe(1)
 })
@@ -42,7 +42,7 @@ it('run finds the workers of the package', async () => {
   })
 })
 
-it('run ends all tasks when there are more of them than threads', async () => {
+it('run completes all tasks when there are more of them than threads', async () => {
   const pool = actingPool()
   const values = Array.from({ length: 200 }, (_, value) => value)
   expect(await Promise.all(values.map((value) => pool.act({ do: 'echo', value })))).toEqual(values)
@@ -83,13 +83,13 @@ it('close ends the process when a task hangs', async () => {
   expect(isAlive(pid)).toBe(false)
 })
 
-it('close may come twice, and before the first task', async () => {
+it('close may be called twice, and before the first task', async () => {
   const pool = new Pool({ name: 'unused' })
   await expect(pool.close()).resolves.toBeUndefined()
   await expect(pool.close()).resolves.toBeUndefined()
 })
 
-it('pool lets its process end by itself when no task runs', () => {
+it('an idle pool does not keep its process alive', () => {
   const program = `
     import { Pool } from ${JSON.stringify(poolModule)}
     const pool = new Pool({ name: 'test', maxThreads: 1 })
@@ -104,7 +104,7 @@ it('pool lets its process end by itself when no task runs', () => {
   expect(out).toBe('end\n')
 })
 
-it('close keeps the front process up until the child is gone', () => {
+it('close keeps the process alive until the child has exited', () => {
   const program = `
     import { Pool } from ${JSON.stringify(poolModule)}
     const pool = new Pool({ name: 'test', maxThreads: 1 })
@@ -118,7 +118,7 @@ it('close keeps the front process up until the child is gone', () => {
   expect(out).toBe('closed\n')
 })
 
-it('pool process ends when the front process is killed', async () => {
+it('a pool’s process exits when the front process is killed', async () => {
   const program = `
     import { Pool } from ${JSON.stringify(poolModule)}
     const pool = new Pool({ name: 'test', maxThreads: 2 })
@@ -135,7 +135,7 @@ it('pool process ends when the front process is killed', async () => {
   await vi.waitFor(() => expect(isAlive(pid)).toBe(false), 5000)
 })
 
-it('faults of a pool are Faults', async () => {
+it('errors of a pool are Faults', async () => {
   const pool = actingPool()
   await pool.close()
   expect(isFault(await pool.act({ do: 'pid' }).catch((error: unknown) => error))).toBe(true)

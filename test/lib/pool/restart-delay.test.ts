@@ -17,7 +17,7 @@ it('RestartDelay doubles with each crash up to 10 s', () => {
   expect(delaysMs).toEqual([0, 100, 200, 400, 800, 1600, 3200, 6400, 10_000, 10_000])
 })
 
-it('RestartDelay runs down with the clock', () => {
+it('RestartDelay decreases with time', () => {
   const restart = new RestartDelay()
   restart.crashed(0)
   restart.crashed(0)
@@ -25,7 +25,7 @@ it('RestartDelay runs down with the clock', () => {
   expect(restart.leftMs(500)).toBe(0)
 })
 
-it('RestartDelay begins anew after a success', () => {
+it('RestartDelay is reset by a success', () => {
   const restart = new RestartDelay()
   for (let i = 0; i < 5; i++) restart.crashed(0)
   restart.succeeded()

@@ -8,7 +8,7 @@ import { waitFor } from '../../support/wait-for.ts'
 const ROUNDS = 60
 const limits = { dataBytes: 2 ** 28, fileBytes: 2 ** 20, cpuSeconds: 10, processes: 64, openFiles: 64 }
 
-/** The command lines of the processes that name a directory. */
+/** Returns the command lines of processes that contain a directory. */
 function processesOf(directory: string): readonly string[] {
   return readdirSync('/proc').flatMap((entry) => {
     try {

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { Fault } from '../../../src/lib/errors/fault.ts'
 import { actingPool, type ActingPool } from '../../support/pool.ts'
 
-/** The pool's process lived through it: one task failed, and the next one runs in the same process. */
+/** Expects that the pool's process survived: one task failed, and the next one runs in the same process. */
 async function expectSameProcess(pool: ActingPool, pid: unknown): Promise<void> {
   expect(await pool.act({ do: 'pid' })).toBe(pid)
 }
@@ -67,11 +67,11 @@ it('F13 run rejects with the reason of its signal when a worker hangs', async ()
   const reason = new Error('changed my mind')
   setImmediate(() => cancel.abort(reason))
   await expect(hanging).rejects.toBe(reason)
-  // With one thread the next task waited behind the hanging one, whose thread had to be replaced.
+  // With one thread, the next task waited behind the hanging one, whose thread had to be replaced.
   expect(await next).toBe(pid)
 })
 
-it('F13 run rejects at once when its signal is aborted already', async () => {
+it('F13 run rejects immediately when its signal is already aborted', async () => {
   await expect(actingPool().act({ do: 'hang' }, { signal: AbortSignal.abort() })).rejects.toMatchObject({
     name: 'AbortError',
   })
@@ -88,7 +88,7 @@ it('F13 run fails with POOL_TIMEOUT when a worker hangs', async () => {
   await expectSameProcess(pool, pid)
 })
 
-it('F13 pool refills when one worker after the other is lost', async () => {
+it('F13 a pool replaces workers that are lost one after the other', async () => {
   const pool = actingPool({ maxThreads: 2 })
   const pid = await pool.act({ do: 'pid' })
   const lost = Array.from({ length: 12 }, (_, i) =>

@@ -8,7 +8,7 @@ import { waitFor } from '../../support/wait-for.ts'
 const PROGRAM = fileURLToPath(new URL('../../fixtures/launcher/launched.ts', import.meta.url))
 const LAUNCH = `require('node:child_process').spawn(process.execPath, [${JSON.stringify(PROGRAM)}], { stdio: 'inherit' })`
 
-/** Starts what starts the program, and waits until that is there. */
+/** Starts the launcher of a program, and waits until the program is running. */
 async function launch(program: string, argv: readonly string[], environment: NodeJS.ProcessEnv = {}) {
   const launcher: ChildProcessByStdio<null, Readable, null> = spawn(program, argv, {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -28,8 +28,12 @@ async function launch(program: string, argv: readonly string[], environment: Nod
 test.each([
   ['npm start', process.execPath, ['-e', `process.title = 'npm start'; ${LAUNCH}`]],
   ['npm exec', process.execPath, ['-e', `process.title = 'npm exec workspace serve'; ${LAUNCH}`]],
-  ['one that names itself', process.execPath, ['-e', `process.env.SUITE_LAUNCHER = process.pid; ${LAUNCH}`]],
-  ['a script of npm’s', 'sh', ['-c', `SUITE_LAUNCHER=$$ "${process.execPath}" "${PROGRAM}"; true`]],
+  [
+    'a launcher that names itself',
+    process.execPath,
+    ['-e', `process.env.SUITE_LAUNCHER = process.pid; ${LAUNCH}`],
+  ],
+  ['an npm script', 'sh', ['-c', `SUITE_LAUNCHER=$$ "${process.execPath}" "${PROGRAM}"; true`]],
 ])('a server whose launcher is killed by signal 9 stops: %s', async (_what, program, argv) => {
   const { launcher, pid, said } = await launch(program, argv)
   launcher.kill('SIGKILL')
@@ -37,12 +41,12 @@ test.each([
   expect(said()).toContain('stopped in good order')
 })
 
-test('a server that is started after its launcher has ended stops', async () => {
+test('a server that starts after its launcher has exited stops', async () => {
   const { pid } = await launch(process.execPath, [PROGRAM], { SUITE_LAUNCHER: '999999999' })
   await waitFor('its end', () => !isAlive(pid))
 })
 
-test('a daemon that a shell has started in the background outlives the shell', async () => {
+test('a daemon started by a shell in the background outlives the shell', async () => {
   const script = `"${process.execPath}" "${PROGRAM}" & wait`
   const { launcher, pid, lines } = await launch('sh', ['-c', script])
   launcher.kill('SIGKILL')

@@ -16,12 +16,12 @@ async function listener(host: string) {
   return { port: Number(port.toString()), pid: child.pid }
 }
 
-test.each(['127.0.0.1', '::1', '0.0.0.0', '::'])('finds who listens on %s', async (host) => {
+test.each(['127.0.0.1', '::1', '0.0.0.0', '::'])('finds the process that listens on %s', async (host) => {
   const { port, pid } = await listener(host)
   expect(findPortHolder(port)).toMatchObject({ pid, command: expect.stringContaining('createServer()') })
 })
 
-test('finds nobody for a port that nothing listens on', async () => {
+test('finds no process for an unused port', async () => {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as { readonly port: number }
@@ -30,7 +30,7 @@ test('finds nobody for a port that nothing listens on', async () => {
   expect(findPortHolder(port)).toBe(undefined)
 })
 
-test.each(['http', 'ssh'])('a second server says who holds its %s port', async (face) => {
+test.each(['http', 'ssh'])('a second server reports the process that uses its %s port', async (face) => {
   const { port, pid } = await listener('127.0.0.1')
   const started = startWorkspaceServer({
     backends: () => [new FakeBackend()],

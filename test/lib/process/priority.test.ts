@@ -28,9 +28,9 @@ const PROGRAM = String.raw`
 
 interface Scheduling {
   readonly niceness: number
-  /** Of the session, where the kernel weighs sessions. */
+  /** Niceness of the session, if the kernel weighs sessions. */
   readonly group: number | null
-  /** In nanoseconds, where the kernel reports it. */
+  /** In nanoseconds, if the kernel reports it. */
   readonly slice: number | null
 }
 
@@ -50,7 +50,7 @@ async function play(...starter: readonly string[]): Promise<Played> {
 }
 
 describe.runIf(process.platform === 'linux' && process.getuid?.() === 0)('as root', () => {
-  test('a raised process is above the programs that it starts, with all its threads', async () => {
+  test('a raised process has a higher priority than the programs that it starts, in all its threads', async () => {
     const { raised, threads, child } = await play()
     expect(raised.niceness).toBe(-10)
     expect(new Set(threads)).toEqual(new Set([-10]))
@@ -58,7 +58,7 @@ describe.runIf(process.platform === 'linux' && process.getuid?.() === 0)('as roo
     if (raised.slice !== null && child.slice !== null) expect(raised.slice).toBeLessThanOrEqual(child.slice)
   })
 
-  test('a session is raised by the process that began it alone', async () => {
+  test('only the process that started a session raises it', async () => {
     const { before, raised } = await play()
     expect(raised.group).toBe(before.group)
     const leader = await play('setsid', '--wait')
@@ -68,7 +68,7 @@ describe.runIf(process.platform === 'linux' && process.getuid?.() === 0)('as roo
   test.each([
     ['that was given a niceness', ['nice', '-n', '3']],
     ['that may not be raised', ['setpriv', '--bounding-set=-sys_nice', '--inh-caps=-all', '--']],
-  ])('a process %s goes on as it was', async (_why, starter) => {
+  ])('a process %s continues unchanged', async (_why, starter) => {
     const { before, raised, child } = await play(...starter)
     expect(raised.niceness).toBe(before.niceness)
     expect(raised.group).toBe(before.group)

@@ -17,7 +17,10 @@ beforeEach(() => {
   writeFileSync(secret, 'secret')
 })
 
-/** Runs a shell in a sandbox that can write to the test's directory alone, with the power to make nodes that nothing takes but the filter. */
+/**
+ * Runs a shell in a sandbox that can write only to the test's directory, as root, so that only the filter prevents
+ * device nodes.
+ */
 async function run(script: string): Promise<{ readonly status: number; readonly said: string }> {
   const child = spawnSandboxed(
     'sh',
@@ -46,8 +49,8 @@ describe('a sandboxed program', () => {
     ['make a socket node', `perl -e 'exit(syscall(133, "$ARGV[0]/x", 0140644, 0) == -1)' $1`],
     ['enter a user namespace', 'unshare --user touch $1/x'],
     ['mount', 'mount -t tmpfs tmpfs $1 && touch $1/x'],
-    ['write beside its directory', 'touch /x /dev/x /tmp/x || exit 1; touch $1/x'],
-    ['read what it was not given', 'cat $2 && touch $1/x'],
+    ['write outside its directory', 'touch /x /dev/x /tmp/x || exit 1; touch $1/x'],
+    ['read paths that it was not given', 'cat $2 && touch $1/x'],
     ['see other processes', `test -e /proc/${process.pid} && touch $1/x`],
     ['use more memory', `perl -e '$x = "x" x (1 << 29)' && touch $1/x`],
     ['leave its network by vsock', `perl -e 'socket(my $s, 40, 1, 0) or exit 1' && touch $1/x`],
@@ -57,7 +60,7 @@ describe('a sandboxed program', () => {
     expect(readdirSync(directory)).toEqual([])
   })
 
-  test('ends when it writes a file that is too large, or takes too long', async () => {
+  test('is terminated when it writes too large a file, or takes too long', async () => {
     expect((await run('dd if=/dev/zero of=$1/x bs=1M count=2')).status).toBe(128 + 25)
     rmSync(join(directory, 'x'))
     expect([128 + 24, 128 + 9]).toContain((await run('while :; do :; done')).status)
@@ -69,7 +72,7 @@ describe('a sandboxed program', () => {
   })
 })
 
-test('a filter exists for the architectures that are released', () => {
+test('a filter exists for all released architectures', () => {
   expect(['x64', 'arm64'].map((arch) => callFilter(arch as NodeJS.Architecture)?.length)).toEqual([
     expect.any(Number),
     expect.any(Number),

@@ -7,7 +7,7 @@ const schema = Type.Object({
   files: Type.Array(Type.Object({ bytes: Type.Integer() }, { additionalProperties: false })),
 })
 
-test('a text of the schema is read, with keys that it does not name', () => {
+test('a valid text is parsed, with additional keys', () => {
   const value = { name: 'a', files: [{ bytes: 1 }], later: true }
   expect(parseJson(schema, JSON.stringify(value))).toEqual(value)
 })
@@ -21,7 +21,7 @@ test.each([
   '{"name":"a"}',
   '{"name":1,"files":[]}',
   '{"name":"a","files":[{}]}',
-])('a text that is something else is not: %s', (text) => {
+])('an invalid text is refused: %s', (text) => {
   expect(parseJson(schema, text)).toBeUndefined()
 })
 
@@ -31,6 +31,6 @@ test.each([
   [{ files: [] }, "it must have required property 'name'"],
   [{ name: 'a', files: [{ bytes: 1.5 }] }, 'files.0.bytes must be integer'],
   [{ name: 'a', files: [{ bytes: 1, more: 2 }] }, 'files.0.more is unknown'],
-])('a complaint names the place: %j', (value, said) => {
+])('an error names the location: %j', (value, said) => {
   expect(complaint(schema, value)).toBe(said)
 })

@@ -30,7 +30,7 @@ const schemas: readonly ((build: Builder) => object)[] = [
 ]
 
 it.each(schemas.map((schema) => [JSON.stringify(schema(Library)), schema] as const))(
-  'our builders make the schema that TypeBox makes: %s',
+  'our builders create the same schema as TypeBox: %s',
   (json, schema) => {
     expect(JSON.parse(JSON.stringify(schema(Type)))).toEqual(JSON.parse(json))
   },

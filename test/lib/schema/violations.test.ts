@@ -59,7 +59,7 @@ const oddValue = fc.oneof(
   fc.anything(),
 )
 
-/** Values of a schema's shape, of which some leaves are something else. */
+/** Generates values of a schema's structure, of which some leaves are invalid. */
 function almost(schema: SchemaNode): fc.Arbitrary<unknown> {
   if (schema.properties !== undefined) {
     const inside = Object.entries(schema.properties).map(
@@ -81,7 +81,7 @@ function almost(schema: SchemaNode): fc.Arbitrary<unknown> {
 
 const jsonOf = (value: unknown): unknown => JSON.parse(JSON.stringify(value) ?? 'null')
 
-it.each(Object.entries(schemas))('the same is wrong with a value as Ajv finds: %s', (_name, schema) => {
+it.each(Object.entries(schemas))('the violations of a value are the same as Ajv’s: %s', (_name, schema) => {
   const ajv = new Ajv({ allErrors: true, useDefaults: true, strict: false, allowUnionTypes: true })
   for (const [name, isRight] of Object.entries(formats)) ajv.addFormat(name, isRight)
   const validate = ajv.compile(schema)
@@ -104,7 +104,7 @@ it.each(Object.entries(schemas))('the same is wrong with a value as Ajv finds: %
   )
 })
 
-test('each violation names the place and says what must be', () => {
+test('each violation names the location and the requirement', () => {
   const value = { a: 'x', b: 10, c: {}, e: [1, 'A'], f: { n: '1' }, g: 0, h: 'maybe', i: 0 }
   const found = [...violations(everyKeyword, value)].map(
     ({ path, message }) => `${path.join('.')}: ${message}`,
@@ -125,7 +125,7 @@ test('each violation names the place and says what must be', () => {
   ])
 })
 
-test('a schema with a keyword or a format that is not known is a mistake of ours', () => {
+test('an unknown keyword or format in a schema throws', () => {
   expect(() => [...violations({ multipleOf: 2 } as object, 1)]).toThrow('keyword "multipleOf"')
   expect(() => [...violations({ format: 'uri' }, 'x')]).toThrow('format "uri"')
 })

@@ -4,9 +4,9 @@ import { text } from 'node:stream/consumers'
 import { expect, onTestFinished, test } from 'vitest'
 import { SseStream } from '../../../src/lib/sse/sse-stream.ts'
 
-/** What a reader gets of a stream. */
-async function readAll(tell: (stream: SseStream) => void): Promise<string> {
-  const server = createServer((_request, response) => tell(new SseStream(response)))
+/** Returns everything that a reader receives from a stream. */
+async function readAll(write: (stream: SseStream) => void): Promise<string> {
+  const server = createServer((_request, response) => write(new SseStream(response)))
   onTestFinished(() => void server.close())
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
@@ -18,7 +18,7 @@ const events = (count: number): string =>
   Array.from({ length: count }, (_, i) => `event: step\ndata: ${i}\n\n`).join('')
 
 test.each([1, 2, 3, 20_000])(
-  'a stream that ends as soon as %i events are sent brings them all',
+  'a stream that ends as soon as %i events are sent delivers them all',
   async (count) => {
     const got = await readAll((stream) => {
       for (let i = 0; i < count; i++) stream.send(i, 'step')
@@ -28,7 +28,7 @@ test.each([1, 2, 3, 20_000])(
   },
 )
 
-test('a stream that ends a moment after its events brings them all', async () => {
+test('a stream that ends a moment after its events delivers them all', async () => {
   const got = await readAll((stream) => {
     for (let i = 0; i < 3; i++) stream.send(i, 'step')
     setImmediate(() => stream.end())

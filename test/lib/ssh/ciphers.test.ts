@@ -8,11 +8,11 @@ import { tempDir } from '../../support/temp-dir.ts'
 
 const require = createRequire(import.meta.url)
 
-test('this checkout has compiled ciphers', () => {
+test('this checkout has native ciphers', () => {
   expect(sshCiphers()).toBe('compiled')
 })
 
-test('ciphers that nobody uses any more are collected, and the process goes on', () => {
+test('unused ciphers are garbage-collected without a crash', () => {
   const addon = require.resolve('ssh2/lib/protocol/crypto/build/Release/sshcrypto.node')
   const script = `
     const { ChaChaPolyCipher, ChaChaPolyDecipher } = require(${JSON.stringify(addon)})
@@ -25,14 +25,14 @@ test('ciphers that nobody uses any more are collected, and the process goes on',
 })
 
 describe('an addon', () => {
-  test('that gives cleanup hooks back is not loaded', () => {
+  test('that removes cleanup hooks is not loaded', () => {
     const file = join(tempDir(), 'sshcrypto.node')
     writeFileSync(file, '\0_ZN4node28RemoveEnvironmentCleanupHookEPN2v87IsolateEPFvPvES3_\0')
     expect(refuseUnsafe(file)).toBe(true)
     expect(require(file)).toBeNull()
   })
 
-  test('without hooks, or none at all, is left to ssh2', () => {
+  test('without hooks, or a missing one, is left to ssh2', () => {
     const file = join(tempDir(), 'sshcrypto.node')
     expect(refuseUnsafe(file)).toBe(false)
     writeFileSync(file, '\0_ZN4node11ObjectWrap\0')
@@ -41,7 +41,7 @@ describe('an addon', () => {
   })
 })
 
-test('the remedy is one that works on the Node.js at hand', () => {
+test('the remedy works on the current Node.js', () => {
   expect(ciphersRemedy('24.21.0')).toMatch(/^CXXFLAGS='-include \/.+\/object-wrap\.h' npm rebuild ssh2/)
   expect(ciphersRemedy('26.10.0')).toMatch(/^run on Node\.js 24/)
 })

@@ -13,14 +13,14 @@ interface CryptoModule {
 
 const { NullDecipher } = createRequire(import.meta.url)('ssh2/lib/protocol/crypto.js') as CryptoModule
 
-/** Reads the length of a packet, and no more. */
+/** Reads only the length of a packet. */
 function readLength(bytes: number): void {
   const head = Buffer.alloc(4)
   head.writeUInt32BE(bytes)
   new NullDecipher(0, () => undefined).decrypt(head, 0, 4)
 }
 
-test('a packet may be as long as OpenSSH’s, and no longer', () => {
+test('a packet may be at most as long as OpenSSH’s', () => {
   expect(() => readLength(35_004)).not.toThrow()
   expect(() => readLength(MAX_PACKET_BYTES - 4)).not.toThrow()
   expect(() => readLength(MAX_PACKET_BYTES + 4)).toThrow('Bad packet length')

@@ -45,7 +45,7 @@ function user(settings: Readonly<Record<string, unknown>> = {}) {
   return { dir, content, start }
 }
 
-test('hash-password reads one line and prints the hash alone', { timeout: 60_000 }, async () => {
+test('hash-password reads one line and prints only the hash', { timeout: 60_000 }, async () => {
   const { start } = user()
   const { child, output, ended } = start('hash-password')
   child.stdin.end('pass wörd\nmore\n')
@@ -76,7 +76,7 @@ test(
     const headers = { cookie: cookieOf(login), connection: 'close' }
     const status = async (): Promise<number> =>
       (await fetch(`${url}/repos/guide/`, { headers, redirect: 'manual' })).status
-    // Whichever process answers.
+    // From either process.
     expect(await Promise.all(Array.from({ length: 8 }, status))).toEqual(Array(8).fill(200))
     writeFileSync(join(dir, 'index.html'), 'newer')
     await content('publish', '.', '--repo', 'guide')
@@ -86,7 +86,7 @@ test(
       (await Promise.all(Array.from({ length: 8 }, text))).every((each) => each === 'newer'),
     )
     expect(JSON.parse((await content('revoke', '')).stdout)).toEqual({ user: '', ended: 1 })
-    await waitFor('the end in both', async () =>
+    await waitFor('the exit of both', async () =>
       (await Promise.all(Array.from({ length: 8 }, status))).every((each) => each === 302),
     )
     child.kill('SIGTERM')
@@ -94,47 +94,43 @@ test(
   },
 )
 
-test(
-  'of two replicas behind a round-robin one is killed in a download, and the reader has all of it',
-  { timeout: 60_000 },
-  async () => {
-    const { dir, start } = user({ cache: { max_object_bytes: '1MiB' } })
-    const bytes = randomBytes(30_000_000)
-    mkdirSync(join(dir, 'store/repos/a'), { recursive: true })
-    writeFileSync(join(dir, 'store/repos/a/big.bin'), bytes)
-    const ports = [await freePort(), await freePort()]
-    const replicas = ports.map((port) => start('serve', '--port', String(port)))
-    for (const { output } of replicas) await waitFor('a replica', () => output().includes('is ready'))
-    const url = `http://127.0.0.1:${await roundRobin(ports)}`
-    const body = new URLSearchParams({ password: 'right' })
-    const headers = {
-      cookie: cookieOf(await fetch(`${url}/_login`, { method: 'POST', body, redirect: 'manual' })),
-      connection: 'close',
+test('a download completes when one of two round-robin replicas is killed', { timeout: 60_000 }, async () => {
+  const { dir, start } = user({ cache: { max_object_bytes: '1MiB' } })
+  const bytes = randomBytes(30_000_000)
+  mkdirSync(join(dir, 'store/repos/a'), { recursive: true })
+  writeFileSync(join(dir, 'store/repos/a/big.bin'), bytes)
+  const ports = [await freePort(), await freePort()]
+  const replicas = ports.map((port) => start('serve', '--port', String(port)))
+  for (const { output } of replicas) await waitFor('a replica', () => output().includes('is ready'))
+  const url = `http://127.0.0.1:${await roundRobin(ports)}`
+  const body = new URLSearchParams({ password: 'right' })
+  const headers = {
+    cookie: cookieOf(await fetch(`${url}/_login`, { method: 'POST', body, redirect: 'manual' })),
+    connection: 'close',
+  }
+  const had: Uint8Array[] = []
+  const size = (): number => had.reduce((sum, { length }) => sum + length, 0)
+  let etag = ''
+  const download = async (onPart: () => void): Promise<void> => {
+    const range = size() === 0 ? {} : { range: `bytes=${size()}-`, 'if-range': etag }
+    const answer = await fetch(`${url}/repos/a/big.bin`, { headers: { ...headers, ...range } })
+    expect(answer.status).toBe(size() === 0 ? 200 : 206)
+    etag = answer.headers.get('etag') ?? ''
+    for await (const part of answer.body ?? []) {
+      had.push(part as Uint8Array)
+      onPart()
     }
-    const had: Uint8Array[] = []
-    const size = (): number => had.reduce((sum, { length }) => sum + length, 0)
-    let etag = ''
-    const download = async (onPart: () => void): Promise<void> => {
-      const range = size() === 0 ? {} : { range: `bytes=${size()}-`, 'if-range': etag }
-      const answer = await fetch(`${url}/repos/a/big.bin`, { headers: { ...headers, ...range } })
-      expect(answer.status).toBe(size() === 0 ? 200 : 206)
-      etag = answer.headers.get('etag') ?? ''
-      for await (const part of answer.body ?? []) {
-        had.push(part as Uint8Array)
-        onPart()
-      }
-    }
-    // The login was the first connection, so this is the second replica's.
-    await expect(download(() => size() > 2_000_000 && replicas[1]?.child.kill('SIGKILL'))).rejects.toThrow(
-      'terminated',
-    )
-    expect(size()).toBeLessThan(bytes.length)
-    await download(() => undefined)
-    expect(Buffer.concat(had).equals(bytes)).toBe(true)
-  },
-)
+  }
+  // The login used the first connection, so this one is the second replica's.
+  await expect(download(() => size() > 2_000_000 && replicas[1]?.child.kill('SIGKILL'))).rejects.toThrow(
+    'terminated',
+  )
+  expect(size()).toBeLessThan(bytes.length)
+  await download(() => undefined)
+  expect(Buffer.concat(had).equals(bytes)).toBe(true)
+})
 
-/** Hands connections to servers by turns; one that does not accept is passed over. */
+/** Distributes connections to servers in turn, skipping one that does not accept. */
 async function roundRobin(ports: readonly number[]): Promise<number> {
   let turn = 0
   const server = createServer((socket) => {
@@ -155,7 +151,7 @@ async function roundRobin(ports: readonly number[]): Promise<number> {
   return (server.address() as { port: number }).port
 }
 
-test('config check says what is wrong, and config show no secret', async () => {
+test('config check reports errors, and config show hides secrets', async () => {
   const right = user()
   expect(JSON.parse((await right.content('config', 'check')).stdout)).toMatchObject({ ok: true, store: 'fs' })
   expect((await right.content('config', 'show')).stdout).not.toContain('scrypt')
@@ -164,7 +160,7 @@ test('config check says what is wrong, and config show no secret', async () => {
     [{ http: { prot: 1 } }, 'did you mean "http.port"?'],
     [{ store: { type: 's3' } }, '"store.bucket" is required'],
     [{ header_auth: { header: 'X-User' } }, '"http.trusted_proxies"'],
-    [{ users: [{ name: 'a', password_hash: cheapHash('x') }] }, 'exclude each other'],
+    [{ users: [{ name: 'a', password_hash: cheapHash('x') }] }, 'are mutually exclusive'],
     [{ session: { store: 'mysql://x' } }, 'redis://'],
   ] as const) {
     const { status, stderr } = await user(settings).content('config', 'check')
@@ -173,7 +169,7 @@ test('config check says what is wrong, and config show no secret', async () => {
 })
 
 test(
-  'F34 a server that cannot listen, or that nobody could enter, says so and ends with 1',
+  'F34 a server that cannot listen, or has no way to log in, reports the error and exits with 1',
   { timeout: 60_000 },
   async () => {
     const port = await freePort()

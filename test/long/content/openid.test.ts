@@ -20,7 +20,7 @@ async function browse(start: string, jar = new Map<string, Map<string, string>>(
     if (location === null) return { url, status: response.status, text: await response.text(), cookies, jar }
     url = new URL(location, url).href
   }
-  throw new Error('the redirects do not end')
+  throw new Error('too many redirects')
 }
 
 async function startWithProvider(oidc: object, email = 'ada@docs.example', isVerified = true) {
@@ -33,7 +33,7 @@ async function startWithProvider(oidc: object, email = 'ada@docs.example', isVer
   return startContent({ 'repos/a/index.html': 'secret page' }, { settings })
 }
 
-test('a reader comes in by a real OpenID provider, and to where he wanted', async () => {
+test('a reader logs in with a real OpenID provider and gets the requested page', async () => {
   const { url, log, askAnonymous } = await startWithProvider({ allowed_domains: ['docs.example'] })
   expect(await (await askAnonymous('/_login')).text()).toContain('Log in with Our SSO')
   const end = await browse(`${url}/_login/oidc?next=/repos/a/`)
@@ -47,7 +47,7 @@ test.each([
   ['another address', { allowed_emails: ['bob@docs.example'] }, true],
   ['another domain', { allowed_domains: ['example'] }, true],
   ['an address that is not verified', { allowed_domains: ['docs.example'] }, false],
-])('an account with %s stays out', async (_what, oidc, isVerified) => {
+])('an account with %s is refused', async (_what, oidc, isVerified) => {
   const { url, log } = await startWithProvider(oidc, 'ada@docs.example', isVerified)
   const end = await browse(`${url}/_login/oidc`)
   expect(end.status).toBe(403)
@@ -55,12 +55,12 @@ test.each([
   expect(log().at(-1)).toMatchObject({ event: 'login_failed' })
 })
 
-test('O1 next leads nowhere else by way of the provider either', async () => {
+test('O1 next cannot leave the site through the provider either', async () => {
   const { url } = await startWithProvider({})
   expect((await browse(`${url}/_login/oidc?next=//evil.com/x`)).url).toBe(`${url}/`)
 })
 
-test('O2 an answer that this browser did not ask for lets nobody in', async () => {
+test('O2 a callback that this browser did not start is refused', async () => {
   const { url } = await startWithProvider({})
   const stranger = await browse(`${url}/_login/oidc/callback?code=x&state=y`)
   expect([stranger.status, stranger.cookies.has('_session')]).toEqual([403, false])
@@ -72,7 +72,7 @@ test('O2 an answer that this browser did not ask for lets nobody in', async () =
   expect([other.status, other.cookies.has('_session')]).toEqual([403, false])
 })
 
-test('a provider that does not answer is told of with 502, and passwords still work', async () => {
+test('a provider that does not respond causes 502, and passwords still work', async () => {
   const oidc = { issuer: `http://127.0.0.1:${await freePort()}`, client_id: 'docs' }
   const { askAnonymous, logIn } = await startContent({}, { settings: { oidc } })
   expect((await askAnonymous('/_login/oidc')).status).toBe(502)

@@ -9,7 +9,7 @@ import { startContent } from '../../support/content/content-server.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import { waitFor } from '../../support/wait-for.ts'
 
-/** Where a reader can look at what the browser drew: PAGE_SCREENSHOTS=folder. */
+/** Saves a screenshot for review if PAGE_SCREENSHOTS names a folder. */
 function keep(name: string, image: Buffer): void {
   const folder = process.env['PAGE_SCREENSHOTS']
   if (folder === undefined) return
@@ -17,7 +17,7 @@ function keep(name: string, image: Buffer): void {
   writeFileSync(join(folder, `content-${name}.png`), image)
 }
 
-/** A site as MkDocs builds it. */
+/** Builds a site with MkDocs. */
 function buildSite(): string {
   const dir = tempDir()
   mkdirSync(join(dir, 'docs/deep'), { recursive: true })
@@ -53,7 +53,7 @@ test(
     const path = 'location.pathname + location.search'
     expect(await page.evaluate(path)).toBe('/_login?next=/repos/guide/')
     keep('login', await page.screenshot())
-    // The label belongs to the field, and the field has the focus.
+    // The label belongs to the field, which has the focus.
     expect(await page.evaluate('document.activeElement.labels[0].textContent')).toBe('Password')
     await page.type('wrong')
     await page.press('Enter')
@@ -95,14 +95,14 @@ test(
     await page.evaluate('window.isOld = true')
     await page.evaluate('document.querySelector("form[action=\'/_admin/cache/purge\'] button").click()')
     await until(
-      'the home page anew',
+      'the reloaded home page',
       'window.isOld !== true && location.pathname === "/" && document.querySelectorAll("#repos li").length === 2',
     )
     await page.evaluate('document.querySelector("form[action=\'/_logout\'] button").click()')
     await until('the login', 'location.pathname === "/_login"')
     await page.evaluate('location.href = "/repos/guide/"')
     await until('the login again', 'location.search.includes("next")')
-    // Nothing but the wrong password.
+    // Only the wrong password caused messages.
     expect(page.complaints.filter((complaint) => !/401|"level":"(?:info|verbose)"/.test(complaint))).toEqual(
       [],
     )
@@ -110,7 +110,7 @@ test(
 )
 
 test(
-  'the project’s own documentation is published, read from page to page, and found by its words',
+  'the project’s own documentation can be published, browsed and searched',
   { timeout: 120_000 },
   async () => {
     const { url, store, ask } = await startContent()
@@ -134,7 +134,7 @@ test(
         target,
         `location.href === ${JSON.stringify(target)} && document.querySelector("h1") !== null`,
       )
-      // Whatever it leads to on the same site is there.
+      // Every link on the same site works.
       const links = await page.evaluate<readonly string[]>(
         '[...document.querySelectorAll("[role=main] a")].map(({ href }) => href.split("#")[0])',
       )

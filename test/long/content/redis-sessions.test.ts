@@ -35,7 +35,7 @@ async function startRedis(port: number, dir = tempDir()): Promise<ChildProcess> 
   return child
 }
 
-test('O7 logins and their ends count on every host that shares a Redis', async () => {
+test('O7 logins and logouts are valid on every host that shares a Redis', async () => {
   const port = await freePort()
   await startRedis(port)
   let nowMs = 0
@@ -55,13 +55,13 @@ test('O7 logins and their ends count on every host that shares a Redis', async (
   const redis = new Redis({ port })
   onTestFinished(() => redis.disconnect())
   const keys = await redis.keys('*')
-  // What is in there lets nobody in.
+  // A reader of the store cannot log in with its content.
   expect(keys.join(' ')).not.toContain(one.cookie.slice('_session='.length))
   const ttl = await redis.pttl(keys.find((key) => key.includes(':session:')) ?? '')
   expect(ttl).toBeGreaterThan(89 * 86_400_000)
 })
 
-test('O2 tries are counted on all hosts together', async () => {
+test('O2 attempts are counted across all hosts', async () => {
   const port = await freePort()
   await startRedis(port)
   const settings = { session: { store: `redis://127.0.0.1:${port}`, secure: false } }
@@ -72,7 +72,7 @@ test('O2 tries are counted on all hosts together', async () => {
 })
 
 test(
-  'without its Redis nobody is let in or sent away, and all is as before when it is back',
+  'without its Redis nobody is admitted or logged out, and sessions continue when it is back',
   { timeout: 60_000 },
   async () => {
     const port = await freePort()
@@ -89,7 +89,7 @@ test(
     nowMs += 5_000
     for (const answer of [await ask('/repos/a/'), await ask('/_api/repos'), await logIn()]) {
       expect(answer.status).toBe(503)
-      // Where the sessions are is nobody's to know.
+      // The location of the sessions must not be revealed.
       expect(await answer.text()).not.toMatch(/redis|127\.0\.0\.1|retr/iu)
     }
     expect((await ask('/_health')).status).toBe(200)
@@ -98,7 +98,7 @@ test(
   },
 )
 
-test('O6 hosts that share a Redis hand a login over once, and end it together', async () => {
+test('O6 hosts that share a Redis accept a handoff once, and end its session together', async () => {
   const port = await freePort()
   await startRedis(port)
   let nowMs = 0

@@ -32,7 +32,7 @@ function config(prefix: string, more: { readonly endpoint?: string; readonly tim
 
 storeSuite('s3', async () => new S3Store(config('suite/')), 1_050)
 
-test('O4 one prefix sees nothing of another', async () => {
+test('O4 a prefix cannot access another', async () => {
   const [one, other] = [new S3Store(config('one/')), new S3Store(config('other/'))]
   await one.write('secret', Buffer.from('x'), { contentType: 'text/plain' })
   expect(await other.open('secret')).toBe('missing')
@@ -40,13 +40,13 @@ test('O4 one prefix sees nothing of another', async () => {
   expect(await one.open('secret')).toMatchObject({ size: 1, contentType: 'text/plain' })
 })
 
-test('a bucket that is not there is no missing object', async () => {
+test('a missing bucket is not reported as a missing object', async () => {
   const store = new S3Store({ ...config(''), bucket: 'nowhere' })
   await expect(store.open('x')).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
   await expect(store.listNames('repos/')).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
 })
 
-/** A connection to the store that can be cut, stopped and slowed down. */
+/** Opens a connection to the store that can be cut, paused and slowed down. */
 async function wire(): Promise<{
   readonly endpoint: string
   mode: 'through' | 'cut' | 'stalled'
@@ -82,7 +82,7 @@ async function wire(): Promise<{
   return line
 }
 
-test('F22 a store that is cut, or says nothing, is STORE_UNAVAILABLE in bounded time', async () => {
+test('F22 a store that disconnects or is silent becomes STORE_UNAVAILABLE in bounded time', async () => {
   const line = await wire()
   const store = new S3Store(config('faults/', { endpoint: line.endpoint, timeoutMs: 700 }))
   await store.write('x', randomBytes(2_000_000), { contentType: '' })
@@ -103,14 +103,14 @@ test('F22 a store that is cut, or says nothing, is STORE_UNAVAILABLE in bounded 
   expect(await readAll()).toBe(2_000_000)
 })
 
-test('F32 a reader who takes longer than the store may is served to the end', async () => {
+test('F32 a reader slower than the store’s timeout gets the complete object', async () => {
   const store = new S3Store(config('slow/', { timeoutMs: 1_000 }))
   const bytes = randomBytes(4_000_000)
   await store.write('x', bytes, { contentType: '' })
   const object = await store.open('x')
   if (typeof object === 'string') throw new Error(object)
   const parts: Buffer[] = []
-  // A link of some 1 MB a second, with what TCP and the streams hold taken out by bursts.
+  // A link of about 1 MB/s, with bursts for what TCP and the streams buffer.
   const slow = new Writable({
     highWaterMark: 1,
     write(chunk: Buffer, _encoding, done) {
@@ -122,7 +122,7 @@ test('F32 a reader who takes longer than the store may is served to the end', as
   expect(Buffer.concat(parts).equals(bytes)).toBe(true)
 })
 
-test('a site is served from the bucket, and what is large streams in flat memory', async () => {
+test('a site is served from the bucket, and large objects stream in constant memory', async () => {
   const { endpoint, bucket } = ceph
   const store = { type: 's3', bucket, prefix: 'site', endpoint, force_path_style: true }
   const direct = new S3Store(config('site/'))
@@ -141,7 +141,7 @@ test('a site is served from the bucket, and what is large streams in flat memory
     most = Math.max(most, process.memoryUsage.rss() - before)
   }
   expect([size, answer.headers.get('content-type')]).toEqual([300_000_000, 'application/x-big'])
-  // This process holds the reader too.
+  // This process also contains the reader.
   expect(most).toBeLessThan(200_000_000)
   const part = await ask('/repos/a/big.bin', { headers: { range: 'bytes=299999990-' } })
   expect([part.status, Buffer.from(await part.arrayBuffer()).equals(bytes.subarray(-10))]).toEqual([

@@ -123,12 +123,12 @@ test('--check reports all that is missing, by name, and changes nothing', async 
   })
   expect(said.trim().split('\n')).toEqual([
     'setup: node: ok',
-    'setup: missing: npm dependencies are absent or out of date',
+    'setup: missing: npm dependencies are missing or out of date',
     'setup: addon: ok',
-    'setup: missing: dist is absent or out of date',
+    'setup: missing: dist is missing or out of date',
     'setup: link: ok',
-    'setup: missing: container engine: nothing answers at DOCKER_HOST=unix:///nonexistent/engine.sock',
-    'setup: the base image is not looked for without an engine',
+    'setup: missing: container engine: no response from DOCKER_HOST=unix:///nonexistent/engine.sock',
+    'setup: the base image cannot be checked without an engine',
   ])
   expect(status).toBe(1)
   expect(hashOfTree()).toBe(before)
@@ -138,7 +138,7 @@ test('--check reports an engine that is on none of the sockets', async () => {
   const { said } = await run('scripts/setup', ['--check'], {
     SETUP_ENGINE_SOCKETS: '/nonexistent/a:/nonexistent/b',
   })
-  expect(said).toContain('setup: missing: container engine: neither Docker nor Podman answers\n')
+  expect(said).toContain('setup: missing: container engine: neither Docker nor Podman responds\n')
 })
 
 test('an unknown argument is refused', async () => {
@@ -148,8 +148,8 @@ test('an unknown argument is refused', async () => {
 test('set-up goes on without an engine that DOCKER_HOST names in vain, and installs none', async () => {
   borrowDependencies()
   const { status, said } = await run('scripts/setup', [], { DOCKER_HOST: 'unix:///nonexistent/engine.sock' })
-  expect(said).toContain('nothing answers at DOCKER_HOST=unix:///nonexistent/engine.sock: start that engine')
-  expect(said).toContain('setup: ready, but for what is said above\n')
+  expect(said).toContain('no response from DOCKER_HOST=unix:///nonexistent/engine.sock: start that engine')
+  expect(said).toContain('setup: ready, except for the problems above\n')
   expect(status).toBe(0)
   expect(existsSync(join(folder, 'dist/src/one.js'))).toBe(true)
 })
@@ -157,7 +157,7 @@ test('set-up goes on without an engine that DOCKER_HOST names in vain, and insta
 test('a socket that accepts and never answers is no engine', async () => {
   const socket = await listen(() => undefined)
   const { said } = await run('scripts/setup', ['--check'], { SETUP_ENGINE_SOCKETS: socket })
-  expect(said).toContain('neither Docker nor Podman answers')
+  expect(said).toContain('neither Docker nor Podman responds')
 })
 
 test('a missing base image is reported when an engine answers', async () => {
@@ -172,7 +172,7 @@ test('a second run is quick and finds nothing to do', async () => {
   const first = await run('scripts/setup', [], env)
   expect(first.said).toBe('setup: compiling TypeScript into dist\nsetup: ready\n')
   const second = await run('scripts/setup', [], env)
-  expect(second).toMatchObject({ status: 0, said: 'setup: everything is in place, nothing to do\n' })
+  expect(second).toMatchObject({ status: 0, said: 'setup: nothing to do\n' })
   expect(second.tookMs).toBeLessThan(first.tookMs)
   expect(await run('scripts/setup', ['--check'], env)).toMatchObject({ status: 0 })
 })
@@ -195,7 +195,7 @@ test('dist follows the sources, and a failed build leaves the last good one', as
   expect(broken.said).toContain('src/one.ts(1,14): error TS2322')
   expect(existsSync(join(folder, 'dist/src/one.js'))).toBe(true)
   expect((await run('scripts/setup', ['--check'], env)).said).toContain(
-    'missing: dist is absent or out of date',
+    'missing: dist is missing or out of date',
   )
 })
 
@@ -249,6 +249,6 @@ test('--check names a Node that is older than engines says, and stops there', as
   const { status, said } = await run('scripts/setup', ['--check'], {
     PATH: `${join(folder, 'old')}:${process.env['PATH']}`,
   })
-  expect(said).toBe('setup: missing: Node.js is 18.19.0, and >= 22.12 is needed\n')
+  expect(said).toBe('setup: missing: Node.js is 18.19.0, but >= 22.12 is needed\n')
   expect(status).toBe(1)
 })

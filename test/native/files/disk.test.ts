@@ -58,7 +58,7 @@ describe.each([
     expect(await expectSameAsDu(root)).toMatchObject({ files: 1, logicalBytes: 9000 })
   })
 
-  it('walk follows no symlink when it points to a directory, to its parent or nowhere', async () => {
+  it('walk follows no symlink to a directory, to its parent or to a missing target', async () => {
     const root = tempDir()
     mkdirSync(join(root, 'real'))
     writeFileSync(join(root, 'real/file'), 'abc')
@@ -91,7 +91,7 @@ describe.each([
     expect((await expectSameAsDu(root)).files).toBe(5000)
   })
 
-  it.runIf(isLinux)('walk counts entries when names hold a newline or are no UTF-8', async () => {
+  it.runIf(isLinux)('walk counts entries when names contain a newline or invalid UTF-8', async () => {
     const root = tempDir()
     mkdirSync(Buffer.concat([Buffer.from(`${root}/dir\n`), Buffer.from([0xff, 0xc3])]))
     writeFileSync(
@@ -130,7 +130,7 @@ describe.each([
     await churn.terminate()
   })
 
-  it.runIf(isRoot && isLinux)('walk stays out of mounts below the root', async () => {
+  it.runIf(isRoot && isLinux)('walk does not enter mounts below the root', async () => {
     const root = tempDir()
     mkdirSync(join(root, 'real'))
     writeFileSync(join(root, 'real/file'), 'x'.repeat(5000))
@@ -167,13 +167,13 @@ it.each([-1, 65, Number.NaN])('addon refuses %d threads', async (threads) => {
   await expect(walkTree('/', { threads })).rejects.toThrow(RangeError)
 })
 
-it('walk ends soon, with the reason, when it is cancelled', async () => {
+it('walk rejects soon with the reason when cancelled', async () => {
   const stop = new AbortController()
   const walking = walkTrees(['/usr', '/'], { signal: stop.signal })
   stop.abort(new Error('enough'))
   await expect(walking).rejects.toThrow('enough')
 })
 
-it('walk throws when the path holds a NUL', async () => {
+it('walk throws when the path contains a NUL', async () => {
   await expect(walkTree('/tmp\0/x')).rejects.toThrow(TypeError)
 })

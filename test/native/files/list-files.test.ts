@@ -18,10 +18,10 @@ function folderOf(files: readonly string[]): string {
 }
 
 describe.each([
-  { way: 'the addon', list: listFiles },
-  { way: 'node:fs', list: listFilesByNode },
-])('listFiles by $way', ({ list }) => {
-  it('tells names by their order without the ending, sizes and times as node:fs does', () => {
+  { name: 'the addon', list: listFiles },
+  { name: 'node:fs', list: listFilesByNode },
+])('listFiles by $name', ({ list }) => {
+  it('orders names without the suffix, and reports sizes and times like node:fs', () => {
     const files = [
       'demo/A.class',
       'demo/A$B.class',
@@ -45,7 +45,7 @@ describe.each([
     }
   })
 
-  it('follows no links, and leaves an empty folder empty', () => {
+  it('follows no links and returns nothing for an empty folder', () => {
     const folder = folderOf(['demo/A.class'])
     symlinkSync(join(folder, 'demo'), join(folder, 'linked'))
     symlinkSync('A.class', join(folder, 'demo/B.class'))
@@ -53,7 +53,7 @@ describe.each([
     expect(list(tempDir(), RULE)).toEqual({ files: [], problems: [] })
   })
 
-  it('says what it cannot read', () => {
+  it('reports what it cannot read', () => {
     const folder = folderOf([])
     const gone = join(folder, 'gone')
     const file = join(folder, 'file')

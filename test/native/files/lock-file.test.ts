@@ -6,7 +6,7 @@ import { packageRoot } from '../../../src/lib/process/package.ts'
 import { flock } from '../../../src/native/files/lock-file.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 
-/** What another process gets that asks for the lock, by the addon (`on`) or without it (`off`). */
+/** Returns what another process gets when it requests the lock, with the addon (`on`) or without (`off`). */
 function askElsewhere(file: string, kind: string, native: 'on' | 'off'): unknown {
   const program = `
     import { openSync } from 'node:fs'
@@ -17,7 +17,7 @@ function askElsewhere(file: string, kind: string, native: 'on' | 'off'): unknown
   return JSON.parse(execFileSync(process.execPath, argv, { encoding: 'utf8', env }))
 }
 
-test.each(['on', 'off'] as const)('a lock is one for all, with the addon %s elsewhere', async (native) => {
+test.each(['on', 'off'] as const)('a lock is the same for a process with the addon %s', async (native) => {
   const file = join(tempDir(), 'lock')
   const fd = openSync(file, 'a')
   expect(await flock(fd, 'alone')).toBe(true)
@@ -30,7 +30,7 @@ test.each(['on', 'off'] as const)('a lock is one for all, with the addon %s else
   expect(askElsewhere(file, 'alone', native)).toBe(true)
 })
 
-test('another opening in the same process is another', async () => {
+test('a second descriptor in the same process is a separate owner', async () => {
   const file = join(tempDir(), 'lock')
   const [first, second] = [openSync(file, 'a'), openSync(file, 'a')]
   expect(await flock(first, 'alone')).toBe(true)
@@ -40,6 +40,6 @@ test('another opening in the same process is another', async () => {
   closeSync(second)
 })
 
-test('what is no open file is an error', async () => {
+test('an invalid descriptor is an error', async () => {
   await expect(flock(9_999, 'alone')).rejects.toMatchObject({ code: 'EBADF', syscall: 'flock' })
 })

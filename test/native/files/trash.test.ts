@@ -36,7 +36,7 @@ describe.each([
     return { root, parent: 'uppers' }
   }
 
-  test('an entry goes whole, comes back, and ends', async () => {
+  test('an entry is moved to the trash, restored and deleted', async () => {
     const at = place()
     await move(at, 'demo', TRASH)
     expect(readdirSync(join(at.root, 'uppers'))).toEqual([TRASH])
@@ -48,7 +48,7 @@ describe.each([
     await remove(at, TRASH)
   })
 
-  test('P1 an entry that is a symlink, or lies behind one, is refused', async () => {
+  test('P1 an entry that is a symlink, or is reached through one, is refused', async () => {
     const at = place()
     symlinkSync('../victim', join(at.root, 'uppers/link'))
     symlinkSync('victim', join(at.root, 'linked'))
@@ -60,7 +60,7 @@ describe.each([
   })
 
   test.each(['', '.', '..', 'demo/inner', '../victim', '/etc', TRASH, 'demo\n/..'])(
-    'P2 nothing but a name is taken for one: %j',
+    'P2 an invalid name is refused: %j',
     async (name) => {
       const at = place()
       await expect(move(at, name, '.trash-1')).rejects.toThrow(/EINVAL|ENOENT/)
@@ -70,18 +70,18 @@ describe.each([
     },
   )
 
-  test('an entry is never put in the place of another', async () => {
+  test('an entry never replaces another', async () => {
     const at = place()
     mkdirSync(join(at.root, 'uppers', TRASH))
     await expect(move(at, 'demo', TRASH)).rejects.toMatchObject({ code: 'EEXIST' })
     await expect(restore(at, TRASH, 'demo')).rejects.toMatchObject({ code: 'EEXIST' })
   })
 
-  test('a missing entry is told', async () => {
+  test('a missing entry is reported', async () => {
     await expect(move(place(), 'other', TRASH)).rejects.toMatchObject({ code: 'ENOENT' })
   })
 
-  test.runIf(canMount)('P1 a mount in the way is refused, and one inside keeps what is in it', async () => {
+  test.runIf(canMount)('P1 a mount in the path is refused, and one inside keeps its content', async () => {
     const at = place()
     const mount = (target: string, ...flags: readonly string[]): void => {
       execFileSync('mount', [...flags, target])
@@ -102,7 +102,7 @@ describe.each([
     expect(existsSync(join(at.root, 'victim/demo/file'))).toBe(true)
   })
 
-  test('links in a tree are removed, and what they lead to is not', async () => {
+  test('links in a tree are removed, but not their targets', async () => {
     const at = place()
     symlinkSync('../../victim', join(at.root, 'uppers/demo/link'))
     await move(at, 'demo', TRASH)
@@ -111,7 +111,7 @@ describe.each([
     expect(existsSync(join(at.root, 'victim/demo/file'))).toBe(true)
   })
 
-  test('a tree of 500 levels with names of any bytes ends', async () => {
+  test('a tree of 500 levels with arbitrary names is deleted', async () => {
     const at = place()
     const deep = join(at.root, 'uppers/demo', 'd/'.repeat(500))
     mkdirSync(deep, { recursive: true })
@@ -121,7 +121,7 @@ describe.each([
     expect(readdirSync(join(at.root, 'uppers'))).toEqual([])
   })
 
-  test('P1 whoever swaps directories for links loses nothing but their own', async () => {
+  test('P1 swapping directories for links deletes nothing outside the tree', async () => {
     const at = place()
     const victims = Array.from({ length: 20 }, (_, i) => `f${i}`)
     for (const name of victims) writeFileSync(join(at.root, 'victim', name), '')
@@ -135,7 +135,7 @@ describe.each([
         renameSync(join(at.root, 'uppers', TRASH, 'd'), join(at.root, `moved-${round}`))
         symlinkSync('../../victim', join(at.root, 'uppers', TRASH, 'd'))
       } catch {
-        // It was gone already.
+        // It no longer exists.
       }
       await removal
       rmSync(join(at.root, 'uppers', TRASH), { recursive: true, force: true })
@@ -144,7 +144,7 @@ describe.each([
   })
 
   test.runIf(canMount).each(['bytes', 'inodes'] as const)(
-    'F5 F11 an entry goes where no %s are left',
+    'F5 F11 an entry is deleted on a disk without free %s',
     async (what) => {
       const disk = mountFileSystem('ext4', 8 * 2 ** 20, ...(what === 'inodes' ? ['-N', '64'] : []))
       mkdirSync(join(disk, 'uppers/demo/inner'), { recursive: true })
@@ -171,5 +171,5 @@ function fill(disk: string, what: 'bytes' | 'inodes'): void {
       throw error
     }
   }
-  throw new Error('the disk does not fill')
+  throw new Error('the disk does not become full')
 }

@@ -22,7 +22,7 @@ async function accepted(listen: { readonly port: number } | { readonly path: str
 // oxlint-disable-next-line no-underscore-dangle
 const descriptorOf = (socket: Socket) => (socket as unknown as { _handle: { fd: number } })._handle.fd
 
-test.runIf(process.platform === 'linux')('the options of a connection are set where it is TCP', async () => {
+test.runIf(process.platform === 'linux')('the options of a TCP connection are set', async () => {
   const loaded = loadAddon()
   if (loaded.is !== 'loaded') throw new Error(loaded.reason)
   const [tcp, unix] = [await accepted({ port: 0 }), await accepted({ path: join(tempDir(), 'socket') })]
@@ -32,7 +32,7 @@ test.runIf(process.platform === 'linux')('the options of a connection are set wh
   expect(loaded.addon.setUserTimeout(descriptorOf(unix), 1_000)).toBe(false)
 })
 
-test('a socket that is closed, or never was connected, is left alone', async () => {
+test('a closed or unconnected socket is ignored', async () => {
   const closed = await accepted({ port: 0 })
   closed.destroy()
   await once(closed, 'close')

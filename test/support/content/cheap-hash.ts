@@ -1,6 +1,6 @@
 import { scryptSync } from 'node:crypto'
 
-/** The hash of a password that takes no time to check. */
+/** Returns a password hash that is fast to verify. */
 export function cheapHash(password: string): string {
   const salt = Buffer.from('saltsaltsalt')
   const encode = (bytes: Buffer): string => bytes.toString('base64').replace(/=+$/, '')

@@ -14,13 +14,13 @@ export interface TestContent {
   readonly url: string
   readonly dir: string
   readonly running: RunningContent
-  /** What is served, as it is below the store's folder. */
+  /** The store of the served files. */
   readonly store: Store
   /** Lines of the log, one JSON object each. */
   readonly log: () => readonly Record<string, unknown>[]
-  /** Asks as somebody who has logged in; redirects are not followed. */
+  /** Sends a request as a logged-in reader, without following redirects. */
   readonly ask: (path: string, init?: RequestInit) => Promise<Response>
-  /** Asks as nobody. */
+  /** Sends a request without a session. */
   readonly askAnonymous: (path: string, init?: RequestInit) => Promise<Response>
   readonly logIn: (
     fields?: Readonly<Record<string, string>>,
@@ -29,7 +29,7 @@ export interface TestContent {
   readonly cookie: string
 }
 
-/** A content server in this process, which ends with the test, and a reader who has logged in. */
+/** Starts a content server in this process, which stops with the test, and logs a reader in. */
 export async function startContent(
   files: Readonly<Record<string, string | Uint8Array>> = {},
   given: {
@@ -71,7 +71,7 @@ export async function startContent(
   return { url, dir, running, store: inner, log, ask, askAnonymous, logIn, cookie }
 }
 
-/** The session that an answer sets, as a browser sends it back. */
+/** Returns the session cookie that a response sets, as a browser sends it back. */
 export function cookieOf(response: Response): string {
   return /^_session=[^;]+/.exec(response.headers.get('set-cookie') ?? '')?.[0] ?? ''
 }

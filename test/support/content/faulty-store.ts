@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import { fault } from '../../../src/content/errors.ts'
 import type { OpenedObject, OpenOptions, Store } from '../../../src/content/store/store.ts'
 
-/** A real store that can be told to fail, and that counts what it is asked. */
+/** A real store that can be made to fail, and that records requests. */
 export class FaultyStore implements Store {
   fails: 'no' | 'down' | 'hangs' | 'half' = 'no'
   readonly opened: string[] = []
@@ -14,7 +14,7 @@ export class FaultyStore implements Store {
     this.#inner = inner
   }
 
-  /** Lets go of all who hang. */
+  /** Releases all hanging requests. */
   release(): void {
     this.fails = 'no'
     this.#release.resolve()

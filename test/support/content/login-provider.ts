@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http'
 import Provider from 'oidc-provider'
 import { onTestFinished } from 'vitest'
 
-/** A real OpenID provider whose only account logs in without being asked anything. */
+/** Starts a real OpenID provider whose only account logs in without a prompt. */
 export async function startLoginProvider(
   redirectUri: string,
   email: string,

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers'
 interface Kept {
   readonly name: string
   readonly value: string
-  /** Undefined for the host alone. */
+  /** Undefined for a host-only cookie. */
   readonly domain: string | undefined
   readonly host: string
   readonly path: string
@@ -14,11 +14,13 @@ interface Answer {
   readonly status: number
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
   readonly body: string
-  /** `//host/path` that answered. */
+  /** `//host/path` that responded. */
   readonly at: string
 }
 
-/** A browser for several hosts of one server at `url`: it keeps cookies as RFC 6265 says, and follows redirects. */
+/**
+ * A browser for several hosts of one server at `url`: it stores cookies according to RFC 6265, and follows redirects.
+ */
 export class RepoBrowser {
   #url: string
   #cookies: readonly Kept[] = []
@@ -29,12 +31,12 @@ export class RepoBrowser {
     this.#url = url
   }
 
-  /** From now on another process has the hosts. */
+  /** Directs further requests to another server process. */
   moveTo(url: string): void {
     this.#url = url
   }
 
-  /** What a page of a host does with `document.cookie`, or a server with Set-Cookie. */
+  /** Sets a cookie like `document.cookie` on a page, or Set-Cookie from a server. */
   toss(host: string, line: string): void {
     this.#keep(host, line)
   }
@@ -47,7 +49,7 @@ export class RepoBrowser {
       .map(({ name, value }) => `${name}=${value}`)
   }
 
-  /** One request to `//host/path`, without following. */
+  /** Sends one request to `//host/path`, without following redirects. */
   async ask(at: string, method = 'GET', body?: URLSearchParams): Promise<Answer> {
     const { host, hostname, pathname, search } = new URL(at, 'http://x')
     const cookie = this.cookiesFor(hostname, pathname).join('; ')
@@ -72,7 +74,7 @@ export class RepoBrowser {
     return { status: response.statusCode ?? 0, headers: response.headers, body: await text(response), at }
   }
 
-  /** The same with redirects, at most ten. */
+  /** Like `ask`, but follows at most ten redirects. */
   async go(at: string): Promise<Answer> {
     let answer = await this.ask(at)
     for (let times = 0; times < 10 && answer.headers['location'] !== undefined; times++)

@@ -3,7 +3,7 @@ import { startContent, type TestContent } from './content-server.ts'
 import { RepoBrowser } from './repo-browser.ts'
 import { tempDir } from '../temp-dir.ts'
 
-/** What the server of these tests has. */
+/** Files of the server in these tests. */
 export const REPO_FILES = {
   'repos/guide/index.html': 'guide',
   'repos/guide/deep/index.html': 'deep',
@@ -14,7 +14,7 @@ export const REPO_FILES = {
   [`repos/${'n'.repeat(70)}/index.html`]: 'long',
   'repos/versioned/_meta.json': JSON.stringify({ versions: ['2.0'], latest: '2.0' }),
 }
-/** Host that all repositories share. */
+/** The common host of all repositories. */
 export const COMMON = 'docs.example:99'
 
 interface Given {
@@ -24,7 +24,7 @@ interface Given {
   readonly http?: object
 }
 
-/** A content server whose repositories have hosts below docs.example. */
+/** Starts a content server whose repositories have hosts below docs.example. */
 export async function startRepoHosts({
   dir = tempDir(),
   isSecure = false,
@@ -41,7 +41,7 @@ export async function startRepoHosts({
   })
 }
 
-/** A browser whose user has logged in on the common host. */
+/** Returns a browser whose user has logged in on the common host. */
 export async function loggedIn({ url }: TestContent): Promise<RepoBrowser> {
   const browser = new RepoBrowser(url)
   const { status } = await browser.ask(

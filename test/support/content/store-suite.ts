@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import type { OpenedObject, Store } from '../../../src/content/store/store.ts'
 import { tempDir } from '../temp-dir.ts'
 
-/** Names that a file system, a URL or a signature could take for something else. */
+/** Names that a file system, a URL or a signature could misinterpret. */
 const ODD_KEYS = [
   'a b/c d.html',
   'plus+plus.html',
@@ -22,7 +22,7 @@ const ODD_KEYS = [
   '__proto__/constructor',
 ]
 
-/** What every store must do, whatever is behind it. @param many more than fit a page of its lists */
+/** Tests the behavior of every store. @param many more objects than fit a page of its lists */
 export function storeSuite(name: string, open: () => Promise<Store>, many: number): void {
   describe(`store ${name}`, () => {
     let store: Store
@@ -38,31 +38,31 @@ export function storeSuite(name: string, open: () => Promise<Store>, many: numbe
       return object
     }
 
-    test('an object is read as it was written, with size, date and ETag', async () => {
+    test('an object is read unchanged, with size, date and ETag', async () => {
       const beforeMs = Date.now()
       await put('one/a.html', 'hello')
       const object = await opened('one/a.html')
       expect(object).toMatchObject({ key: 'one/a.html', size: 5 })
       expect(object.etag).toMatch(/^"[^"]+"$/)
-      // A store's clock may differ from ours, and its dates may be whole seconds.
+      // A store's clock may differ from ours, and its dates may be in whole seconds.
       expect(object.lastModifiedMs).toBeGreaterThan(beforeMs - 10_000)
       expect(object.lastModifiedMs).toBeLessThan(Date.now() + 10_000)
       expect((await buffer(object.body)).toString()).toBe('hello')
     })
 
-    test('an empty object is there', async () => {
+    test('an empty object exists', async () => {
       await put('one/empty', '')
       expect(await get('one/empty')).toBe('')
     })
 
-    test('a missing object is missing, and so is what is only a prefix of one', async () => {
+    test('a missing object is missing, and so is a prefix of an existing one', async () => {
       await put('dir/sub/x', 'x')
       expect(await store.open('dir/none')).toBe('missing')
       expect(await store.open('dir/sub')).toBe('missing')
       expect(await store.open('dir/sub/x/below')).toBe('missing')
     })
 
-    test('another content has another ETag, and the same object is unchanged', async () => {
+    test('different content has a different ETag, and the same object is unchanged', async () => {
       await put('etag', 'first')
       const { etag, body } = await opened('etag')
       body.destroy()
@@ -87,7 +87,7 @@ export function storeSuite(name: string, open: () => Promise<Store>, many: numbe
       expect((await buffer(object.body)).toString()).toBe(expected)
     })
 
-    test.each(ODD_KEYS)('O4 key %s is written, listed, read and removed by that name', async (key) => {
+    test.each(ODD_KEYS)('O4 key %s is written, listed, read and removed', async (key) => {
       await put(`odd/${key}`, key)
       expect(await get(`odd/${key}`)).toBe(key)
       const listed: string[] = []
@@ -122,7 +122,7 @@ export function storeSuite(name: string, open: () => Promise<Store>, many: numbe
       expect(await store.listNames('nothing/')).toEqual([])
     })
 
-    test(`a list of ${many} objects is whole`, { timeout: 60_000 }, async () => {
+    test(`a list of ${many} objects is complete`, { timeout: 60_000 }, async () => {
       const names = Array.from({ length: many }, (_, i) => `many/${i}/x`)
       const rest = names.values()
       await Promise.all(
@@ -136,7 +136,7 @@ export function storeSuite(name: string, open: () => Promise<Store>, many: numbe
       expect(await store.listNames('many/')).toHaveLength(many)
     })
 
-    test('a file is written as it streams, and comes back the same', async () => {
+    test('a file is streamed to the store and read back unchanged', async () => {
       const bytes = randomBytes(9_000_001)
       const file = join(tempDir(), 'large')
       writeFileSync(file, bytes)
@@ -144,13 +144,13 @@ export function storeSuite(name: string, open: () => Promise<Store>, many: numbe
       expect((await buffer((await opened('large')).body)).equals(bytes)).toBe(true)
     })
 
-    test('a body that nobody reads to its end holds up nothing', async () => {
+    test('an abandoned body blocks nothing', async () => {
       await store.write('unread', Buffer.alloc(4_000_000), { contentType: 'text/plain' })
       for (let i = 0; i < 100; i++) (await opened('unread')).body.on('error', () => undefined).destroy()
       expect(await get('range')).toBe('0123456789')
     })
 
-    test('removing what is not there is no error', async () => {
+    test('removing a missing object succeeds', async () => {
       await store.remove('never/was')
     })
   })

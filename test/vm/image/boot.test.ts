@@ -131,7 +131,7 @@ describe('with one image', () => {
     const before = await digestOf(upper)
     for (const words of ['', FORMAT.words]) {
       expect(await faultOf(upper, words)).toMatch(
-        /^workspace-init: FAULT the upper disk holds no file system that can be mounted \(.*\); it was left as it is: restore it, or reset the workspace$/,
+        /^workspace-init: FAULT the upper disk has no mountable file system \(.*\); it was left unchanged: restore it, or reset the workspace$/,
       )
     }
     expect(await digestOf(upper)).toBe(before)
@@ -140,18 +140,18 @@ describe('with one image', () => {
   test('an upper that never was formatted and holds one byte is not formatted', async () => {
     const upper = newUpper()
     write(upper, 65_535, Buffer.from([1]))
-    expect(await faultOf(upper, FORMAT.words)).toContain('FAULT the upper disk holds no file system')
+    expect(await faultOf(upper, FORMAT.words)).toContain('FAULT the upper disk has no mountable file system')
   })
 
   test('a blank upper that was formatted before is told, and not formatted again', async () => {
     const upper = newUpper()
-    expect(await faultOf(upper)).toContain('FAULT the upper disk is blank and held the workspace')
+    expect(await faultOf(upper)).toContain('FAULT the upper disk is blank but contained the workspace')
     expect(statSync(upper).blocks).toBe(0)
   })
 
   test('a machine with one disk says so', async () => {
     expect(await faultOf(undefined, FORMAT.words)).toBe(
-      'workspace-init: FAULT the VM has one virtio disk, vda, and should have two: the image and the upper',
+      'workspace-init: FAULT the kernel found only one virtio disk, vda; the VM should have two, the image and the upper',
     )
   })
 
@@ -161,7 +161,7 @@ describe('with one image', () => {
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=200k', 'tmpfs', `${directory}/small`])
     onTestFinished(() => void execFileSync('umount', ['-l', `${directory}/small`]))
     const fault = await faultOf(newUpper(1, `${directory}/small`), FORMAT.words)
-    expect(fault).toContain('FAULT the upper disk could not be formatted, nothing more can be written to it')
+    expect(fault).toContain('FAULT the upper disk could not be formatted, writing to it failed')
   })
 
   test('F1 a machine that is killed while it formats formats anew at its next start', async () => {

@@ -20,15 +20,23 @@ export function createContentProgram(): Command {
   const program = createProgram(
     'content-server',
     packageVersion(),
-    'Serves published documentation to those who have logged in.',
+    'Serves published documentation to users who have logged in.',
   )
+  program.commandsGroup('Server:')
   addServe(program)
+  program.commandsGroup('Published documentation:')
   addPublish(program)
   addUnpublish(program)
+  program.commandsGroup('Users:')
   addHashPassword(program)
   addRevoke(program)
+  program.commandsGroup('Other:').helpCommand('help [command]')
   addConfig(program)
-  addEverywhere(program, '-c, --config <file>', 'config file; default CONTENT_CONFIG, else the usual places')
+  addEverywhere(
+    program,
+    '-c, --config <file>',
+    'config file; default: CONTENT_CONFIG, else the standard locations',
+  )
   addOutputOptions(program)
   addCompletion(program)
   return program

@@ -3,10 +3,10 @@ import type { ContentConfig } from '../../config.ts'
 import { create } from '../../server.ts'
 import cluster, { type Worker } from 'node:cluster'
 
-const LONGEST_STOP_MS = 10_000
+const MAX_STOP_MS = 10_000
 const PURGE = 'purge'
 
-/** Runs the server, in one process or several, until a signal stops it. */
+/** Runs the server, in one or several processes, until a signal stops it. */
 export async function serveUntilStopped(config: ContentConfig): Promise<void> {
   const logger = createLogger(config.log)
   if (cluster.isPrimary && config.http.workers > 1) return runWorkers(config.http.workers, logger)
@@ -14,17 +14,17 @@ export async function serveUntilStopped(config: ContentConfig): Promise<void> {
 }
 
 async function serveHere(config: ContentConfig, logger: Logger): Promise<void> {
-  const told = new Promise<void>((resolve) => {
-    let isTold = false
+  const stopRequested = new Promise<void>((resolve) => {
+    let isStopping = false
     for (const signal of ['SIGINT', 'SIGTERM'] as const)
       process.on(signal, () => {
-        // A second one is meant.
-        if (isTold) process.exit(1)
-        isTold = true
+        // A second signal stops the process immediately.
+        if (isStopping) process.exit(1)
+        isStopping = true
         resolve()
       })
   })
-  // A purge empties the caches of all processes.
+  // A purge clears the caches of all processes.
   const running = await create(config, { logger, onPurge: () => void process.send?.(PURGE) }).start()
   process.on('message', (message) => message === PURGE && running.purge())
   const { host } = config.http
@@ -36,14 +36,14 @@ async function serveHere(config: ContentConfig, logger: Logger): Promise<void> {
     logger.warn(
       'browsers send the session cookie only over https; set session.secure to false to log in over http',
     )
-  await told
-  setTimeout(() => process.exit(1), LONGEST_STOP_MS).unref()
+  await stopRequested
+  setTimeout(() => process.exit(1), MAX_STOP_MS).unref()
   await running.stop()
   cluster.worker?.disconnect()
 }
 
-/** A worker that exits earlier than this would exit again. */
-const SOUND_MS = 5_000
+/** A worker that exits sooner than this would only exit again. */
+const MIN_UPTIME_MS = 5_000
 
 /** Runs worker processes that listen on one port, and replaces those that exit, until a signal stops them. */
 async function runWorkers(count: number, logger: Logger): Promise<void> {
@@ -57,7 +57,7 @@ async function runWorkers(count: number, logger: Logger): Promise<void> {
   }
   process.on('SIGINT', stop)
   process.on('SIGTERM', stop)
-  const begin = (): void => {
+  const startWorker = (): void => {
     const startedMs = performance.now()
     const worker = cluster.fork()
     worker.on('message', (message) => {
@@ -69,13 +69,13 @@ async function runWorkers(count: number, logger: Logger): Promise<void> {
         return
       }
       logger.error({ code, signal }, 'a worker process exited')
-      if (performance.now() - startedMs > SOUND_MS) return begin()
-      // What keeps one from starting keeps the others too.
+      if (performance.now() - startedMs > MIN_UPTIME_MS) return startWorker()
+      // The cause affects the other workers too.
       process.exitCode = 1
       stop()
     })
   }
-  for (let i = 0; i < count; i++) begin()
+  for (let i = 0; i < count; i++) startWorker()
   await stopped.promise
 }
 

@@ -7,32 +7,32 @@ import type { ContentFace, Reader } from './face.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Set on the few routes that are for everybody. */
+    /** Set on the few routes that need no login. */
     readonly needsNoLogin?: boolean
-    /** Set on the few routes that hosts of repositories have as well; there all others are missing (threat O6). */
+    /** Set on the few routes that repository hosts serve too; all others are missing there (threat O6). */
     readonly isOnRepoHosts?: boolean
   }
   interface FastifyRequest {
-    /** Who asks; undefined on routes for everybody. */
+    /** The reader; undefined on routes that need no login. */
     reader?: Reader
-    /** The repository whose own host is asked; undefined on the common host. */
+    /** The repository of a request to its separate host; undefined on the common host. */
     repo?: string
   }
 }
 
-/** What lib/http serves beside our routes. */
-const BESIDE = /^\/(?:metrics|openapi\.json|reference)(?:\/|$)/
+/** Routes that lib/http adds. */
+const OTHER_ROUTES = /^\/(?:metrics|openapi\.json|reference)(?:\/|$)/
 const MAX_USER = 256
 
-/** Lets those in who have logged in, and sends all others to the login page. */
+/** Admits readers who have logged in, and redirects all others to the login page. */
 export function createAdmission(face: ContentFace): onRequestHookHandler {
   const { openMetrics } = face.config.http
   const isOpen = ({ routeOptions: { config, url = '' } }: FastifyRequest): boolean =>
-    config.needsNoLogin === true || (openMetrics && BESIDE.test(url))
+    config.needsNoLogin === true || (openMetrics && OTHER_ROUTES.test(url))
   return (request, reply, done) => {
     const repo = face.hosts.repoOf(request.headers.host ?? '')
     if (repo !== undefined) checkRepoHost(request, reply, repo)
-    // Looking at a route's options takes a while, and pages are for nobody but readers.
+    // Reading a route's options takes time, and pages always need a login.
     const mayBeOpen = openMetrics || request.raw.url?.startsWith('/_') === true
     if (mayBeOpen && isOpen(request)) return done()
     if (face.cookies.isAmbiguous(request.raw)) throw ambiguous(face, reply)
@@ -48,21 +48,22 @@ export function createAdmission(face: ContentFace): onRequestHookHandler {
 }
 
 /**
- * Leaves of a repository's host what is that repository's, for nobody's pages but its own: those of others may lead here, but
- * load nothing from here. Fetch metadata comes from browsers alone, and says who asks even where cookies are sent along.
+ * Restricts a repository's host to that repository, and to requests from its own pages: other sites may link here,
+ * but load nothing from here. Only browsers send fetch metadata, which names the origin of a request even if it
+ * carries cookies.
  */
 function checkRepoHost(request: FastifyRequest, reply: FastifyReply, repo: string): void {
   const { headers, routeOptions } = request
   void reply.header('cross-origin-resource-policy', 'same-origin')
   if (repo === '' || routeOptions.config.isOnRepoHosts !== true)
-    throw fault('PAGE_NOT_FOUND', 'this host has the pages of one repository and nothing else')
+    throw fault('PAGE_NOT_FOUND', 'this host serves the pages of one repository and nothing else')
   const site = headers['sec-fetch-site']
   if ((site === 'same-site' || site === 'cross-site') && headers['sec-fetch-mode'] !== 'navigate')
-    throw fault('EMBEDDING_REFUSED', 'pages of other repositories and sites may link here, and load nothing')
+    throw fault('EMBEDDING_REFUSED', 'other repositories and sites may link to this page, but not load it')
   request.repo = repo
 }
 
-/** Removes what can be removed from here, so that reloading the page is enough in most browsers. */
+/** Removes the ambiguous cookies that can be removed from here, so that reloading is enough in most browsers. */
 function ambiguous({ cookies }: ContentFace, reply: FastifyReply): Error {
   void reply.header('set-cookie', cookies.forgetShared()).header('clear-site-data', '"cookies"')
   return fault(
@@ -84,7 +85,7 @@ function readerOf(
   return session && { user: session.user, sessionId }
 }
 
-/** Whom a proxy names that is trusted to; what anybody else sends in that header counts for nothing. */
+/** Returns the user named by a trusted proxy; the header counts for nothing if anybody else sends it. */
 function userOfProxy({ config, addresses }: ContentFace, request: IncomingMessage): string | undefined {
   if (config.userHeader === undefined || !addresses.isProxied(request)) return undefined
   const value = request.headers[config.userHeader]
@@ -92,15 +93,15 @@ function userOfProxy({ config, addresses }: ContentFace, request: IncomingMessag
 }
 
 function sendToLogin(face: ContentFace, request: FastifyRequest, reply: FastifyReply): void {
-  // After another method the browser is to ask for the page with GET.
+  // After another method the browser must request the page with GET.
   const status = request.method === 'GET' || request.method === 'HEAD' ? 302 : 303
   const path = request.raw.url ?? '/'
-  const location = request.repo === undefined ? loginPath(path) : handOverPath(face, request, reply, path)
+  const location = request.repo === undefined ? loginPath(path) : handoffPath(face, request, reply, path)
   void reply.status(status).header('cache-control', 'no-store').header('location', location).send()
 }
 
-/** To the common host, which knows the reader or asks who it is, and back with a ticket. */
-function handOverPath(
+/** Returns the common host's path that identifies the reader, and redirects back with a ticket. */
+function handoffPath(
   { cookies, hosts }: ContentFace,
   { raw, repo = '' }: FastifyRequest,
   reply: FastifyReply,

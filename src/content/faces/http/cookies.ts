@@ -12,9 +12,9 @@ const SECRET = '_enter'
 const SECRET_MAX_AGE_S = 600
 
 /**
- * The cookies of one host. With hosts for repositories, a page of one of them can set cookies for all others by their common
- * domain; a browser takes no such cookie for a name that begins with `__Host-`, which needs https. Elsewhere two cookies of one
- * name are taken for an attack, and neither counts.
+ * Cookies of one host. With separate hosts for repositories, a page of one host can set cookies for all others
+ * through their common domain. Browsers refuse such cookies if the name begins with `__Host-`, which requires https.
+ * Without https, two cookies of the same name are treated as an attack, and neither counts.
  */
 export class Cookies {
   readonly #config: ContentConfig
@@ -27,30 +27,30 @@ export class Cookies {
     this.#prefix = this.#domain !== undefined && config.session.secure ? '__Host-' : ''
   }
 
-  /** Id of the session; undefined where there is none. */
+  /** Returns the id of the session, or undefined without one. */
   sessionIdOf(request: IncomingMessage): string | undefined {
     return this.#read(request, SESSION)
   }
 
-  /** Whether a browser sends several sessions, of which one at most is ours. */
+  /** Whether a browser sends several sessions, of which at most one is valid. */
   isAmbiguous(request: IncomingMessage): boolean {
     return this.#domain !== undefined && valuesOf(request, this.#prefix + SESSION).length > 1
   }
 
-  /** Sets the session; '' ends it. */
+  /** Sets the session; '' removes it. */
   session(id: string): readonly string[] {
     const maxAgeS = id === '' ? 0 : Math.floor(this.#config.session.maxAgeMs / 1000)
     return [this.#set(SESSION, id, '/', maxAgeS), ...this.forgetShared()]
   }
 
-  /** Removes the cookie that an earlier version has set for all hosts, or a page of one of them. */
+  /** Removes a cookie set for all hosts, by an earlier version or a page of one of them. */
   forgetShared(): readonly string[] {
     return this.#domain === undefined || this.#prefix !== ''
       ? []
       : [`${SESSION}=; Path=/; Domain=${this.#domain}; Max-Age=0`]
   }
 
-  /** What the browser keeps while its user is at the provider; undefined to forget it. */
+  /** Stores the login's state while the user is at the provider; undefined removes it. */
   flow(flow: Flow | undefined): string {
     const value = flow === undefined ? '' : Buffer.from(JSON.stringify(flow)).toString('base64url')
     const path = this.#prefix === '' ? FLOW_PATH : '/'
@@ -61,7 +61,7 @@ export class Cookies {
     return parseJson(flowSchema, Buffer.from(this.#read(request, FLOW) ?? '', 'base64url').toString())
   }
 
-  /** The browser's secret for the way to a repository's host; the same for all that are on it at once. */
+  /** Returns the browser's secret for logins to repository hosts, shared by all that are in progress. */
   secretOf(request: IncomingMessage): string | undefined {
     const secret = this.#read(request, SECRET)
     return secret !== undefined && isSessionId(secret) ? secret : undefined
@@ -92,7 +92,7 @@ export class Cookies {
   }
 }
 
-/** The different values of a cookie, in the browser's order. */
+/** Returns the distinct values of a cookie, in the browser's order. */
 function valuesOf(request: IncomingMessage, name: string): readonly string[] {
   const cookies = request.headers.cookie
   if (cookies === undefined) return []

@@ -39,7 +39,7 @@ export function createContentHttp(face: ContentFace, logger: Logger): HttpServer
     },
   })
   const { app } = server
-  // A logger for each request takes a tenth of the time of one, and says no more here.
+  // A logger per request takes a tenth of its time and adds nothing here.
   app.setChildLoggerFactory((parent) => parent)
   app.addSchema(errorSchema)
   app.addSchema(repoSchema)
@@ -55,40 +55,40 @@ export function createContentHttp(face: ContentFace, logger: Logger): HttpServer
 }
 
 const HEADINGS: Readonly<Record<string, string>> = {
-  PAGE_NOT_FOUND: 'There is no such page',
-  ROUTE_NOT_FOUND: 'There is no such page',
-  METHOD_NOT_ALLOWED: 'This page can only be read',
-  STORE_UNAVAILABLE: 'The documentation cannot be read now',
-  SESSIONS_UNAVAILABLE: 'Logins cannot be checked now',
-  LOGIN_REFUSED: 'You may not enter',
-  TICKET_INVALID: 'That way in is closed',
-  EMBEDDING_REFUSED: 'This page cannot be loaded from there',
-  SESSION_AMBIGUOUS: 'Your login cannot be told',
-  PROVIDER_UNAVAILABLE: 'The login provider does not answer',
+  PAGE_NOT_FOUND: 'Page not found',
+  ROUTE_NOT_FOUND: 'Page not found',
+  METHOD_NOT_ALLOWED: 'Method not allowed',
+  STORE_UNAVAILABLE: 'Documentation is unavailable',
+  SESSIONS_UNAVAILABLE: 'Login is unavailable',
+  LOGIN_REFUSED: 'Login refused',
+  TICKET_INVALID: 'This link has expired',
+  EMBEDDING_REFUSED: 'Embedding refused',
+  SESSION_AMBIGUOUS: 'Ambiguous login',
+  PROVIDER_UNAVAILABLE: 'Login provider unavailable',
 }
 
-/** Sends browsers an error page, and API clients a JSON body. */
+/** Returns an error page for browsers, or undefined for API clients, which get a JSON body. */
 function errorPage(fault: Fault, { raw }: FastifyRequest, logger: Logger): string | undefined {
   if (API.test(raw.url ?? '')) return undefined
   const { code, message } = forReaders(fault, logger)
-  return messagePage(HEADINGS[code] ?? 'That did not work', message)
+  return messagePage(HEADINGS[code] ?? 'Request failed', message)
 }
 
 const UNAVAILABLE: Readonly<Record<string, string>> = {
-  STORE_UNAVAILABLE: 'The store does not answer. Try again in a moment.',
-  SESSIONS_UNAVAILABLE: 'The server cannot look up logins. Try again in a moment.',
+  STORE_UNAVAILABLE: 'The documentation store is not responding. Try again in a moment.',
+  SESSIONS_UNAVAILABLE: 'The session store is not responding. Try again in a moment.',
 }
 
 /** Replaces a store's own message, which may contain addresses and paths, and logs it. */
 function forReaders(error: Fault, logger: Logger): Fault {
   const sentence = UNAVAILABLE[error.code]
   if (sentence === undefined) return error
-  // Other kinds are logged where they become an answer.
+  // Other kinds are logged when the response is created.
   if (error.kind === 'unavailable') logger.warn({ code: error.code }, error.message)
   return new Fault(error.code, error.kind, sentence, { retryAfterS: error.retryAfterS })
 }
 
-/** The login page's form is posted as browsers do it. */
+/** Accepts the login page's form, URL-encoded by browsers. */
 function acceptForms(app: FastifyInstance): void {
   app.addContentTypeParser(
     'application/x-www-form-urlencoded',
@@ -97,15 +97,15 @@ function acceptForms(app: FastifyInstance): void {
   )
 }
 
-/** Figures of the cache for Prometheus, looked at when it asks. */
+/** Adds the cache's metrics, which are read on each scrape. */
 function contentMetrics({ metrics: { registry } }: HttpServer, { cache }: ContentFace): void {
   const registers = [registry]
   const add = (name: string, help: string, value: () => number): void => {
     const gauge: Gauge = new Gauge({ name, help, registers, collect: () => gauge.set(value()) })
   }
-  add('content_cache_bytes', 'Memory that the cache of objects takes', () => cache.heldBytes)
-  add('content_cache_objects', 'Keys that the cache knows something of', () => cache.count)
-  add('content_cache_hits', 'Looks that the cache alone answered', () => cache.counts.hits)
-  add('content_cache_misses', 'Looks that the store was asked for', () => cache.counts.misses)
-  add('content_cache_stale', 'Old objects that were given because the store failed', () => cache.counts.stale)
+  add('content_cache_bytes', 'Memory used by the object cache', () => cache.cachedBytes)
+  add('content_cache_objects', 'Entries in the object cache', () => cache.count)
+  add('content_cache_hits', 'Lookups answered from the cache', () => cache.counts.hits)
+  add('content_cache_misses', 'Lookups that requested an object from the store', () => cache.counts.misses)
+  add('content_cache_stale', 'Stale objects served because the store failed', () => cache.counts.stale)
 }

@@ -37,6 +37,6 @@ export interface ContentFace {
 /** A logged-in reader. */
 export interface Reader {
   readonly user: string
-  /** Undefined for who is named by a proxy. */
+  /** Undefined for a reader named by a proxy. */
   readonly sessionId: string | undefined
 }

@@ -6,9 +6,9 @@ const ENCODED = /^x--((?:[0-9a-f]{2})+)$/
 const MAX_LABEL = 63
 
 /**
- * Repositories on hosts of their own, where a domain is set for that: `guide.docs.example/x` is `docs.example/repos/guide/x`.
- * A script of one then reads nothing of the others (threat O6). All other names are the common host's; below the domain there
- * is none but the one that `http.public_url` names.
+ * Separate hosts for repositories, if a domain is configured: `guide.docs.example/x` is `docs.example/repos/guide/x`.
+ * A script of one repository can then read nothing of the others (threat O6). All other names belong to the common
+ * host; below the domain that is only the one that `http.public_url` names.
  */
 export class RepoHosts {
   readonly #domain: string | undefined
@@ -19,12 +19,12 @@ export class RepoHosts {
     this.#publicUrl = publicUrl === undefined ? undefined : new URL(publicUrl)
   }
 
-  /** Whether repositories have hosts of their own. */
+  /** Whether repositories have separate hosts. */
   get isEnabled(): boolean {
     return this.#domain !== undefined
   }
 
-  /** The repository whose own host this is: undefined for the common host, '' for a host of no repository. */
+  /** Returns the repository of a host: undefined for the common host, '' for a host without a repository. */
   repoOf(host: string): string | undefined {
     if (this.#domain === undefined) return undefined
     const name = host.toLowerCase().replace(/\.?(?::\d+)?$/, '')
@@ -33,8 +33,8 @@ export class RepoHosts {
   }
 
   /**
-   * Where a path of the common host belongs: undefined where it is right, `nowhere` for a repository that cannot have a host;
-   * on the common host its scripts could read all others.
+   * Returns the right address of a common host's path: undefined if it is this one, `nowhere` if the repository
+   * cannot have a host; on the common host its scripts could read all others.
    */
   redirect(host: string, { segments: [first, name, ...rest], isDirectory }: RequestPath): string | undefined {
     if (this.#domain === undefined || first !== 'repos' || name === undefined) return undefined
@@ -43,24 +43,27 @@ export class RepoHosts {
     return origin === undefined ? 'nowhere' : origin + formatPath(rest, isDirectory || rest.length === 0)
   }
 
-  /** `//HOST:PORT` of a repository; undefined for one whose name is too long for a host. @param host the one asked now */
+  /**
+   * Returns `//HOST:PORT` of a repository, or undefined if its name is too long for a host. @param host the host of
+   * the request
+   */
   originOf(repo: string, host: string): string | undefined {
     const label = encodeLabel(repo)
     return label === undefined ? undefined : `//${label}.${this.#domain}${portOf(host)}`
   }
 
-  /** `//HOST:PORT` of the common host. @param host the one asked now */
+  /** Returns `//HOST:PORT` of the common host. @param host the host of the request */
   commonOrigin(host: string): string {
     return this.#publicUrl === undefined ? `//${this.#domain}${portOf(host)}` : this.#publicUrl.origin
   }
 
-  /** A path of any host as one of the common host. */
+  /** Converts a path of any host to the common host's. */
   inside(host: string, path: RequestPath): RequestPath {
     const repo = this.repoOf(host)
     return repo === undefined ? path : { ...path, segments: ['repos', repo, ...path.segments] }
   }
 
-  /** A path of the common host as one of the host that was asked. */
+  /** Converts a path of the common host to one of the requested host. */
   outside(host: string, path: string): string {
     const repo = this.repoOf(host)
     const before = repo === undefined ? undefined : formatPath(['repos', repo], true)
@@ -68,14 +71,16 @@ export class RepoHosts {
   }
 }
 
-/** Names that are no host names, such as `My_Guide`, are written in hexadecimal; so is what looks like that already. */
+/**
+ * Encodes names that are not valid host names, such as `My_Guide`, in hexadecimal, and names that look encoded too.
+ */
 function encodeLabel(repo: string): string | undefined {
   if (LABEL.test(repo) && !ENCODED.test(repo)) return repo
   const label = `x--${Buffer.from(repo).toString('hex')}`
   return label.length > MAX_LABEL ? undefined : label
 }
 
-/** '' for what no repository is called. */
+/** Decodes a label; '' if no repository has it. */
 function decodeLabel(label: string): string {
   const [, hex] = ENCODED.exec(label) ?? []
   const repo = hex === undefined ? label : Buffer.from(hex, 'hex').toString()

@@ -6,11 +6,13 @@ export type QueryString = Readonly<Record<string, string | readonly string[] | u
 
 const DEFAULT_HITS = 20
 
-/** Reads what is searched for. @param only the repository whose own host is asked @throws INVALID_QUERY */
+/**
+ * Parses a search. @param only the repository whose host is asked @throws INVALID_QUERY when a parameter is invalid
+ */
 export function parseSearchQuery(query: QueryString, only: string | undefined): SearchQuery {
   const repo = textOf(query, 'repo')
   if (only !== undefined && repo !== undefined && repo !== only)
-    throw fault('INVALID_QUERY', '"repo" must be left out here: this host has one repository')
+    throw fault('INVALID_QUERY', '"repo" must not be given here: this host has only one repository')
   return {
     words: textOf(query, 'q') ?? '',
     repo: only ?? repo,
@@ -22,7 +24,7 @@ export function parseSearchQuery(query: QueryString, only: string | undefined): 
 
 function textOf(query: QueryString, name: string): string | undefined {
   const value = query[name]
-  if (typeof value === 'object') throw fault('INVALID_QUERY', `"${name}" is given more than once`)
+  if (typeof value === 'object') throw fault('INVALID_QUERY', `"${name}" must not be given more than once`)
   return value === '' ? undefined : value
 }
 

@@ -10,8 +10,8 @@ import { parseRange } from '../../page/range.ts'
 type ObjectPage = Extract<Page, { readonly is: 'object' }>
 
 /**
- * Answers with an object: 200, 206, 304, 404 or 416; at once where it is in memory. What is not goes from the store to the reader
- * as it comes; `changed`, and no answer, where it is another object by now.
+ * Responds with an object: 200, 206, 304, 404 or 416; synchronously if it is in memory. Other objects are streamed
+ * from the store. Returns `changed`, without a response, if the object was replaced meanwhile.
  */
 export function sendObject(
   cache: ObjectCache,
@@ -20,14 +20,14 @@ export function sendObject(
   reply: FastifyReply,
 ): Sent | Promise<Sent> {
   const { headers } = request
-  // A range is one of the object as it is.
+  // A range always refers to the uncompressed object.
   const accept = headers.range === undefined ? headers['accept-encoding'] : undefined
   const form = chooseForm(cache, page.object, accept)
   if (form instanceof Promise) return form.then((chosen) => sendForm(cache, page, chosen, request, reply))
   return sendForm(cache, page, form, request, reply)
 }
 
-/** Whether an answer was given. */
+/** Whether a response was sent. */
 export type Sent = 'sent' | 'changed'
 
 function sendForm(
@@ -53,7 +53,7 @@ function sendForm(
   if (range === 'unsatisfiable') return send(describe(416).header('content-range', `bytes */${form.size}`))
   const part = range === 'none' ? undefined : range
   if (part === undefined && staleMs === undefined && form.bytes !== undefined && method === 'GET') {
-    // Past Fastify, which would look at each header again: a sixth of all time.
+    // Bypasses Fastify, which would process each header again: a sixth of the total time.
     reply
       .hijack()
       .raw.writeHead(isNotFound ? 404 : 200, whole)
@@ -82,10 +82,10 @@ function send(answer: FastifyReply, body?: Buffer | Readable): Sent {
 
 type Headers = Readonly<Record<string, string>>
 
-/** Headers of a form, which are the same each time that it is sent. */
+/** Headers of a form, which never change. */
 interface FormHeaders {
   readonly shown: Headers
-  /** All there are when the whole of it is sent: names and values by turns. */
+  /** Complete headers of a full response: names and values alternate. */
   readonly whole: string[]
 }
 
@@ -109,7 +109,7 @@ function makeHeaders({ source, coding = '', contentType, varies }: Form): Header
     'content-type': contentType,
     etag: tagOf(source.info.etag, coding === '' ? undefined : coding),
     'last-modified': new Date(source.info.lastModifiedMs).toUTCString(),
-    // Readers ask each time whether it is still the same; nothing on the way may keep it.
+    // Readers must revalidate each time; caches on the way must not store it.
     'cache-control': 'private, no-cache',
     'accept-ranges': 'bytes',
     ...(varies && { vary: 'accept-encoding' }),

@@ -3,7 +3,7 @@ import { RepoBrowser } from '../../../support/content/repo-browser.ts'
 import { COMMON, loggedIn, startRepoHosts } from '../../../support/content/repo-site.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 
-/** The address with a ticket that the common host sends a browser to. */
+/** Returns the address with a ticket to which the common host redirects a browser. */
 async function ticketFor(browser: RepoBrowser, repo = 'guide'): Promise<URL> {
   const away = await browser.ask(`//${repo}.docs.example:99/`)
   const back = await browser.ask(String(away.headers['location']))
@@ -13,13 +13,13 @@ async function ticketFor(browser: RepoBrowser, repo = 'guide'): Promise<URL> {
 
 const addressOf = (url: URL): string => `//${url.host}${url.pathname}${url.search}`
 
-test('O6 a ticket enters once', async () => {
+test('O6 a ticket works once', async () => {
   const content = await startRepoHosts()
   const browser = await loggedIn(content)
   const ticket = addressOf(await ticketFor(browser))
   const [one, two] = await Promise.all([browser.ask(ticket), browser.ask(ticket)])
   expect([one.status, two.status].toSorted((a, b) => a - b)).toEqual([303, 403])
-  // Back in the history: the browser is in already.
+  // Back in the browser's history: the session already exists.
   expect((await browser.ask(ticket)).status).toBe(303)
 })
 
@@ -48,7 +48,7 @@ test.each([
     },
   ],
   [
-    'that is made up',
+    'that was made up',
     0,
     (_other: RepoBrowser, url: URL, own: RepoBrowser) => {
       url.searchParams.set('ticket', 'A'.repeat(43))
@@ -56,14 +56,14 @@ test.each([
     },
   ],
   [
-    'that is no ticket at all',
+    'that is malformed',
     0,
     (_other: RepoBrowser, url: URL, own: RepoBrowser) => {
       url.searchParams.append('ticket', '../..')
       return own.ask(addressOf(url))
     },
   ],
-])('O6 no host is entered with a ticket %s', async (_what, laterMs, use) => {
+])('O6 a host refuses a ticket %s', async (_what, laterMs, use) => {
   let nowMs = 1_000_000
   const clock = { nowMs: () => nowMs, wallMs: () => nowMs }
   const content = await startRepoHosts({ clock })
@@ -84,7 +84,7 @@ test.each([
   '/..//evil.example',
   'javascript:alert(1)',
   '/_logout',
-])('O1 a hand-over leads nowhere else, whatever next is: %s', async (next) => {
+])('O1 a handoff never redirects to another site: %s', async (next) => {
   const browser = await loggedIn(await startRepoHosts())
   await browser.ask('//guide.docs.example:99/')
   const away = new URL(
@@ -106,7 +106,7 @@ test.each([
   }
 })
 
-test('O7 several servers share hand-overs, and a logout on one ends the sessions of all hosts on all', async () => {
+test('O7 several servers share handoffs, and a logout on one ends the sessions of all hosts on all servers', async () => {
   let nowMs = 1_000_000
   const clock = { nowMs: () => nowMs, wallMs: () => nowMs }
   const dir = tempDir()

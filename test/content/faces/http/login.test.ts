@@ -5,7 +5,7 @@ import { cookieOf, startContent } from '../../../support/content/content-server.
 const users = ['ada', 'bob'].map((name) => ({ name, password_hash: cheapHash(`pw-${name}`) }))
 const FILES = { 'repos/a/index.html': 'secret page' }
 
-test('every route but those for everybody leads to the login, with where one was', async () => {
+test('every route that needs a login redirects to the login page with the requested path', async () => {
   const { askAnonymous } = await startContent(FILES)
   for (const path of [
     '/',
@@ -32,7 +32,7 @@ test('every route but those for everybody leads to the login, with where one was
   expect(await (await askAnonymous('/_health')).json()).toEqual({ status: 'ok' })
 })
 
-test('a login sets the cookie as the specification says', async () => {
+test('a login sets the cookie according to the specification', async () => {
   const plain = await startContent(FILES)
   expect((await plain.logIn()).headers.get('set-cookie')).toMatch(
     /^_session=[\w-]{43}; Path=\/; Max-Age=7776000; HttpOnly; SameSite=Lax$/,
@@ -49,7 +49,7 @@ test('a login sets the cookie as the specification says', async () => {
   expect(answer.headers.get('set-cookie')).toMatch(/; Max-Age=3600; HttpOnly; Secure; SameSite=Lax$/)
 })
 
-test('a wrong login answers 401 with the page, which keeps the name and next', async () => {
+test('a wrong login responds with 401 and the page, which keeps the name and next', async () => {
   const { logIn } = await startContent(FILES, { settings: { users } })
   for (const [username, password] of [
     ['ada', 'pw-bob'],
@@ -65,7 +65,7 @@ test('a wrong login answers 401 with the page, which keeps the name and next', a
   }
 })
 
-test('O2 five tries a minute, also with the right password after that, and others are not kept out', async () => {
+test('O2 five attempts per minute are allowed, even with the right password, and others are not affected', async () => {
   let wallMs = 1_000_000
   const clock = { nowMs: () => 0, wallMs: () => wallMs }
   const settings = { users, http: { port: 0, trusted_proxies: ['127.0.0.1'] } }
@@ -76,14 +76,14 @@ test('O2 five tries a minute, also with the right password after that, and other
   const late = await from('10.0.0.1', 'pw-ada')
   expect([late.status, late.headers.get('retry-after')]).toEqual([429, '60'])
   expect((await from('10.0.0.2', 'pw-ada')).status).toBe(303)
-  // One network of IPv6 is one reader.
+  // One IPv6 network counts as one reader.
   for (let i = 0; i < 5; i++) expect((await from(`2001:db8::${i}`, 'wrong')).status).toBe(401)
   expect((await from('2001:db8::ffff:1', 'pw-ada')).status).toBe(429)
   wallMs += 60_000
   expect((await from('10.0.0.1', 'pw-ada')).status).toBe(303)
 })
 
-test('O2 what is sent as a cookie before the login is never taken over', async () => {
+test('O2 a cookie sent before the login never becomes a session', async () => {
   const { logIn, askAnonymous } = await startContent(FILES)
   const chosen = `_session=${'A'.repeat(43)}`
   const fresh = cookieOf(await logIn({ password: 'right' }, { cookie: chosen }))
@@ -94,7 +94,7 @@ test('O2 what is sent as a cookie before the login is never taken over', async (
   expect((await askAnonymous('/repos/a/', { headers: { cookie: next } })).status).toBe(200)
 })
 
-test('O2 what is no session lets nobody in', async () => {
+test('O2 an invalid session cookie is refused', async () => {
   const { askAnonymous } = await startContent(FILES)
   const a43 = 'A'.repeat(43)
   const cookies = [
@@ -110,7 +110,7 @@ test('O2 what is no session lets nobody in', async () => {
     expect([cookie, (await askAnonymous('/repos/a/', { headers: { cookie } })).status]).toEqual([cookie, 302])
 })
 
-test('O2 a cookie of another host lets nobody in', async () => {
+test('O2 a cookie of another host is refused', async () => {
   const [one, other] = [await startContent(FILES), await startContent(FILES)]
   expect((await other.askAnonymous('/repos/a/', { headers: { cookie: one.cookie } })).status).toBe(302)
 })
@@ -141,7 +141,7 @@ test('O7 a logout ends the session on every server that shares it', async () => 
   expect((await other.askAnonymous('/repos/a/', { headers })).status).toBe(302)
 })
 
-test('O7 another password ends the sessions of the old one, and those of nobody else', async () => {
+test('O7 a new password ends the sessions of the old one, but no others', async () => {
   const first = await startContent(FILES, { settings: { users } })
   const cookies = await Promise.all(
     users.map(async ({ name }) => cookieOf(await first.logIn({ username: name, password: `pw-${name}` }))),
@@ -165,7 +165,7 @@ test('logins, failures, logouts and purges are audited, and no secret is in the 
   expect(JSON.stringify(log())).not.toContain('canary')
 })
 
-test('O6 a browser purges only with the token of its own page', async () => {
+test('O6 a browser can purge only with the token from the home page', async () => {
   const { ask, url } = await startContent(FILES)
   const token =
     /name="token" value="([^"]+)"/.exec((await (await ask('/')).text()).replaceAll(/\s+/g, ' '))?.[1] ?? ''
@@ -178,7 +178,7 @@ test('O6 a browser purges only with the token of its own page', async () => {
   expect([right.status, right.headers.get('location')]).toEqual([303, '/'])
 })
 
-test('H2 a page of another site posts neither login, logout nor purge', async () => {
+test('H2 a page of another site cannot post a login, logout or purge', async () => {
   const { ask } = await startContent(FILES)
   const foreign = [
     { 'sec-fetch-site': 'cross-site', origin: 'https://evil.com' },
@@ -194,7 +194,7 @@ test('H2 a page of another site posts neither login, logout nor purge', async ()
   expect((await ask('/repos/a/')).status).toBe(200)
 })
 
-test('a reader whom a trusted proxy names is in, and one who names himself is not', async () => {
+test('a reader named by a trusted proxy is logged in; one who sends the header directly is not', async () => {
   const settings = {
     header_auth: { header: 'X-Forwarded-User' },
     http: { port: 0, trusted_proxies: ['127.0.0.0/8'] },

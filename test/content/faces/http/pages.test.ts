@@ -29,7 +29,7 @@ const FILES = {
   '_root/bare/page.html': 'root wins',
 }
 
-/** Bytes as they come over the wire, which fetch would decode. */
+/** Returns the response's bytes without decoding, which fetch would do. */
 async function raw(content: TestContent, path: string, headers: Record<string, string> = {}, method = 'GET') {
   const response = await new Promise<import('node:http').IncomingMessage>((resolve, reject) =>
     request(content.url + path, { method, headers: { cookie: content.cookie, ...headers } }, resolve)
@@ -39,7 +39,7 @@ async function raw(content: TestContent, path: string, headers: Record<string, s
   return { status: response.statusCode, headers: response.headers, body: await buffer(response) }
 }
 
-test('an answer from memory is the one from the store, and is counted', async () => {
+test('a response from memory equals the one from the store, and is counted', async () => {
   const content = await startContent(FILES)
   for (const coding of ['identity', 'br', 'gzip']) {
     const ask = async () => {
@@ -57,7 +57,7 @@ test('an answer from memory is the one from the store, and is counted', async ()
 })
 
 describe('paths', () => {
-  test('each path answers with its object', async () => {
+  test('each path returns its object', async () => {
     const { ask } = await startContent(FILES)
     const table = [
       ['/repos/guide/', 200, PAGE],
@@ -77,7 +77,7 @@ describe('paths', () => {
     }
   })
 
-  test('redirects lead to slashes, repositories and latest versions, with their query', async () => {
+  test('redirects add slashes, and lead repositories to their latest version, keeping the query', async () => {
     const { ask } = await startContent(FILES)
     const to = async (path: string) => {
       const { status, headers } = await ask(path)
@@ -91,7 +91,7 @@ describe('paths', () => {
     expect(await to('/repos/versioned/')).toEqual([302, '/repos/versioned/2.0/', 'no-store'])
   })
 
-  test('what is nowhere is a page of ours with 404', async () => {
+  test('a missing path returns the generated page with 404', async () => {
     const { ask } = await startContent(FILES)
     for (const path of ['/none', '/repos', '/repos/', '/repos/none/', '/repos/bare/x', '/_api/none']) {
       const answer = await ask(path)
@@ -100,7 +100,7 @@ describe('paths', () => {
     }
   })
 
-  test('O4 paths that mean another place leave nothing', async () => {
+  test('O4 paths outside the store return nothing', async () => {
     const { running, cookie } = await startContent({ ...FILES, secret: 'canary' })
     const table = [
       '/repos/guide/../../secret',
@@ -128,7 +128,7 @@ describe('paths', () => {
     }
   })
 
-  test('H8 any path answers 200, 302, 400 or 404, and never leaves the site', async () => {
+  test('H8 any path responds with 200, 302, 400 or 404, and never leaves the site', async () => {
     const { ask, url } = await startContent(FILES)
     const piece = fc.constantFrom(
       'repos',
@@ -172,7 +172,7 @@ describe('paths', () => {
 })
 
 describe('answers', () => {
-  test('a page has its type, ETag, date and what keeps it private', async () => {
+  test('a page has its type, ETag, date and private caching', async () => {
     const content = await startContent(FILES)
     const { headers } = await raw(content, '/repos/guide/')
     expect(headers).toMatchObject({
@@ -187,7 +187,7 @@ describe('answers', () => {
     expect(Date.parse(headers['last-modified'] ?? '')).not.toBeNaN()
   })
 
-  test('a page that a reader has is answered with 304, whatever its form', async () => {
+  test('an unchanged page returns 304 in any form', async () => {
     const content = await startContent(FILES)
     for (const coding of ['identity', 'gzip', 'br']) {
       const { headers } = await raw(content, '/repos/guide/', { 'accept-encoding': coding })
@@ -201,7 +201,7 @@ describe('answers', () => {
     }
   })
 
-  test('text is compressed as the reader takes it, each form with an ETag of its own', async () => {
+  test('text is compressed as the client accepts it, each form with a separate ETag', async () => {
     const content = await startContent(FILES)
     const identity = await raw(content, '/repos/guide/')
     const brotli = await raw(content, '/repos/guide/', { 'accept-encoding': 'gzip, br' })
@@ -225,7 +225,7 @@ describe('answers', () => {
     expect(brotliDecompressSync(second.body).toString()).toBe(PAGE.toUpperCase())
   })
 
-  test('HEAD says what GET does, without the bytes', async () => {
+  test('HEAD returns the headers of GET without the bytes', async () => {
     const content = await startContent(FILES)
     for (const path of ['/repos/guide/', '/repos/guide/data.bin', '/repos/guide/none', '/']) {
       const [get, head] = [await raw(content, path), await raw(content, path, {}, 'HEAD')]
@@ -235,7 +235,7 @@ describe('answers', () => {
     }
   })
 
-  test('ranges are those bytes of the object as it is', async () => {
+  test('ranges return those bytes of the uncompressed object', async () => {
     const content = await startContent(FILES)
     const ask = (range: string, more = {}) =>
       raw(content, '/repos/guide/data.bin', { range, 'accept-encoding': 'br', ...more })
@@ -264,11 +264,11 @@ describe('answers', () => {
     expect([part.status, part.body.equals(bytes.subarray(1_000_000, 2_000_000))]).toEqual([206, true])
     const other = randomBytes(2_000_000)
     await content.store.write('repos/a/big.bin', other, { contentType: '' })
-    // What was known of it is wrong now: it is looked at again.
+    // The cached size is outdated, so the object is looked up again.
     expect((await raw(content, '/repos/a/big.bin')).body.equals(other)).toBe(true)
   })
 
-  test('a page is there for no other method', async () => {
+  test('a page supports no other method', async () => {
     const { ask } = await startContent(FILES)
     for (const method of ['POST', 'PUT', 'DELETE', 'PATCH']) {
       const { status, headers } = await ask('/repos/guide/', { method })

@@ -7,7 +7,7 @@ import { startContent, type TestContent } from '../../../support/content/content
 import { RepoBrowser } from '../../../support/content/repo-browser.ts'
 import { COMMON, loggedIn, REPO_FILES, startRepoHosts } from '../../../support/content/repo-site.ts'
 
-test('O6 with a domain each repository has a host of its own, which one login enters', async () => {
+test('O6 with a domain each repository has a separate host, and one login is valid for all', async () => {
   const browser = await loggedIn(await startRepoHosts())
   const main = await browser.ask(`//${COMMON}/repos/guide/deep/?q`)
   expect([main.status, main.headers['location']]).toEqual([302, '//guide.docs.example:99/deep/'])
@@ -29,7 +29,7 @@ test('O6 with a domain each repository has a host of its own, which one login en
     expect(browser.cookiesFor(host).filter((each) => each.startsWith('_session='))).toHaveLength(1)
 })
 
-test('O6 somebody who is not logged in comes to the login by a link to a repository, and back to the page', async () => {
+test('O6 a link to a repository leads a logged-out reader to the login and back to the page', async () => {
   const { url } = await startRepoHosts()
   const browser = new RepoBrowser(url)
   const login = await browser.go('//guide.docs.example:99/deep/?q=a%26b')
@@ -41,7 +41,7 @@ test('O6 somebody who is not logged in comes to the login by a link to a reposit
   expect(there).toMatchObject({ status: 200, body: 'deep', at: '//guide.docs.example:99/deep/?q=a%26b' })
 })
 
-/** Every route with its methods: those that are described, and those that are not. */
+/** Returns every route with its methods, documented or not. */
 async function routesOf(browser: RepoBrowser): Promise<readonly (readonly [string, string])[]> {
   const { body } = await browser.ask(`//${COMMON}/openapi.json`)
   const { paths } = JSON.parse(body) as { paths: Record<string, object> }
@@ -55,7 +55,7 @@ async function routesOf(browser: RepoBrowser): Promise<readonly (readonly [strin
 
 const ON_REPO_HOSTS = new Set(['GET /_enter', 'GET /_api/search'])
 
-test('O6 no route of the site is there on a host of a repository, whoever asks', async () => {
+test('O6 repository hosts serve no route of the site to anybody', async () => {
   const content = await startRepoHosts()
   const browser = await loggedIn(content)
   await browser.go('//guide.docs.example:99/')
@@ -69,12 +69,12 @@ test('O6 no route of the site is there on a host of a repository, whoever asks',
           const { status } = await who.ask(`//${host}.docs.example:99${spelled}`, method)
           expect([host, method, spelled, status]).toEqual([host, method, spelled, 404])
         }
-  // The common host still has them.
+  // The common host still has these routes.
   expect((await browser.ask(`//${COMMON}/_api/repos`)).status).toBe(200)
   expect((await browser.ask(`//${COMMON}/metrics`)).status).toBe(200)
 })
 
-test("O6 a repository's host searches that repository alone", async () => {
+test("O6 a repository's host searches only that repository", async () => {
   const page = { path: 'index.html', title: 'Salaries', text: 'the salary of Alice', sections: [] }
   const index = await text(formatIndex([page]))
   const { url } = await startContent(
@@ -115,7 +115,7 @@ test.each(['no-cors', 'cors', 'websocket', 'same-origin', undefined])(
   },
 )
 
-test('O6 a session counts on its own host alone', async () => {
+test('O6 a session is valid only on its own host', async () => {
   const content = await startRepoHosts()
   const browser = await loggedIn(content)
   await browser.go('//guide.docs.example:99/')
@@ -152,7 +152,7 @@ test('O6 with https no page sets a cookie over the session of another host', asy
 })
 
 test.each(['/', '/deep/'])(
-  'O6 without https a cookie set over a session lets nobody in as another: path %s',
+  'O6 without https a cookie set over a session logs nobody in as another user: path %s',
   async (at) => {
     const content = await startRepoHosts()
     const attacker = await loggedIn(content)
@@ -166,7 +166,7 @@ test.each(['/', '/deep/'])(
   },
 )
 
-/** fetch names its host itself. */
+/** Requests a host; fetch cannot set that header. */
 async function askHost({ url, cookie }: TestContent, host: string, path: string) {
   const response = await new Promise<import('node:http').IncomingMessage>((resolve, reject) =>
     request(url + path, { headers: { cookie, host } }, resolve)
@@ -176,7 +176,7 @@ async function askHost({ url, cookie }: TestContent, host: string, path: string)
   return { status: response.statusCode, headers: response.headers, body: await buffer(response) }
 }
 
-test('H1 no route answers to a host that is not ours', async () => {
+test('H1 every route refuses other host names', async () => {
   const content = await startContent(REPO_FILES)
   for (const host of [
     'evil.com',

@@ -36,7 +36,7 @@ async function search({ ask }: Pick<TestContent, 'ask'>, query: Record<string, s
 
 const META = JSON.stringify({ versions: ['2.0', '1.0'], latest: '2.0' })
 
-test('indexes larger than the memory of the search are searched, and each is read once, also over a restart', async () => {
+test('indexes larger than the search’s memory are searched, and each is read once, even across a restart', async () => {
   const dir = tempDir()
   const words = Array.from({ length: 150 }, (_, i) => `word${i}`).join(' ')
   const index = await indexOf(Array.from({ length: 600 }, (_, i) => ({ text: `deploy ${i} ${words}` })))
@@ -63,7 +63,7 @@ test('indexes larger than the memory of the search are searched, and each is rea
   expect(read()).toBe(4)
 })
 
-test('what was not searched is named with its reason, in the answer, on the page and in the log', async () => {
+test('a repository that was not searched is named with its reason in the response, on the page and in the log', async () => {
   const content = await startContent({
     'repos/whole/_search.json': await indexOf([{ text: 'alpha' }]),
     'repos/old/_search.json': '{"format":1,"index":{}}',
@@ -89,12 +89,12 @@ test('what was not searched is named with its reason, in the answer, on the page
     'repos/old/_search.json',
     'old_format',
   ])
-  // Once, and not with each search.
+  // Logged once, not for each search.
   await search(content, { q: 'alpha' })
   expect(content.log().filter(({ msg }) => msg === 'a search index cannot be searched')).toHaveLength(4)
 })
 
-test('F22 while the store is down what was read is searched, and the rest is named', async () => {
+test('F22 while the store is down the known indexes are searched, and the others are named', async () => {
   const time = { nowMs: 0 }
   let store: FaultyStore | undefined
   const content = await startContent(
@@ -121,7 +121,7 @@ test('F22 while the store is down what was read is searched, and the rest is nam
   expect(await search(content, { q: 'alpha', version: '1.0' })).toMatchObject({ total: 1, complete: true })
 })
 
-test('a search is limited to a repository and a version, and goes on from page to page', async () => {
+test('a search can be limited to a repository and a version, and continues from page to page', async () => {
   const content = await startContent({
     'repos/a/_meta.json': META,
     'repos/a/2.0/_search.json': await indexOf(Array.from({ length: 45 }, () => ({ text: 'alpha' }))),
@@ -149,7 +149,7 @@ test('a search is limited to a repository and a version, and goes on from page t
     expect([query, (await content.ask(`/_api/search?${query}`)).status]).toEqual([query, 400])
 })
 
-test('an excerpt is text around the words, which are marked; nothing in it is markup', async () => {
+test('an excerpt is escaped text around the marked matches', async () => {
   const sections = [
     { at: 0, anchor: 'top' },
     { at: 900, anchor: 'a b"<' },
@@ -167,7 +167,7 @@ test('an excerpt is text around the words, which are marked; nothing in it is ma
   expect(page).not.toMatch(/<script>|<img/)
 })
 
-test('a repository that is not published any more is not found, and its index is forgotten', async () => {
+test('an unpublished repository is not found, and its index is deleted', async () => {
   const content = await startContent({
     'repos/a/_search.json': await indexOf([{ text: 'alpha' }]),
     'repos/b/_search.json': await indexOf([{ text: 'alpha' }]),

@@ -5,7 +5,7 @@ import { startContent } from '../../../support/content/content-server.ts'
 const NAMES = Array.from({ length: 120 }, (_, at) => `user${at}`)
 const users = NAMES.map((name) => ({ name, password_hash: cheapHash(`pw-${name}`) }))
 
-/** A server behind a proxy that names addresses; a clock that stands still. */
+/** Starts a server behind a proxy that names addresses, with a clock that does not advance. */
 async function start(hash?: (name: string) => string) {
   const { logIn } = await startContent(
     {},
@@ -28,7 +28,7 @@ async function start(hash?: (name: string) => string) {
   }
 }
 
-test('O2 an office behind one address logs in at once, also when half of it mistypes', async () => {
+test('O2 an office behind one address can log in at the same time, even if half of it mistypes', async () => {
   const { status, logIn } = await start()
   for (const [at, name] of NAMES.entries()) {
     if (at % 2 === 0 && at < 100) expect(await status(name, '10.0.0.1')).toBe(401)
@@ -36,7 +36,7 @@ test('O2 an office behind one address logs in at once, also when half of it mist
   }
 })
 
-test('O2 who guesses one password keeps out nobody else at that address, nor that user elsewhere', async () => {
+test('O2 guessing one password locks out nobody else at that address, nor that user elsewhere', async () => {
   const { status, logIn } = await start()
   for (let i = 0; i < 5; i++) expect(await status('user0', '10.0.0.1')).toBe(401)
   for (let i = 0; i < 200; i++) expect(await status('user0', '10.0.0.1')).toBe(429)
@@ -44,7 +44,7 @@ test('O2 who guesses one password keeps out nobody else at that address, nor tha
   expect(await logIn('user0', '10.0.0.2')).toBe(303)
 })
 
-test('O2 who tries a list of names is kept out, and the owners of these names are not', async () => {
+test('O2 trying a list of names is refused, but the owners of these names can log in', async () => {
   const { status, logIn } = await start()
   const statuses: number[] = []
   for (const name of NAMES) statuses.push(await status(name, '10.0.0.1'))
@@ -53,7 +53,7 @@ test('O2 who tries a list of names is kept out, and the owners of these names ar
   for (const name of NAMES.slice(0, 10)) expect(await logIn(name, '10.0.0.2')).toBe(303)
 })
 
-test('O2 many addresses guess one password a hundred times a minute, and keep out nobody else', async () => {
+test('O2 many addresses can guess one password a hundred times a minute, and lock out nobody else', async () => {
   const { status, logIn } = await start()
   const statuses: number[] = []
   for (let i = 0; i < 130; i++) statuses.push(await status('user0', `10.1.${i}.1`))
@@ -69,7 +69,7 @@ test('O2 a thousand failures from everywhere lock out nobody', async () => {
   expect(await logIn('user1', '192.0.2.1')).toBe(303)
 })
 
-test('O2 a log-in gives back the tries of its user at its address, and no more', async () => {
+test('O2 a login resets the attempts of its user at its address, but no others', async () => {
   const { status, logIn } = await start()
   for (let round = 0; round < 3; round++) {
     for (let i = 0; i < 4; i++) expect(await status('user0', '10.0.0.1')).toBe(401)
@@ -79,8 +79,8 @@ test('O2 a log-in gives back the tries of its user at its address, and no more',
   expect(await status('one more', '10.0.0.1')).toBe(429)
 })
 
-test('O2 hashing is bounded, what is too much is told when to come again, and one address does not fill the queue', async () => {
-  // Some 200 ms each: many times as long as a request takes to arrive, also on a loaded machine.
+test('O2 hashing is limited, excess requests get a time to retry, and one address cannot fill the queue', async () => {
+  // Some 200 ms each: many times as long as a request takes to arrive, even on a loaded machine.
   const { attempt } = await start(() => '$scrypt$ln=17,r=8,p=1$c2FsdHNhbHRzYWx0$q83vEjRWeJq83vEjRWeJqw')
   const flood = NAMES.slice(0, 40).map((name) => attempt(name, '10.0.0.1'))
   const others = NAMES.slice(40, 50).map((name, at) => attempt(name, `10.0.1.${at}`))

@@ -13,7 +13,9 @@ const FRAMINGS = {
 const REFUSED = ['content-length', 'transfer-encoding', 'host', 'trailer']
 const KEPT = ['authorization', 'cookie', 'via', 'x-forwarded-for', 'content-type', 'x-own', 'te', 'close']
 
-/** An upstream that ends its connection with its answer, so that all it got is one request or more. */
+/**
+ * Starts an upstream that closes each connection after its response, so that all it received is one request or more.
+ */
 async function startOnce() {
   const upstream = await startRawUpstream((socket, received) => {
     if (isWhole(received))
@@ -31,7 +33,7 @@ function isWhole(received: string): boolean {
   return body.length >= Number(/^content-length: (\d+)$/im.exec(head)?.[1] ?? 0)
 }
 
-/** The body of the one request in these bytes; fails if they are more. */
+/** Returns the body of the only request in these bytes; fails if there are more. */
 function bodyOf(bytes: string): string {
   const end = bytes.indexOf('\r\n\r\n') + 4
   const [head, body] = [bytes.slice(0, end), bytes.slice(end)]
@@ -45,7 +47,7 @@ function bodyOf(bytes: string): string {
 }
 
 test.each(METHODS)(
-  'H6 V5 %s: whatever Connection names, the upstream sees one request or none',
+  'H6 V5 %s: for any Connection header, the upstream sees one request or none',
   async (method) => {
     const { port, received } = await startOnce()
     for (const [framing, rest] of Object.entries(FRAMINGS))
@@ -86,25 +88,25 @@ test.each([
   expect(received).toEqual([])
 })
 
-test('H6 a request of which Node drops headers is not forwarded', async () => {
+test('H6 a request is not forwarded if Node drops some of its headers', async () => {
   const { port, received } = await startOnce()
   const many = 'a:\r\n'.repeat(1_000)
   const status = statusOf(
     await sendRaw(port, `GET / HTTP/1.1\r\nHost: web\r\n${many}Content-Length: 3\r\n\r\nabc`),
   )
-  // 431 where Node itself counts headers.
+  // 431 if Node itself counts headers.
   expect([400, 431]).toContain(status)
   expect(received).toEqual([])
 })
 
-test('a target in absolute form is asked for by its path', async () => {
+test('a target in absolute form is forwarded as a path', async () => {
   const { port, received } = await startOnce()
   await sendRaw(port, 'GET http://WEB/a?b HTTP/1.1\r\nHost: web\r\nConnection: close\r\n\r\n')
   await sendRaw(port, 'OPTIONS http://web HTTP/1.1\r\nHost: web\r\nConnection: close\r\n\r\n')
   expect(received.map((each) => each.split('\r\n')[0])).toEqual(['GET /a?b HTTP/1.1', 'OPTIONS * HTTP/1.1'])
 })
 
-test('trailers are passed on, and none that a server reads before the body', async () => {
+test('trailers are forwarded, except those that a server reads before the body', async () => {
   const { port, received } = await startOnce()
   const trailers = 'X-Sum: 1\r\nHost: evil\r\nAuthorization: evil\r\nX_Forwarded_For: evil\r\n'
   await sendRaw(
@@ -116,14 +118,14 @@ test('trailers are passed on, and none that a server reads before the body', asy
   expect(received[0]?.slice(received[0].indexOf('\r\n\r\n'))).toBe('\r\n\r\n1\r\na\r\n0\r\nX-Sum: 1\r\n\r\n')
 })
 
-test('a trailer that cannot be sent does not end the proxy', async () => {
+test('an invalid trailer does not crash the proxy', async () => {
   const { port } = await startOnce()
   const head = 'POST / HTTP/1.1\r\nHost: web\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n'
   for (const byte of ['\x01', '\x0b', '\x7f']) await sendRaw(port, `${head}X-Sum: ${byte}\r\n\r\n`, 200)
   expect(statusOf(await sendRaw(port, 'GET / HTTP/1.1\r\nHost: web\r\nConnection: close\r\n\r\n'))).toBe(200)
 })
 
-test('100-continue ends at the proxy, which lets the body come', async () => {
+test('the proxy answers 100-continue itself and requests the body', async () => {
   const { port, received } = await startOnce()
   const answer = await sendRaw(
     port,
@@ -133,7 +135,7 @@ test('100-continue ends at the proxy, which lets the body come', async () => {
   expect(received[0]).not.toContain('Expect')
 })
 
-test('H6 a body that turns out broken is answered with 400, behind the answers before it', async () => {
+test('H6 an invalid body is answered with 400, after the previous responses', async () => {
   const { port, received } = await startOnce()
   const good = 'GET /good HTTP/1.1\r\nHost: web\r\n\r\n'
   const bad = 'POST /bad HTTP/1.1\r\nHost: web\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\nzz\r\n'
@@ -144,7 +146,7 @@ test('H6 a body that turns out broken is answered with 400, behind the answers b
   expect(received.filter((each) => each.startsWith('POST') && isWhole(each))).toEqual([])
 })
 
-test('an upgrade behind a request that is not answered yet is answered in its turn, and ends nothing', async () => {
+test('an upgrade after a pending request is answered in its turn, and aborts nothing', async () => {
   const { port } = await startOnce()
   const plain = 'GET /a HTTP/1.1\r\nHost: web\r\n\r\n'
   const upgrade = 'GET /b HTTP/1.1\r\nHost: web\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n'
@@ -153,7 +155,7 @@ test('an upgrade behind a request that is not answered yet is answered in its tu
   expect(statusOf(await sendRaw(port, `${plain.slice(0, -2)}Connection: close\r\n\r\n`))).toBe(200)
 })
 
-test('V5 no client speaks HTTP past the proxy by an upgrade to it', async () => {
+test('V5 no client can bypass the proxy by an upgrade to HTTP', async () => {
   const { port, received } = await startOnce()
   for (const protocol of ['h2c', 'websocket, H2C', 'HTTP/2.0', 'TLS/1.0', ''])
     await sendRaw(port, `GET / HTTP/1.1\r\nHost: web\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\n\r\n`)

@@ -9,7 +9,7 @@ import { waitFor } from '../../../support/wait-for.ts'
 const GET = 'GET / HTTP/1.1\r\nHost: web\r\nConnection: close\r\n\r\n'
 const OK = 'HTTP/1.1 200 OK\r\n'
 
-/** What a client gets where the upstream sends these bytes and ends its connection. */
+/** Returns what a client receives when the upstream sends these bytes and closes its connection. */
 async function answerTo(request: string, bytes: string): Promise<string> {
   const { port } = await startRawUpstream((socket) => socket.end(bytes, 'latin1'))
   return sendRaw((await startProxyFront(port)).port, request)
@@ -17,26 +17,26 @@ async function answerTo(request: string, bytes: string): Promise<string> {
 
 test.each([
   [
-    'a switch of protocols that nobody asked for',
+    'an unrequested switch of protocols',
     'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n',
   ],
   ['a switch without a protocol', 'HTTP/1.1 101 Switching Protocols\r\n\r\n'],
   ['nothing', ''],
-  ['no HTTP', 'nonsense\r\n\r\n'],
+  ['invalid HTTP', 'nonsense\r\n\r\n'],
   ['two framings', `${OK}Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n`],
   ['two lengths', `${OK}Content-Length: 1\r\nContent-Length: 2\r\n\r\naa`],
   ['a coding in a coding', `${OK}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`],
   ['chunks in HTTP/1.0', 'HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
   ['a folded header', `${OK}X: a\r\n b\r\n\r\n`],
   ['a status below 200', 'HTTP/1.1 099 Low\r\nContent-Length: 0\r\n\r\n'],
-  ['interim answers without end', 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(1_000)],
+  ['endless interim responses', 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(1_000)],
   ['1,000 headers', `${OK}${'a:\r\n'.repeat(1_000)}Content-Length: 3\r\n\r\nabc`],
-])('an upstream that answers with %s is answered for with 502', async (_what, bytes) => {
+])('an upstream that responds with %s causes 502', async (_what, bytes) => {
   const answer = await answerTo(GET, bytes)
   expect(answer.match(/^HTTP\/1\.1 \d+/gm)?.filter((line) => !line.includes('103'))).toEqual(['HTTP/1.1 502'])
 })
 
-test('an upstream that switches protocols unasked is told so by the end of its connection', async () => {
+test('the connection of an upstream that switches protocols unasked is closed', async () => {
   let hasEnded = false
   const { port } = await startRawUpstream((socket) => {
     socket.once('close', () => (hasEnded = true))
@@ -46,7 +46,7 @@ test('an upstream that switches protocols unasked is told so by the end of its c
   await waitFor('the end', () => hasEnded)
 })
 
-test('an upgrade is answered with the protocol that was asked for, or with 502', async () => {
+test('an upgrade returns the requested protocol, or 502', async () => {
   const { port } = await startRawUpstream((socket) =>
     socket.write(
       'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: WebSocket\r\n\r\nhello',
@@ -63,7 +63,7 @@ test('an upgrade is answered with the protocol that was asked for, or with 502',
   expect(statusOf(await ask('other'))).toBe(502)
 })
 
-test('a refused upgrade is answered whole, however long the answer is', async () => {
+test('the response to a refused upgrade is complete at any length', async () => {
   const body = 'x'.repeat(2_000_000)
   const answer = await answerTo(
     'GET / HTTP/1.1\r\nHost: web\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
@@ -73,7 +73,7 @@ test('a refused upgrade is answered whole, however long the answer is', async ()
   expect(answer.endsWith(`\r\n\r\n${body}`)).toBe(true)
 })
 
-test('F33 an upgrade whose refusal breaks off is not answered whole', async () => {
+test('F33 an interrupted response to an upgrade does not look complete', async () => {
   const { port } = await startRawUpstream((socket) => {
     socket.write('HTTP/1.1 403 No\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n', () =>
       socket.resetAndDestroy(),
@@ -86,7 +86,7 @@ test('F33 an upgrade whose refusal breaks off is not answered whole', async () =
   expect(answer).not.toContain('0\r\n\r\n')
 })
 
-test('F33 an answer that ends with its connection is not whole where that is reset', async () => {
+test('F33 a response delimited by its connection does not look complete after a reset', async () => {
   const { port } = await startRawUpstream((socket) => {
     socket.write(`${OK}\r\nhalf`, () => setTimeout(() => socket.resetAndDestroy(), 50))
   })
@@ -97,7 +97,7 @@ test('F33 an answer that ends with its connection is not whole where that is res
   await expect(text(old)).rejects.toThrow('ECONNRESET')
 })
 
-test('F33 an answer that breaks off before its turn ends the connection in its turn', async () => {
+test('F33 a response interrupted before its turn closes the connection in its turn', async () => {
   const upstream = await startRawUpstream((socket, received) => {
     if (received.includes('/slow')) setTimeout(() => socket.end(`${OK}Content-Length: 4\r\n\r\nslow`), 200)
     else socket.write(`${OK}Content-Length: 50\r\n\r\nhalf`, () => socket.resetAndDestroy())
@@ -108,13 +108,13 @@ test('F33 an answer that breaks off before its turn ends the connection in its t
   expect(await text(client)).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*\r\n\r\nslow(?!.*half)/)
 })
 
-test('an answer without a body is not framed', async () => {
+test('a response without a body is not framed', async () => {
   const answer = await answerTo(GET, 'HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\nhello')
   expect(answer).toMatch(/^HTTP\/1\.1 204 /)
   expect(answer).not.toMatch(/content-length|transfer-encoding|hello/i)
 })
 
-test('early hints and trailers are passed on', async () => {
+test('early hints and trailers are forwarded', async () => {
   const hint = 'HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\nSet-Cookie: a=b\r\n\r\n'
   const body = `Trailer: X-Sum, Set-Cookie\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\nX-Sum: 1\r\nSet-Cookie: a=b\r\n\r\n`
   const answer = await answerTo(GET, hint + OK + body)
@@ -129,7 +129,7 @@ test('early hints and trailers are passed on', async () => {
   )
 })
 
-test('a connection whose request was not sent whole serves no other request', async () => {
+test('an upstream connection with an incomplete request is not reused', async () => {
   const upstream = await startRawUpstream((socket, received) => {
     if (received.includes('\r\n\r\n')) socket.write(`${OK}Content-Length: 2\r\n\r\nok`)
   })
@@ -143,14 +143,14 @@ test('a connection whose request was not sent whole serves no other request', as
   expect(upstream.received[0]).toMatch(/half$/)
 })
 
-test('a refused body does not cost its client the answer', async () => {
+test('a client gets the response even if its body is refused', async () => {
   const { port } = await startRawUpstream((socket) => socket.destroy())
   const client = connect((await startProxyFront(port)).port, '127.0.0.1')
   client.write('POST / HTTP/1.1\r\nHost: web\r\nContent-Length: 100\r\n\r\nhalf')
   expect(statusOf(await text(client))).toBe(502)
 })
 
-test('a GET on a connection that its upstream has just closed is sent once more, on a new one; a POST is not', async () => {
+test('a GET on a connection that the upstream has just closed is retried on a new one; a POST is not', async () => {
   let answers = 0
   const upstream = await startRawUpstream((socket, received) => {
     const requests = received.split('\r\n\r\n').length - 1
@@ -166,7 +166,7 @@ test('a GET on a connection that its upstream has just closed is sent once more,
   expect(statusOf(await sendRaw(front.port, GET.replace('GET', 'POST')))).toBe(502)
 })
 
-test('an upstream that says nothing is answered for with 504, however long the body takes to come', async () => {
+test('a silent upstream causes 504, however long the request body takes', async () => {
   const { port } = await startRawUpstream(() => undefined)
   const front = await startProxyFront(port, 200)
   expect(statusOf(await sendRaw(front.port, GET))).toBe(504)

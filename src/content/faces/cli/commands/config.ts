@@ -8,19 +8,20 @@ export function addConfig(program: Command): void {
   const config = program.command('config').description('check or show the configuration')
   config
     .command('check')
-    .description('check the configuration; exit with 1 and the error if it is invalid')
+    .description('check the configuration; exit 1 if it is invalid')
+    .addHelpText('after', '\nExample:\n  content-server -c docs.yaml config check')
     .action(async (_options: unknown, command: Command) => {
       const options: GlobalOptions = command.optsWithGlobals()
       const { loadContentConfig } = await import('../../../config.ts')
       const { file, config: read } = loadContentConfig(process.env, { file: options.config })
       createOutput(options).result(
         { ok: true, file: file ?? null, store: read.store.type, users: read.users.length },
-        () => `${file ?? 'no file, defaults'}: right`,
+        () => `${file ?? 'the default configuration'} is valid`,
       )
     })
   addConfigShow(config, async (file) => {
     const { loadContentConfig } = await import('../../../config.ts')
     const { contentSchema } = await import('../../../config-schema.ts')
     return { schema: contentSchema, settings: loadContentConfig(process.env, { file }).settings }
-  })
+  }).addHelpText('after', '\nExample:\n  content-server -c docs.yaml config show --json')
 }

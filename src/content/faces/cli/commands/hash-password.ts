@@ -8,9 +8,7 @@ import { hashPassword } from '../../../login/password.ts'
 export function addHashPassword(program: Command): void {
   program
     .command('hash-password')
-    .description(
-      'print the hash of a password: asked for on a terminal, else the first line of standard input',
-    )
+    .description('print the hash of a password, from a prompt or the first line of standard input')
     .addHelpText('after', '\nExample:\n  printf \'%s\\n\' "$PASSWORD" | content-server hash-password')
     .action(async () => {
       const password = process.stdin.isTTY ? await askTwice() : await firstLine()
@@ -21,11 +19,11 @@ export function addHashPassword(program: Command): void {
 
 async function askTwice(): Promise<string> {
   const password = await ask('Password: ')
-  if ((await ask('Once more: ')) === password) return password
+  if ((await ask('Repeat the password: ')) === password) return password
   throw fault('PASSWORD_INVALID', 'the two passwords differ; try again')
 }
 
-/** Prompts on standard error, because the hash goes to a file or a pipe, without echo. */
+/** Prompts without echo, on standard error because the hash may go to a file or a pipe. */
 async function ask(question: string): Promise<string> {
   process.stderr.write(question)
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() })

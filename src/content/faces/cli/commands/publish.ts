@@ -21,19 +21,19 @@ export function addPublish(program: Command): void {
   program
     .command('publish')
     .description('publish a folder of built documentation to the store; send only changed files')
-    .argument('<dir>', 'the folder')
+    .argument('<dir>', 'folder to publish')
     .requiredOption('--repo <name>', 'name of the repository on the site')
     .option('--version <version>', 'publish as this version, and redirect the repository to it')
-    .option('--description <text>', 'description on the home page; default unchanged')
+    .option('--description <text>', 'description on the home page; default: unchanged')
     .option('--source <owner/name>', 'repository of the sources')
     .option('--url <url>', 'URL of the sources')
-    .option('--delete', 'remove files of earlier publishes that are not in the folder')
+    .option('--delete', 'delete previously published files that are no longer in the folder')
     .addHelpText(
       'after',
       '\nExample:\n  content-server publish site --repo guide --description "How to" --delete',
     )
     .action(async (dir: string, own: PublishOptions, command: Command) => {
-      // Its --version is not the program's.
+      // Overrides the program's own --version.
       const options: PublishOptions = { ...command.optsWithGlobals<PublishOptions>(), ...own }
       const [{ loadContentConfig }, { openStore }, { publish }] = await Promise.all([
         import('../../../config.ts'),
@@ -66,15 +66,19 @@ export function addPublish(program: Command): void {
           },
         )
         for (const path of result.skipped)
-          process.stderr.write(`content-server: ${JSON.stringify(path)} is no file that can be published\n`)
+          process.stderr.write(
+            `content-server: ${JSON.stringify(path)} cannot be published: it is not a regular file, or its name is not a valid key\n`,
+          )
         for (const path of result.unsearched)
-          process.stderr.write(`content-server: ${JSON.stringify(path)} is too large to be searched\n`)
+          process.stderr.write(`content-server: ${JSON.stringify(path)} is too large for the search index\n`)
         for (const path of result.partlySearched)
-          process.stderr.write(`content-server: only the first part of ${JSON.stringify(path)} is searched\n`)
+          process.stderr.write(
+            `content-server: ${JSON.stringify(path)} is long; only its first part is searchable\n`,
+          )
         output.result(
           { ...result, version: result.version ?? null },
           () =>
-            `${result.repo}${result.version === undefined ? '' : ` ${result.version}`} is published: ${counted(result.uploaded, 'file')} sent (${formatBytes(result.bytes)}), ${result.unchanged} unchanged, ${result.deleted} deleted, ${counted(result.pages, 'page')} can be searched`,
+            `${result.repo}${result.version === undefined ? '' : ` ${result.version}`} is published: ${counted(result.uploaded, 'file')} sent (${formatBytes(result.bytes)}), ${result.unchanged} unchanged, ${result.deleted} deleted, ${counted(result.pages, 'page')} searchable`,
         )
       } finally {
         store.close()

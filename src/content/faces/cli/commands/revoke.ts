@@ -7,8 +7,9 @@ import type { GlobalOptions } from '../global-options.ts'
 export function addRevoke(program: Command): void {
   program
     .command('revoke')
-    .description('end all sessions of a user, even while servers are running')
+    .description('end all sessions of a user; works while servers are running')
     .argument('<user>', "name of the user; '' if users have no names")
+    .addHelpText('after', '\nExample:\n  content-server -c docs.yaml revoke alice')
     .action(async (user: string, _options: unknown, command: Command) => {
       const options: GlobalOptions = command.optsWithGlobals()
       const [{ loadContentConfig }, { openSessionStore }, { systemClock }] = await Promise.all([
@@ -17,7 +18,7 @@ export function addRevoke(program: Command): void {
         import('../../../../lib/clock/clock.ts'),
       ])
       const { config } = loadContentConfig(process.env, { file: options.config })
-      const store = await openSessionStore(config.session.place, systemClock)
+      const store = await openSessionStore(config.session.location, systemClock)
       try {
         const ended = await store.removeUser(user)
         createOutput(options).result(

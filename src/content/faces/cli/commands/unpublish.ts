@@ -16,7 +16,7 @@ export function addUnpublish(program: Command): void {
     .option('--version <version>', 'only this version')
     .addHelpText('after', '\nExample:\n  content-server unpublish guide --version 1.0')
     .action(async (repo: string, own: UnpublishOptions, command: Command) => {
-      // Its --version is not the program's.
+      // Overrides the program's own --version.
       const options: UnpublishOptions = { ...command.optsWithGlobals<UnpublishOptions>(), ...own }
       const [{ loadContentConfig }, { openStore }, { unpublish }] = await Promise.all([
         import('../../../config.ts'),
@@ -29,12 +29,12 @@ export function addUnpublish(program: Command): void {
         const result = await unpublish({ repo, version: own.version }, store)
         for (const key of result.kept)
           process.stderr.write(
-            `content-server: ${JSON.stringify(key)} was not published by this program, and stays\n`,
+            `content-server: ${JSON.stringify(key)} was not published by this program and is kept\n`,
           )
         createOutput(options).result(
           { ...result, version: result.version ?? null },
           () =>
-            `${repo}${result.version === undefined ? '' : ` ${result.version}`} is not published any more: ${counted(result.deleted, 'object')} deleted; servers that run forget it within cache.ttl, or at once when their cache is emptied`,
+            `${repo}${result.version === undefined ? '' : ` ${result.version}`} is no longer published: ${counted(result.deleted, 'object')} deleted; running servers may serve it until cache.ttl expires or their cache is purged`,
         )
       } finally {
         store.close()

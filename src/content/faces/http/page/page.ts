@@ -46,7 +46,7 @@ async function search(text: string): Promise<void> {
   results.hidden = text === ''
   if (text === '') return
   const { signal } = asking
-  const asked = questionFor(text)
+  const asked = queryFor(text)
   try {
     const response = await fetch(`/_api/search?${asked.toString()}`, { signal })
     if (response.redirected) return location.reload()
@@ -54,12 +54,12 @@ async function search(text: string): Promise<void> {
     show((await response.json()) as SearchAnswer, asked)
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error)
-    if (!signal.aborted) count.textContent = `The search does not answer: ${message}`
+    if (!signal.aborted) count.textContent = `Search failed: ${message}`
   }
 }
 
-/** The query of the page's search form. */
-function questionFor(words: string): URLSearchParams {
+/** Returns the query of the page's search form. */
+function queryFor(words: string): URLSearchParams {
   const asked = new URLSearchParams({ q: words })
   for (const input of query.form?.querySelectorAll<HTMLInputElement>('input[type=hidden]') ?? [])
     asked.set(input.name, input.value)

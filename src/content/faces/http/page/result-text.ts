@@ -1,12 +1,12 @@
-/** The home page's sentence about the results of a search; the server and the browser both write it. */
+// Text about search results, which the server and the page's script share.
 
 const NAMED = 3
 const REASONS: Readonly<Record<string, string>> = {
   no_index: 'has no search index',
   old_format: 'was published by an earlier version; publish it again',
   unreadable: 'has a damaged search index; publish it again',
-  indexing: 'is being read; try again in a moment',
-  unavailable: 'cannot be read now',
+  indexing: 'is being indexed; try again in a moment',
+  unavailable: 'is unavailable',
 }
 
 export interface Piece {
@@ -14,15 +14,15 @@ export interface Piece {
   readonly isMarked: boolean
 }
 
-/** How many hits are shown, of how many. */
+/** Returns the sentence about which hits are shown, and of how many. */
 export function resultText(shown: number, offset: number, total: number): string {
-  if (total === 0) return 'No page has these words. Try fewer or other ones.'
-  if (shown === 0) return `There are ${total.toLocaleString('en')} pages in all.`
+  if (total === 0) return 'No results. Try fewer or different words.'
+  if (shown === 0) return `${total.toLocaleString('en')} pages match.`
   const pages = total === 1 ? 'page' : 'pages'
   return `${offset + 1} to ${offset + shown} of ${total.toLocaleString('en')} ${pages}`
 }
 
-/** Which repositories were not searched, and why; '' where all were. */
+/** Returns the sentence about repositories that were not searched, and why; '' if there are none. */
 export function unsearchedText(
   unsearched: readonly {
     readonly repo: string
@@ -41,7 +41,7 @@ export function unsearchedText(
   return `Not searched: ${named.join(', ')}${others === 0 ? '' : ` and ${others} more`}.`
 }
 
-/** Takes an excerpt apart into what was found and what is between. */
+/** Splits an excerpt into matches and the text between them. */
 export function splitMarks(text: string, marks: readonly (readonly number[])[]): readonly Piece[] {
   const pieces: Piece[] = []
   let at = 0

@@ -1,6 +1,6 @@
 import type { Repo } from '../../../repo/meta.ts'
 import { nextOffset } from '../../../api/search.ts'
-import type { Found, Hit, SearchQuery } from '../../../search/site-search.ts'
+import type { SearchResults, Hit, SearchQuery } from '../../../search/site-search.ts'
 import { resultText, splitMarks, unsearchedText } from '../page/result-text.ts'
 import { type Html, html } from './html.ts'
 import { layout } from './layout.ts'
@@ -9,14 +9,14 @@ export interface HomePage {
   readonly title: string
   readonly user: string
   readonly repos: readonly Repo[]
-  /** What was searched for, and found. */
+  /** The current query and its results. */
   readonly query: SearchQuery
-  readonly found: Found
-  /** Goes with the form that empties the cache; undefined for readers who have no session. */
+  readonly found: SearchResults
+  /** Token of the purge form; undefined for readers without a session. */
   readonly formToken: string | undefined
 }
 
-/** The list of repositories, with a search that works without a script, and as one types with it. */
+/** Renders the list of repositories with a search that works without a script, and as you type with it. */
 export function homePage({ title, user, repos, query, found, formToken }: HomePage): string {
   const next = nextOffset(found.hits.length, query.offset, found.total)
   const only = query.repo === undefined ? query.version : [query.repo, query.version ?? []].flat().join(' ')
@@ -64,7 +64,7 @@ export function homePage({ title, user, repos, query, found, formToken }: HomePa
               id="more"
               ${next === undefined ? html`hidden` : html``}
               href="${linkTo({ ...query, offset: next ?? 0 })}"
-              >Next pages</a
+              >More results</a
             >
           </p>
         </section>
@@ -79,7 +79,7 @@ export function homePage({ title, user, repos, query, found, formToken }: HomePa
             ? html``
             : html`<form method="post" action="/_admin/cache/purge">
                 <input type="hidden" name="token" value="${formToken}" /><button class="plain">
-                  Empty the cache
+                  Purge the cache
                 </button>
               </form>`
         }
@@ -101,7 +101,7 @@ function showHit({ repo, version, url, title, excerpt, marks }: Hit, words: stri
   </li>`
 }
 
-/** The address of a search. */
+/** Returns the address of a search. */
 function linkTo({ words, repo, version, offset = 0 }: Partial<SearchQuery>): string {
   const query = new URLSearchParams({ q: words ?? '' })
   if (repo !== undefined) query.set('repo', repo)

@@ -1,6 +1,6 @@
 import { escapeMarkup } from '../../../../lib/markup/escape.ts'
 
-/** HTML that is sent as it is. */
+/** HTML that is sent without escaping. */
 export class Html {
   readonly text: string
 
@@ -11,7 +11,7 @@ export class Html {
 
 type Part = Html | string | number | undefined | readonly Html[]
 
-/** A template whose parts are texts, whatever is in them, unless they are HTML made the same way. */
+/** A template that escapes its parts, unless they are `Html`. */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
   return new Html(strings.reduce((text, string, at) => text + show(parts[at - 1]) + string))
 }

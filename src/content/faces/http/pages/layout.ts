@@ -1,6 +1,6 @@
 import { type Html, html } from './html.ts'
 
-/** What pages of ours may load: nothing that is not ours. */
+/** Headers that let a page load only this server's own resources. */
 export const PAGE_HEADERS = {
   'cache-control': 'no-store',
   'content-security-policy':
@@ -9,7 +9,7 @@ export const PAGE_HEADERS = {
   'x-frame-options': 'DENY',
 } as const
 
-/** A whole page of ours. */
+/** Renders a complete page. */
 export function layout(title: string, body: Html, head: Html = html``): string {
   return html`<!doctype html>
     <html lang="en">

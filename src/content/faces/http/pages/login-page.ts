@@ -4,19 +4,19 @@ import { layout } from './layout.ts'
 export interface LoginPage {
   readonly title: string
   readonly next: string
-  /** Whether there are passwords at all, and whether users have names beside them. */
+  /** Whether password login is configured, and whether users have names. */
   readonly hasPasswords: boolean
   readonly hasNames: boolean
   readonly username?: string
-  /** What the provider of single sign-on is called. */
+  /** Label of the single sign-on provider. */
   readonly provider: string | undefined
   readonly error?: string
 }
 
-/** Password managers keep a password under a name. */
+/** Password managers store a password only with a user name. */
 const NOBODY = html`<input name="username" autocomplete="username" value="reader" hidden />`
 
-/** The login page. It needs no script; an error is announced, and belongs to the field that it is about. */
+/** Renders the login page. It needs no script; an error is announced and associated with its field. */
 export function loginPage({
   title,
   next,
@@ -50,7 +50,7 @@ export function loginPage({
     />
     <button>Log in</button>
   </form>`
-  const way = html`<a
+  const providerLink = html`<a
     class="button${hasPasswords ? ' plain' : ''}"
     href="/_login/oidc?next=${encodeURIComponent(next)}"
     >Log in with ${provider}</a
@@ -61,7 +61,7 @@ export function loginPage({
       <main class="card">
         <h1>${title}</h1>
         ${error === undefined ? html`` : html`<p id="error" class="error" role="alert">${error}</p>`}
-        ${hasPasswords ? form : html``} ${provider === undefined ? html`` : way}
+        ${hasPasswords ? form : html``} ${provider === undefined ? html`` : providerLink}
       </main>
     </body>`,
   )

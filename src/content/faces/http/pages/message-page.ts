@@ -1,7 +1,7 @@
 import { html } from './html.ts'
 import { layout } from './layout.ts'
 
-/** A page that says what is wrong, and where to go instead. */
+/** Renders a page with an error and a link to the home page. */
 export function messagePage(heading: string, sentence: string): string {
   return layout(
     heading,

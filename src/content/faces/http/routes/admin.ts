@@ -16,7 +16,7 @@ export function adminRoutes({ app }: HttpServer, { purge, audit, addresses }: Co
     {
       config: { needsNoLogin: true },
       schema: {
-        summary: 'Whether the server answers; the store is not asked',
+        summary: 'Check that the server responds; does not query the store',
         response: { 200: result, ...errors },
       },
     },
@@ -27,12 +27,12 @@ export function adminRoutes({ app }: HttpServer, { purge, audit, addresses }: Co
     '/_admin/cache/purge',
     {
       schema: {
-        summary: 'Empties the cache',
+        summary: 'Purge the cache',
         description:
-          'Browsers must send the token of the form on the home page: a page that is served here is of the same origin.',
+          'Browsers must send the form token from the home page, because published pages have the same origin.',
         response: {
           200: result,
-          303: { type: 'null', description: 'to the home page, for its form' },
+          303: { type: 'null', description: 'redirect to the home page, after its form' },
           ...errors,
         },
       },
@@ -42,7 +42,7 @@ export function adminRoutes({ app }: HttpServer, { purge, audit, addresses }: Co
       purge()
       audit.info(
         { event: 'purge', user: request.reader?.user, address: addresses.of(request.raw) },
-        'cache is purged',
+        'cache purged',
       )
       if (isForm(request)) return reply.redirect('/', 303)
       return reply.send({ status: 'ok' })
@@ -50,7 +50,10 @@ export function adminRoutes({ app }: HttpServer, { purge, audit, addresses }: Co
   )
 }
 
-/** What a script of a published page makes a browser send has no token (threat O6); what is no browser has no script. */
+/**
+ * Refuses browsers without the token: a published page's script has none (threat O6). Other clients run no such
+ * scripts.
+ */
 function checkFormToken(request: FastifyRequest): void {
   const { headers, reader, body } = request
   if (headers.origin === undefined && headers['sec-fetch-site'] === undefined) return

@@ -9,7 +9,7 @@ type Query = Readonly<Record<string, string | readonly string[] | undefined>>
 
 const redirect = (description: string) => ({ type: 'null', description })
 
-/** A login's way from the common host to that of a repository, in two redirects. */
+/** Adds the routes that pass a login from the common host to a repository's host, in two redirects. */
 export function handoffRoutes({ app }: HttpServer, face: ContentFace): void {
   const { hosts, handOver, cookies, sessions } = face
   app.get<{ readonly Querystring: Query }>(
@@ -17,13 +17,13 @@ export function handoffRoutes({ app }: HttpServer, face: ContentFace): void {
     {
       exposeHeadRoute: false,
       schema: {
-        summary: "Takes the login to a repository's own host",
+        summary: "Pass the login to a repository's host",
         querystring: {
           type: 'object',
           properties: {
-            repo: { description: 'the repository' },
+            repo: { description: 'name of the repository' },
             state: { description: "digest of the browser's secret for that host" },
-            next: { description: 'path of that host' },
+            next: { description: 'path on that host' },
           },
         },
         response: { 302: redirect("to the repository's host, with a ticket") },
@@ -34,13 +34,13 @@ export function handoffRoutes({ app }: HttpServer, face: ContentFace): void {
       const origin = isRepoName(repo) ? hosts.originOf(repo, raw.headers.host ?? '') : undefined
       if (!hosts.isEnabled || origin === undefined || !isState(state))
         throw fault('PAGE_NOT_FOUND', 'no repository with a separate host is at this address')
-      // A script that fetches this gets no ticket made.
+      // A script that fetches this must not get a ticket.
       if ((raw.headers['sec-fetch-mode'] ?? 'navigate') !== 'navigate')
-        throw fault('EMBEDDING_REFUSED', 'this address is for a browser that goes there')
+        throw fault('EMBEDDING_REFUSED', 'this address must be opened as a page; scripts cannot fetch it')
       if (reader?.sessionId === undefined)
         throw fault(
           'LOGIN_REFUSED',
-          'the proxy that names readers must do so on the hosts of repositories too; add them to its config',
+          'the proxy did not name a reader; configure its login for the repository hosts too',
         )
       const ticket = await handOver.issue(reader.sessionId, repo, state)
       const search = new URLSearchParams({ ticket, next: safeNext(textOf(query, 'next')) })
@@ -55,37 +55,37 @@ export function handoffRoutes({ app }: HttpServer, face: ContentFace): void {
       exposeHeadRoute: false,
       config: { needsNoLogin: true, isOnRepoHosts: true },
       schema: {
-        summary: "Begins the session of a repository's own host, by a ticket",
+        summary: "Start a session on a repository's host, with a ticket",
         querystring: {
           type: 'object',
           properties: {
-            ticket: { description: 'works once, for 30 seconds' },
-            next: { description: 'path of this host' },
+            ticket: { description: 'one-time ticket, valid for 30 seconds' },
+            next: { description: 'path on this host' },
           },
         },
-        response: { 303: redirect("to next, with the cookie of this host's session") },
+        response: { 303: redirect("to next, with this host's session cookie") },
       },
     },
     async ({ query, repo, raw }, reply) => {
-      if (repo === undefined) throw fault('PAGE_NOT_FOUND', 'only hosts of repositories are entered so')
+      if (repo === undefined) throw fault('PAGE_NOT_FOUND', 'only repository hosts accept tickets')
       const next = safeNext(textOf(query, 'next'))
       const secret = cookies.secretOf(raw)
       const id =
         secret === undefined ? undefined : await handOver.redeem(textOf(query, 'ticket'), repo, secret)
       void reply.header('cache-control', 'no-store').header('referrer-policy', 'no-referrer')
       if (id !== undefined) return reply.header('set-cookie', cookies.session(id)).redirect(next, 303)
-      // Somebody went back to an old address, and is in.
+      // The browser went back to an old address and already has a session.
       if ((await sessions.find(cookies.sessionIdOf(raw), repo)) !== undefined)
         return reply.redirect(next, 303)
       throw fault(
         'TICKET_INVALID',
-        'this way in was used, has expired, or is of another browser or host; open the page again',
+        'the login ticket was used, has expired, or belongs to another browser or host; open the page again',
       )
     },
   )
 }
 
-/** '' for what is missing or given twice. */
+/** Returns a parameter; '' if it is missing or repeated. */
 function textOf(query: Query, name: string): string {
   const value = query[name]
   return typeof value === 'string' ? value : ''

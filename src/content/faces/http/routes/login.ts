@@ -32,10 +32,10 @@ export function loginRoutes({ app }: HttpServer, face: ContentFace): void {
     {
       config: needsNoLogin,
       schema: {
-        summary: 'The login page',
+        summary: 'Show the login page',
         querystring: {
           type: 'object',
-          properties: { next: { description: 'path of this site that the login leads to' } },
+          properties: { next: { description: 'path on this site to open after the login' } },
         },
         response: { 200: { description: 'the page', ...page } },
       },
@@ -48,10 +48,10 @@ export function loginRoutes({ app }: HttpServer, face: ContentFace): void {
     {
       config: needsNoLogin,
       schema: {
-        summary: 'Logs in: a form with password, username where users have names, and next',
+        summary: 'Log in with a form of password, username (if users have names) and next',
         response: {
-          303: { type: 'null', description: 'to next, with the cookie of a new session' },
-          '4xx': { description: 'the page again, with what was wrong', ...page },
+          303: { type: 'null', description: 'redirect to next, with the cookie of a new session' },
+          '4xx': { description: 'the login page with the error', ...page },
         },
       },
     },
@@ -78,7 +78,7 @@ export function loginRoutes({ app }: HttpServer, face: ContentFace): void {
       void reply.header('retry-after', seconds)
       return show(reply, 429, {
         ...again,
-        error: `Too many tries. Try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`,
+        error: `Too many attempts. Try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`,
       })
     },
   )
@@ -88,8 +88,8 @@ export function loginRoutes({ app }: HttpServer, face: ContentFace): void {
     {
       config: needsNoLogin,
       schema: {
-        summary: 'Ends the session',
-        response: { 303: { type: 'null', description: 'to the login page' } },
+        summary: 'Log out',
+        response: { 303: { type: 'null', description: 'redirect to the login page' } },
       },
     },
     async (request, reply) => {

@@ -23,12 +23,12 @@ export function openIdRoutes({ app }: HttpServer, face: ContentFace): void {
     {
       config: needsNoLogin,
       schema: {
-        summary: 'To the OpenID provider',
+        summary: 'Log in with the OpenID provider',
         querystring: {
           type: 'object',
-          properties: { next: { description: 'path of this site that the login leads to' } },
+          properties: { next: { description: 'path on this site to open after the login' } },
         },
-        response: { 302: { type: 'null', description: 'to the provider' } },
+        response: { 302: { type: 'null', description: 'redirect to the provider' } },
       },
     },
     async (request, reply) => {
@@ -44,8 +44,10 @@ export function openIdRoutes({ app }: HttpServer, face: ContentFace): void {
     {
       config: needsNoLogin,
       schema: {
-        summary: 'Back from the OpenID provider',
-        response: { 303: { type: 'null', description: 'to next, with the cookie of a new session' } },
+        summary: 'Complete a login with the OpenID provider',
+        response: {
+          303: { type: 'null', description: 'redirect to next, with the cookie of a new session' },
+        },
       },
     },
     async (request, reply) => {
@@ -54,7 +56,7 @@ export function openIdRoutes({ app }: HttpServer, face: ContentFace): void {
       if (flow === undefined)
         throw fault(
           'LOGIN_REFUSED',
-          'this login was not begun here, or took too long; begin it again at /_login',
+          'this login was not started in this browser, or took too long; start again at /_login',
         )
       try {
         const user = await provider.finish(new URL(originOf(request, face) + request.raw.url), flow)
@@ -73,7 +75,7 @@ export function openIdRoutes({ app }: HttpServer, face: ContentFace): void {
   )
 }
 
-/** Where browsers have us: as the config says, else as they ask. */
+/** Returns the origin that browsers use: from the configuration, else from the request. */
 function originOf({ raw }: FastifyRequest, { config, addresses }: ContentFace): string {
   const { publicUrl } = config.http
   if (publicUrl !== undefined) return new URL(publicUrl).origin

@@ -12,7 +12,7 @@ import type { ContentFace } from '../face.ts'
 import { parseSearchQuery, type QueryString } from '../search-query.ts'
 import { type Sent, sendObject } from '../send-object.ts'
 
-/** An object may be published anew while it is looked for. */
+/** An object may be replaced while it is being sent. */
 const TRIES = 3
 
 /** Adds the routes for published pages and the home page. */
@@ -58,7 +58,7 @@ export function pageRoutes({ app }: HttpServer, face: ContentFace): void {
         return page instanceof Promise ? page.then(sendPage) : sendPage(page)
       }
       const sent = attempt()
-      // What is in memory has been answered without a promise, which would take a fifth of all time.
+      // Responses from memory need no promise, which would take a fifth of the total time.
       return sent === 'sent' ? undefined : sendInTries(sent, attempt, path, reply)
     },
   })
@@ -95,7 +95,7 @@ async function sendHome(
   return 'sent'
 }
 
-/** Not for ever: what is a directory today may be a file tomorrow. */
+/** Redirects temporarily: today's directory may be a file tomorrow. */
 function sendTo(reply: FastifyReply, location: string) {
   return reply.status(302).header('cache-control', 'no-store').header('location', location).send()
 }

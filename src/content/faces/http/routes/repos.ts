@@ -13,7 +13,7 @@ export function repoRoutes({ app }: HttpServer, { repos, search, hosts }: Conten
     '/_api/repos',
     {
       schema: {
-        summary: 'All repositories',
+        summary: 'List all repositories',
         response: { 200: Type.Array(Type.Ref('Repo')), ...errors },
       },
     },
@@ -28,17 +28,17 @@ export function repoRoutes({ app }: HttpServer, { repos, search, hosts }: Conten
     {
       config: { isOnRepoHosts: true },
       schema: {
-        summary: 'The pages that fit words best',
+        summary: 'Search for pages',
         description:
-          "Excerpts are plain text; marks say where the words are in them, in UTF-16 code units. A repository's own host searches that repository alone.",
+          "Excerpts are plain text; marks are the positions of the matches, in UTF-16 code units. A repository's own host searches only that repository.",
         querystring: {
           type: 'object',
           properties: {
-            q: { description: 'the words' },
-            repo: { description: 'only in this repository; default all' },
-            version: { description: 'in this version; default the newest of each repository' },
-            limit: { description: `at most so many hits, up to ${MAX_HITS}; default 20` },
-            offset: { description: `leaves out so many of the best hits, up to ${MAX_OFFSET}; default 0` },
+            q: { description: 'words to search for' },
+            repo: { description: 'search only this repository; default: all' },
+            version: { description: 'search this version; default: the newest of each repository' },
+            limit: { description: `maximum number of hits, up to ${MAX_HITS}; default: 20` },
+            offset: { description: `number of hits to skip, up to ${MAX_OFFSET}; default: 0` },
           },
         },
         response: { 200: searchResultSchema, ...errors },

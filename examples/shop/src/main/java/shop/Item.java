@@ -1,8 +1,8 @@
 package shop;
 
-/** One line of an order: so many of a thing, at a price in cents. */
+/** A line of an order: a number of items of one kind, with the price of each in cents. */
 public record Item(String name, long cents, int count) {
-    /** What the line costs, in cents. */
+    /** Returns the total of the line, in cents. */
     public long total() {
         return cents * count;
     }

@@ -2,9 +2,9 @@ package shop;
 
 import java.util.List;
 
-/** What somebody has ordered. */
+/** The items of an order. */
 public record Order(List<Item> items) {
-    /** What it costs, in cents. */
+    /** Returns the total of the order, in cents. */
     public long total() {
         return items.stream().mapToLong(Item::total).sum();
     }

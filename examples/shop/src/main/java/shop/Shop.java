@@ -6,7 +6,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.List;
 
-/** Answers every request with what an order costs. */
+/** Responds to every request with the total of an order. */
 public final class Shop {
     private Shop() {}
 

@@ -1,4 +1,4 @@
-#include "host-places.h"
+#include "host-locator.h"
 
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -20,8 +20,8 @@ namespace workspace::net_filter {
 
 namespace {
 
-/** A scan of the whole internet must not fill memory. */
-constexpr std::size_t MOST_KNOWN = 65'536;
+/** Limits memory use during a scan of the whole internet. */
+constexpr std::size_t MAX_CACHED = 65'536;
 
 int openNetlink(std::uint32_t groups) {
   const int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
@@ -38,7 +38,7 @@ std::string classFile(const std::string& interface, const char* file) { return "
 
 bool exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
 
-/** Returns a short file's text, '' when there is none. */
+/** Returns a short file's text; '' if there is none. */
 std::string readText(const std::string& path) {
   std::string text;
   std::FILE* file = std::fopen(path.c_str(), "re");
@@ -50,7 +50,7 @@ std::string readText(const std::string& path) {
   return text;
 }
 
-/** Returns whether the host's default route leaves by this interface. Source: proc(5), /proc/net/route. */
+/** Whether the host's default route uses this interface. Source: proc(5), /proc/net/route. */
 bool hasDefaultRoute(const std::string& interface) {
   const std::string table = readText("/proc/net/route");
   std::size_t at = 0;
@@ -66,10 +66,11 @@ bool hasDefaultRoute(const std::string& interface) {
 }
 
 /**
- * Returns whether an interface leads away from this host: it has a device or the default route, is a tunnel, a bond or a VLAN, or is
+ * Whether an interface connects to other hosts: it has a device or the default route, is a tunnel, a bond or a VLAN,
+ * or is
  * a bridge with such a port. Bridges of containers, veth pairs and tap devices do not.
  */
-bool leadsOut(const std::string& interface, int depth = 0) {
+bool isExternal(const std::string& interface, int depth = 0) {
   if (exists(classFile(interface, "device")) || hasDefaultRoute(interface)) return true;
   const std::string flags = readText(classFile(interface, "tun_flags"));
   if (!flags.empty()) return (std::strtoul(flags.c_str(), nullptr, 16) & IFF_TUN) != 0;
@@ -82,7 +83,7 @@ bool leadsOut(const std::string& interface, int depth = 0) {
   if (ports == nullptr) return false;
   bool isOut = false;
   while (const dirent* entry = readdir(ports)) {
-    if (entry->d_name[0] != '.' && leadsOut(entry->d_name, depth + 1)) isOut = true;
+    if (entry->d_name[0] != '.' && isExternal(entry->d_name, depth + 1)) isOut = true;
   }
   closedir(ports);
   return isOut;
@@ -90,33 +91,33 @@ bool leadsOut(const std::string& interface, int depth = 0) {
 
 }  // namespace
 
-HostPlaces::HostPlaces()
+HostLocator::HostLocator()
     : requests_(openNetlink(0)),
       changes_(openNetlink(RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV4_ROUTE | RTMGRP_IPV4_RULE)) {}
 
-HostPlaces::~HostPlaces() {
+HostLocator::~HostLocator() {
   if (requests_ >= 0) close(requests_);
   if (changes_ >= 0) close(changes_);
 }
 
-void HostPlaces::forget() {
+void HostLocator::forget() {
   std::array<char, 16384> ignored;
-  // An overflow (ENOBUFS) is a change as well.
+  // An overflow (ENOBUFS) also means a change.
   while (recv(changes_, ignored.data(), ignored.size(), MSG_DONTWAIT) > 0) {
   }
-  known_.clear();
+  cache_.clear();
 }
 
-Place HostPlaces::find(Address address) {
-  const auto found = known_.find(address);
-  if (found != known_.end()) return found->second;
-  if (known_.size() >= MOST_KNOWN) known_.clear();
-  const Place place = ask(address);
-  known_.emplace(address, place);
-  return place;
+Location HostLocator::find(Address address) {
+  const auto found = cache_.find(address);
+  if (found != cache_.end()) return found->second;
+  if (cache_.size() >= MAX_CACHED) cache_.clear();
+  const Location location = ask(address);
+  cache_.emplace(address, location);
+  return location;
 }
 
-Place HostPlaces::ask(Address address) {
+Location HostLocator::ask(Address address) {
   struct {
     nlmsghdr header;
     rtmsg route;
@@ -133,29 +134,29 @@ Place HostPlaces::ask(Address address) {
   request.attribute.rta_type = RTA_DST;
   request.attribute.rta_len = sizeof request.attribute + sizeof request.destination;
   request.destination = htonl(address);
-  if (send(requests_, &request, sizeof request, 0) != static_cast<ssize_t>(sizeof request)) return Place::inside;
+  if (send(requests_, &request, sizeof request, 0) != static_cast<ssize_t>(sizeof request)) return Location::inside;
 
   alignas(nlmsghdr) std::array<char, 8192> reply;
   while (true) {
     const ssize_t size = recv(requests_, reply.data(), reply.size(), 0);
-    if (size < 0) return Place::inside;
+    if (size < 0) return Location::inside;
     const auto* header = reinterpret_cast<const nlmsghdr*>(reply.data());
-    if (!NLMSG_OK(header, static_cast<std::size_t>(size))) return Place::inside;
+    if (!NLMSG_OK(header, static_cast<std::size_t>(size))) return Location::inside;
     if (header->nlmsg_seq != sequence_) continue;
-    // No route: the packet would go nowhere.
-    if (header->nlmsg_type != RTM_NEWROUTE) return Place::inside;
+    // Without a route the packet would be dropped.
+    if (header->nlmsg_type != RTM_NEWROUTE) return Location::inside;
     const auto* route = static_cast<const rtmsg*>(NLMSG_DATA(header));
-    if (route->rtm_type == RTN_LOCAL) return Place::host;
-    if (route->rtm_type != RTN_UNICAST) return Place::inside;
+    if (route->rtm_type == RTN_LOCAL) return Location::host;
+    if (route->rtm_type != RTN_UNICAST) return Location::inside;
     auto left = static_cast<std::size_t>(header->nlmsg_len - NLMSG_LENGTH(sizeof *route));
     for (const rtattr* each = RTM_RTA(route); RTA_OK(each, left); each = RTA_NEXT(each, left)) {
       if (each->rta_type != RTA_OIF) continue;
       unsigned int index = 0;
       std::memcpy(&index, RTA_DATA(each), sizeof index);
       std::array<char, IFNAMSIZ> name{};
-      return if_indextoname(index, name.data()) != nullptr && leadsOut(name.data()) ? Place::outside : Place::inside;
+      return if_indextoname(index, name.data()) != nullptr && isExternal(name.data()) ? Location::outside : Location::inside;
     }
-    return Place::inside;
+    return Location::inside;
   }
 }
 
