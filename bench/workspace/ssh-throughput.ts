@@ -98,11 +98,11 @@ const bench: Bench = {
         )
         // A server of its own: one that has moved data holds memory that it would use again.
         const fresh = await serve()
-        const crew = childrenOf(fresh.pid)
+        const workers = childrenOf(fresh.pid)
         const perConnection = await idleConnections(
           { port: fresh.sshPort, username: name, privateKey },
           1_000,
-          () => residentKilobytes([fresh.pid, ...crew]),
+          () => residentKilobytes([fresh.pid, ...workers]),
         )
         await fresh.stop()
         rows.push(`| memory for each of 1,000 idle connections | ${perConnection.toFixed(0)} KB | |`)

@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net'
 import { createLogger } from '../../../src/lib/log/logger.ts'
 import { anyKey } from '../../../src/workspace/faces/ssh/authorized-keys.ts'
 import { ConnectionServer } from '../../../src/workspace/faces/ssh/connection-server.ts'
-import { createGate } from '../../../src/workspace/faces/ssh/gate.ts'
+import { createWorkspaceResolver } from '../../../src/workspace/faces/ssh/workspace-resolver.ts'
 import { loadHostKey } from '../../../src/workspace/faces/ssh/host-key.ts'
 import { WorkspaceTable } from '../../../src/workspace/lifecycle/table.ts'
 
@@ -17,9 +17,9 @@ import { WorkspaceTable } from '../../../src/workspace/lifecycle/table.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'logins-'))
 const { privateKey } = await loadHostKey(join(root, 'host_key'))
-const gate = createGate(new WorkspaceTable(), new Map())
+const resolver = createWorkspaceResolver(new WorkspaceTable(), new Map())
 const logger = createLogger({ level: 'silent', format: 'json' })
-const keeper = new ConnectionServer({ privateKey, gate, keyRule: anyKey, deniedPorts: [], logger })
+const keeper = new ConnectionServer({ privateKey, resolver, keyRule: anyKey, deniedPorts: [], logger })
 const server = createServer({ pauseOnConnect: true }, (socket) => void keeper.admit(socket)).listen(
   0,
   '127.0.0.1',

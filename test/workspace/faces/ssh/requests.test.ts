@@ -148,9 +148,9 @@ test('a second program is refused on the same session, and the first one runs on
 })
 
 test.each([
-  [`: ${'x'.repeat(131_070)}`, 'the command has 131072 bytes'],
-  [`: ${'x'.repeat(260_000)}`, 'the command has 260002 bytes'],
-  ['echo a\0b', 'the command has a NUL byte'],
+  [`: ${'x'.repeat(131_070)}`, 'the command is 131072 bytes long'],
+  [`: ${'x'.repeat(260_000)}`, 'the command is 260002 bytes long'],
+  ['echo a\0b', 'the command contains a NUL byte'],
 ])('a command that no program can be given fails alone, and is logged: %#', async (command, sentence) => {
   const { client, channel, ended } = await begin('cat; exit 7')
   const [status, said] = await new Promise<readonly [number, string]>((resolve, reject) => {

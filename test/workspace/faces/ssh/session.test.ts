@@ -147,8 +147,8 @@ test('a user name in other letters is the same workspace', async () => {
 })
 
 test.each([
-  ['absent', 'workspace "absent" does not exist; "workspace list" shows what there is'],
-  ['_api', '"_api" is reserved and no workspace'],
+  ['absent', 'workspace "absent" does not exist; run "workspace list" to see the existing ones'],
+  ['_api', '"_api" is a reserved name, not a workspace'],
   ['a_b', 'workspace name "a_b" must be 1 to 63 letters'],
   ['halted', 'workspace "halted" is stopped; start it with: workspace start halted'],
   ['broken', 'workspace "broken" is broken (its disk is gone); start it with: workspace start broken'],
@@ -164,7 +164,7 @@ test('a session says why when the program cannot be started', async () => {
   })
   onTestFinished(() => void backend.before.delete('exec'))
   const { status, stderr } = await ssh.run('dev', 'true')
-  expect([status, stderr]).toEqual([255, 'the session failed; the server log says why\r\n'])
+  expect([status, stderr]).toEqual([255, 'the session failed; see the server log\r\n'])
 })
 
 test('a client that goes leaves no process behind', async () => {

@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import {
-  crewProcesses,
+  workerProcesses,
   type DockerSsh,
   dockerSsh,
   residentBytes,
@@ -34,7 +34,7 @@ function session(command: string, flags: readonly string[] = []) {
 
 /** The most that any process speaking SSH grows by in three seconds. */
 async function growth(): Promise<number> {
-  const before = new Map(crewProcesses().map((pid) => [pid, residentBytes(pid)]))
+  const before = new Map(workerProcesses().map((pid) => [pid, residentBytes(pid)]))
   let most = 0
   for (let i = 0; i < 30; i++) {
     await delay(100)
@@ -53,13 +53,13 @@ test('a terminal and the language reach the workspace through a child process', 
 
 // Before others have left connections behind: two new ones are then in two processes.
 test('a killed child process takes its own connections with it and is replaced', async () => {
-  const before = crewProcesses()
+  const before = workerProcesses()
   const [first, second] = [session('echo in; sleep 1000'), session('echo in; sleep 1000')]
   await waitFor('both sessions', () => first.head() === 'in\n' && second.head() === 'in\n')
   process.kill(before[0] ?? 0, 'SIGKILL')
   const ended = await Promise.race([first.exit.then(() => first), second.exit.then(() => second)])
   const living = ended === first ? second : first
-  await waitFor('a new one', () => crewProcesses().length === before.length)
+  await waitFor('a new one', () => workerProcesses().length === before.length)
   expect(living.client.exitCode).toBe(null)
   for (let i = 0; i < 4; i++) expect(await workspace.inside('echo new')).toBe('new\n')
   living.client.kill('SIGTERM')
