@@ -161,7 +161,7 @@ test('an image is built of an archive, a compressed one and standard input: one 
 test.each([
   [['image', 'build'], 'name an archive'],
   [['image', 'build', 'x.tar', '--base'], 'name an archive'],
-  [['image', 'build', ''], 'It must name a file'],
+  [['image', 'build', ''], 'It must not be empty'],
   [['image', 'build', '/no/such.tar', '--backend', 'xen'], 'must be one of firecracker, vz, qemu'],
   [['image', 'build', '/no/such.tar'], 'no backend with VMs is in enabled_backends'],
 ])('bad usage is told: %j', async (argv, says) => {

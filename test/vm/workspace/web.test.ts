@@ -76,7 +76,7 @@ test('the console’s last lines are told', async () => {
 test('the page shows a machine, its connection to the bus and its console, and enters it', async () => {
   const page = await openWorkspacePage(`${server.url}/#/workspaces/demo`)
   await page.untilText('[data-card=facts]', 'qemu')
-  await page.untilText('[data-card=extensions]', 'No extension is enabled')
+  await page.untilText('[data-card=extensions]', 'No extensions are enabled')
   await page.untilText('[data-card=logs] pre', 'workspace-init: ready')
   await page.untilText('[data-card=usage]', 'MiB')
   await page.choose('.page-head a.main')

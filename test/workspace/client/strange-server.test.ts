@@ -28,7 +28,7 @@ test.each(['', '<html>log in</html>', 'null', '[]', '"text"', '{'])(
     const workspaces = new WorkspaceClient({ name: 'near', url })
     const unreachable = {
       code: 'SERVER_UNREACHABLE',
-      message: expect.stringContaining('not a workspace server'),
+      message: expect.stringContaining('not from a workspace server'),
     }
     await expect(workspaces.get(path)).rejects.toMatchObject(unreachable)
     await expect(workspaces.post(path)).rejects.toMatchObject(unreachable)

@@ -54,7 +54,7 @@ test('events says that the server has ended', async () => {
   await waitFor('the snapshot', () => cli.stdout() !== '')
   server = await server.restart()
   expect(await cli.exit).toBe(1)
-  expect(cli.stderr()).toMatch(/^workspace: server WORKSPACE_URL at .* does not answer \(.*\n$/)
+  expect(cli.stderr()).toMatch(/^workspace: server WORKSPACE_URL at .* is not responding \(.*\n$/)
 })
 
 test('events ends when nobody reads what it prints any more', async () => {

@@ -29,7 +29,7 @@ function service(program: Service['program'], more: Partial<Service> = {}): Serv
     config: undefined,
     directory: '/tmp',
     path: '/usr/bin:/bin',
-    isOfMachine: true,
+    isSystemWide: true,
     ...more,
   }
 }
@@ -46,10 +46,10 @@ describe.each(SERVICE_PROGRAMS)('the unit of %s', (program) => {
   })
 
   test.runIf(hasSystemd)('is one that systemd understands, for the machine and for a user', () => {
-    for (const isOfMachine of [true, false]) {
+    for (const isSystemWide of [true, false]) {
       const file = join(tempDir(), `${program}.service`)
-      writeFileSync(file, systemdUnit(service(program, { config, isOfMachine })))
-      const user = isOfMachine ? [] : ['--user']
+      writeFileSync(file, systemdUnit(service(program, { config, isSystemWide })))
+      const user = isSystemWide ? [] : ['--user']
       const said = execFileSync('sh', ['-c', '"$@" 2>&1', '-', 'systemd-analyze', 'verify', ...user, file], {
         encoding: 'utf8',
         env: { ...process.env, XDG_RUNTIME_DIR: tempDir() },
@@ -68,7 +68,7 @@ describe.each(SERVICE_PROGRAMS)('the unit of %s', (program) => {
   })
 
   test('of a user takes no capability away, which a user cannot', () => {
-    const unit = systemdUnit(service(program, { isOfMachine: false }))
+    const unit = systemdUnit(service(program, { isSystemWide: false }))
     expect(unit).not.toMatch(
       /^(?:CapabilityBoundingSet|ProtectClock|ProtectKernelLogs|ProtectKernelModules)=/m,
     )
@@ -77,7 +77,7 @@ describe.each(SERVICE_PROGRAMS)('the unit of %s', (program) => {
   })
 
   test('of a user has its variables beside the config file, not in place of their directory', () => {
-    expect(systemdUnit(service(program, { isOfMachine: false }))).toContain(
+    expect(systemdUnit(service(program, { isSystemWide: false }))).toContain(
       `\nEnvironmentFile=-%h/.config/${program}/environment\n`,
     )
   })
@@ -120,7 +120,7 @@ describe('workspace install-service', () => {
       writeFileSync(file, `${written}# mine\n`)
       expect(await cli(home)).toMatchObject({
         status: 1,
-        stderr: `workspace: ${file} is there and is another: look at it, then use --force to write over it\n`,
+        stderr: `workspace: ${file} already exists with different content; review it, then overwrite it with --force\n`,
       })
       expect(readFileSync(file, 'utf8')).toBe(`${written}# mine\n`)
       expect(await cli(home, '--force')).toMatchObject({ status: 0 })

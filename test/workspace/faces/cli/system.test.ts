@@ -68,7 +68,7 @@ describe('system df', () => {
     })
     const bars = (await workspaceCli(['system', 'df', '--tree', '--table'], environment)).stdout.split('\n')
     expect(bars[0]).toMatch(/^workspace large +1\.00 MiB {2}█+$/)
-    expect(bars.at(-2)).toMatch(/^in all +1\.0\d MiB$/)
+    expect(bars.at(-2)).toMatch(/^total +1\.0\d MiB$/)
     const file = join(tempDir(), 'disk.svg')
     await workspaceCli(['system', 'df', '--svg', file], environment)
     const map = readFileSync(file, 'utf8')
@@ -113,8 +113,8 @@ describe('system prune', () => {
   test('shows what it would do, asks, and does it only when that is agreed to', async () => {
     const { environment, disk } = await served(old)
     const refused = await answering('n', ['system', 'prune'], environment)
-    expect(refused).toMatch(/can go +instance +old/)
-    expect(refused).toMatch(/Delete this, 12\.0 KiB\? \[y\/N\]/)
+    expect(refused).toMatch(/would delete +instance +old/)
+    expect(refused).toMatch(/Delete this item and free 12\.0 KiB\? \[y\/N\]/)
     expect(refused).toMatch(/nothing was deleted/)
     expect(refused).toMatch(/status=1/)
     expect(disk.has('uppers/old')).toBe(true)
@@ -176,9 +176,9 @@ describe('system prune', () => {
         { server_name: 'here', result: { dry_run: false, items: [{ name: 'old', action: 'deleted' }] } },
         {
           server_name: 'earlier',
-          error: expect.stringMatching(/version that does not know this/) as unknown,
+          error: expect.stringMatching(/does not support this/) as unknown,
         },
-        { server_name: 'away', error: expect.stringMatching(/does not answer/) as unknown },
+        { server_name: 'away', error: expect.stringMatching(/is not responding/) as unknown },
       ],
     })
     expect(disk.has('uppers/old')).toBe(false)

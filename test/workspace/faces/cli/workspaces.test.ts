@@ -89,7 +89,9 @@ test('list and ls print JSON when piped and a table when told', async () => {
 })
 
 test('list says how to make the first workspace', async () => {
-  expect((await cli('list', '--table')).stdout).toBe('no workspaces; make one with: workspace create NAME\n')
+  expect((await cli('list', '--table')).stdout).toBe(
+    'no workspaces; create one with: workspace create NAME\n',
+  )
 })
 
 test('list prints a table on a terminal, and JSON there when told', async () => {

@@ -37,7 +37,7 @@ describe('who runs the bus', () => {
     expect(await refused.json()).toMatchObject({
       error: {
         code: 'MISSING_WORKSPACE',
-        message: expect.stringContaining('1 of 3 answers were refused, the first in line 2'),
+        message: expect.stringContaining('1 of 3 answers were rejected, the first on line 2'),
       },
     })
     expect(

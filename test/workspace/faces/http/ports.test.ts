@@ -204,7 +204,7 @@ describe('a port of a workspace', () => {
       const page = await ask(server, host, { path: `${prefix}/`, headers: { accept: 'text/html' } })
       expect(page.status).toBe(502)
       expect(page.headers['content-security-policy']).toContain("default-src 'none'")
-      expect(await text(page.answer)).toContain('Nothing answers on this port')
+      expect(await text(page.answer)).toContain('This port is not responding')
       const json = await ask(server, host, { path: `${prefix}/` })
       expect(JSON.parse(await text(json.answer)).error.code).toBe('CONNECT_FAILED')
     }

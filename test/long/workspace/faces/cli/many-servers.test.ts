@@ -44,11 +44,11 @@ test('list --all asks every server and tells the offline ones among them', async
     servers: [
       { server_name: 'alpha', workspaces: [expect.objectContaining({ name: 'one', status: 'running' })] },
       { server_name: 'beta', workspaces: [] },
-      { server_name: 'gamma', error: expect.stringContaining('does not answer (') },
+      { server_name: 'gamma', error: expect.stringContaining('is not responding (') },
       {
         server_name: 'delta',
         error:
-          'server "delta" is "x" and must be a URL such as http://127.0.0.1:8080 or unix:///path/of/socket',
+          'server "delta": "x" is not a valid server URL; use one such as http://127.0.0.1:8080 or unix:///path/to/socket',
       },
     ],
   })

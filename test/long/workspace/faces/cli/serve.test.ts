@@ -51,7 +51,7 @@ test('serve --tour says where everything is and what to try', async () => {
   expect(stdout()).toContain(`Page       http://127.0.0.1:${httpPort}/\n`)
   expect(stdout()).toContain(`API        http://127.0.0.1:${httpPort}/api/info\n`)
   expect(stdout()).toContain(`WORKSPACE_URL=http://127.0.0.1:${httpPort} npx workspace create demo`)
-  expect(stdout()).toContain('none yet: "npx workspace doctor" says what is missing')
+  expect(stdout()).toContain('none; run "npx workspace doctor" to see what is missing')
 })
 
 test('serve on a port that is taken says so in one line and ends with 1', async () => {

@@ -60,7 +60,7 @@ test('without a server, a command says where it looked and what to do', async ()
   expect({ status, stderr }).toEqual({
     status: 1,
     stderr:
-      `workspace: server WORKSPACE_URL at http://127.0.0.1:${port} does not answer (connect ECONNREFUSED 127.0.0.1:${port}); ` +
+      `workspace: server WORKSPACE_URL at http://127.0.0.1:${port} is not responding (connect ECONNREFUSED 127.0.0.1:${port}); ` +
       'start it with "workspace serve", or name another with WORKSPACE_URL\n',
   })
 })
@@ -73,7 +73,7 @@ test('a WORKSPACE_URL that is no URL is bad usage', async () => {
   expect({ status, stderr }).toEqual({
     status: 2,
     stderr:
-      'workspace: WORKSPACE_URL is "localhost:8080" and must be a URL such as http://127.0.0.1:8080 or unix:///path/of/socket\n',
+      'workspace: WORKSPACE_URL: "localhost:8080" is not a valid server URL; use one such as http://127.0.0.1:8080 or unix:///path/to/socket\n',
   })
 })
 

@@ -46,10 +46,10 @@ test(
 
     await page.fill('input[name=token]', 'another token')
     await page.press('Enter')
-    await page.untilText('.token [role=alert]', 'refused')
+    await page.untilText('.token [role=alert]', 'not valid')
     await page.keep('token')
     await logIn(page)
-    await page.untilText('.empty', 'no workspaces')
+    await page.untilText('.empty', 'No workspaces')
 
     // What is wrong is said at the field that it is about.
     await page.press('n')
@@ -127,7 +127,7 @@ async function usesTerminal(page: WorkspacePage, name: string): Promise<void> {
   await page.until('the same session', `${SCREEN}.includes('pasted-7')`)
 
   await page.goTo(`#/workspaces/${name}`)
-  await page.choose('button[aria-label="End the session work"]')
+  await page.choose('button[aria-label="Kill session work"]')
   await page.choose('dialog .danger')
   await page.untilGone('[data-session=work]')
 
