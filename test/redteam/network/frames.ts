@@ -2,7 +2,7 @@ import { ADDRESSES } from './namespaces.ts'
 import { arp, ethernet as frameOf, ipv4, ipv6, routerAdvertisement, udp } from './packets.ts'
 import { type NetworkParts, PORT, type Try } from './parts.ts'
 
-/** Frames that a machine's root writes byte by byte. */
+/** Frames that root in a machine writes byte by byte. */
 export function frames({ guest, neighbors }: NetworkParts): readonly Try[] {
   const { mac, address, gateway } = guest
   const ethernet = (source: string, type: number, body: Buffer, destination = guest.gatewayMac) =>

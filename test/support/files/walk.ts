@@ -6,7 +6,7 @@ import {
   walkTrees,
 } from '../../../src/native/files/disk.ts'
 
-/** The figures of one tree; throws what it failed with. */
+/** Returns the measurements of one tree. @throws its error */
 export async function walkTree(path: string, options: WalkOptions = {}): Promise<TreeTotals> {
   return totalsOf((await walkTrees([path], options)).trees[0])
 }

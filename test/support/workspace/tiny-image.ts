@@ -73,10 +73,10 @@ export async function convertTar(
   parts: Converter,
   archive: string,
   signal?: AbortSignal,
-): Promise<{ readonly manifest: Manifest; readonly told: readonly string[] }> {
-  const told: string[] = []
+): Promise<{ readonly manifest: Manifest; readonly messages: readonly string[] }> {
+  const messages: string[] = []
   const source = await tarSource(archive, parts)
-  const manifest = await convert(parts, source, { progress: (message) => told.push(message), signal })
+  const manifest = await convert(parts, source, { progress: (message) => messages.push(message), signal })
   await source.close()
-  return { manifest, told }
+  return { manifest, messages }
 }

@@ -7,7 +7,7 @@ import { tempDir } from '../../../support/temp-dir.ts'
 import { userEnvironment, workspaceCli } from '../../../support/workspace/workspace-cli.ts'
 import { startWorkspaceServer } from '../../../support/workspace/workspace-server.ts'
 
-test('the command line speaks to a server on a Unix socket, with its token', async () => {
+test('the CLI connects to a server on a Unix socket with its token', async () => {
   const directory = tempDir()
   const socket = join(directory, 'a b.sock')
   const token = join(directory, 'token')
