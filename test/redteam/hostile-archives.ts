@@ -113,7 +113,7 @@ export const HOSTILE_ARCHIVES: readonly {
   },
   {
     id: 'false-sizes',
-    tries: 'a nested archive that says 4 GiB and one that says less than it has',
+    tries: 'nested archives that declare 4 GiB and less than their actual size',
     files: () => ({
       'lib/evil.jar': zipOf([
         { name: 'lib/a.jar', bytes: small(), claims: { bytes: 2 ** 32 - 2 } },

@@ -25,10 +25,10 @@ const MOST_MS = 25 * 60_000
 if (process.env[INSIDE] === undefined) process.exitCode = await runOutside()
 else await runInside(JSON.parse(process.env[INSIDE]) as Namespaces)
 
-/** Runs this program again inside the host's namespace, whose only routes lead to canaries. */
+/** Runs this program again inside the host's namespace, whose only routes end at canaries. */
 async function runOutside(): Promise<number> {
   if (process.getuid?.() !== 0) {
-    console.error('redteam: needs root, for network namespaces and an engine of its own')
+    console.error('redteam: requires root for network namespaces and a separate engine')
     return 2
   }
   // Images that machines boot from; cached between runs.

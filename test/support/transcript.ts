@@ -112,7 +112,7 @@ async function startAndSee(line: string, expected: RegExp, stage: Stage): Promis
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => (said += text))
   }
-  await waitFor(`what ${line} says`, () => Promise.resolve(expected.test(asPrinted(said, stage)))).catch(
+  await waitFor(`the output of ${line}`, () => Promise.resolve(expected.test(asPrinted(said, stage)))).catch(
     (cause: unknown) => {
       throw new Error(`it said: ${said}`, { cause })
     },

@@ -71,7 +71,7 @@ export const BUS_ATTACKS: readonly ChannelAttack[] = [
       socket.write(bytes)
       const isHeld = await isClosed(socket)
       socket.destroy()
-      return isHeld ? [] : ['the connection goes on']
+      return isHeld ? [] : ['the connection stays open']
     },
   })),
   {

@@ -60,7 +60,7 @@ export const MUX_ATTACKS: readonly ChannelAttack[] = [
     async play({ machine }) {
       const session = await newSession(machine)
       session.write(bytes)
-      return (await isEnded(session)) ? [] : ['the connection goes on']
+      return (await isEnded(session)) ? [] : ['the connection stays open']
     },
   })),
   ...FLOODS.map(([id, tries, one, bytes]): ChannelAttack => ({

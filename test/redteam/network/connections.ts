@@ -55,7 +55,7 @@ export function rawSockets({ guest }: NetworkParts): readonly Try[] {
   return [
     {
       key: 'raw/frame',
-      tries: 'a frame of its own making',
+      tries: 'a forged frame',
       line: `frame ${guest.kind}/raw/frame ${frame.toString('hex')}`,
       isReachedBy: /^sent/,
     },

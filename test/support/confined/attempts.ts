@@ -108,7 +108,7 @@ export const ATTEMPTS: Readonly<Record<string, Attempt>> = {
   },
   'read a file': ({ secret }) => readFileSync(secret, 'utf8'),
   'read a file in a thread of Node': ({ secret }) => promises.readFile(secret, 'utf8'),
-  'read a file in a thread of its own': ({ secret }) =>
+  'read a file in a separate thread': ({ secret }) =>
     inThread(`require('node:fs').readFileSync(${JSON.stringify(secret)}, 'utf8')`),
   'read a file behind its own root': ({ secret }) => readFileSync(`/proc/self/root${secret}`, 'utf8'),
   'read a file by a link in the cache': ({ secret, cache }) => {
@@ -155,7 +155,7 @@ export const NEEDS: Readonly<Record<string, Attempt>> = {
 }
 
 /** Operations that a writing process needs. */
-export const KEEPING_NEEDS: Readonly<Record<string, Attempt>> = {
+export const WRITER_NEEDS: Readonly<Record<string, Attempt>> = {
   'write, rename and remove files in the cache': ({ cache }) => {
     mkdirSync(join(cache, 'own'))
     writeFileSync(join(cache, 'own/a'), 'x')
@@ -189,7 +189,7 @@ function writeOrFind(path: string): void {
 
 /** Makes an attempt; runs in the test's processes. */
 export async function attempt(name: string, targets: Targets): Promise<string> {
-  const make = { ...ATTEMPTS, ...EXCESSES, ...NEEDS, ...KEEPING_NEEDS }[name]
+  const make = { ...ATTEMPTS, ...EXCESSES, ...NEEDS, ...WRITER_NEEDS }[name]
   if (make === undefined) throw new Error(`there is no attempt "${name}"`)
   return String(await make(targets)) || 'done'
 }

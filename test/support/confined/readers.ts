@@ -20,7 +20,7 @@ import type { Canaries } from './canaries.ts'
 /** The outcome of an attempt. */
 type Ending = { readonly reached: string } | { readonly refused: string }
 
-/** A process that reads hostile bytes, with the attacker's code in place of its own. */
+/** A process that reads hostile bytes, running the attacker's code instead. */
 export interface Reader {
   readonly make: (attempt: string) => Promise<Ending>
   readonly close: () => Promise<void>

@@ -19,9 +19,9 @@ export async function sshServer(options: { readonly graceMs?: number } = {}) {
   const resolver = createWorkspaceResolver(new WorkspaceTable(), new Map())
   const { privateKey } = hostKey
   const settings = { privateKey, resolver, keyRule: anyKey, deniedPorts: [], logger }
-  const keeper = new ConnectionServer({ ...settings, ...options })
+  const handler = new ConnectionServer({ ...settings, ...options })
   const server = new SshServer(
-    keeper,
+    handler,
     { onLogin: () => () => undefined, onRefused: () => undefined, onEntry: () => undefined },
     logger,
   )

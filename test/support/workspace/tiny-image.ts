@@ -28,14 +28,14 @@ export function tinyTree(above = tempDir()): string {
   return tree
 }
 
-/** The tree as an archive owned by root, whoever runs the test. */
+/** The tree as an archive owned by root, no matter who runs the test. */
 export function pack(tree: string, ...options: readonly string[]): string {
   const archive = `${tree}.tar`
   execFileSync('tar', ['-C', tree, '--owner=0', '--group=0', ...options, '-cf', archive, '.'])
   return archive
 }
 
-/** Stands in for the guest programs: an init that is a shell script. */
+/** Replaces the guest programs: an init that is a shell script. */
 export function guestDir(script: string, above = tempDir()): string {
   const directory = join(above, 'guest')
   mkdirSync(join(directory, 'units'), { recursive: true })

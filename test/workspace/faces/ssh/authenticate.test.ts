@@ -179,8 +179,8 @@ async function stubborn(
 }
 
 test.each([
-  ['says nothing', ''],
-  ['says only who it is', 'SSH-2.0-silent\r\n'],
+  ['sends nothing', ''],
+  ['sends only its version', 'SSH-2.0-silent\r\n'],
   ['drips', 'SSH-2.'],
 ])('S5 a connection that %s is closed after the grace period', async (_what, firstWords) => {
   const graceMs = 500

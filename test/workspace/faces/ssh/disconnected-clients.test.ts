@@ -46,7 +46,7 @@ const WAYS = {
   'cuts the connection': (_client: Client, _channel: ClientChannel, socket: Socket) =>
     socket.resetAndDestroy(),
   'ends the connection': (_client: Client, _channel: ClientChannel, socket: Socket) => socket.end(),
-  'says goodbye': (client: Client) => client.end(),
+  disconnects: (client: Client) => client.end(),
   'closes the channel': (_client: Client, channel: ClientChannel) => channel.close(),
   'closes the channel and the connection': (client: Client, channel: ClientChannel) => {
     channel.close()

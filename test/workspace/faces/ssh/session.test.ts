@@ -31,7 +31,7 @@ beforeAll(async () => {
     await makeWorkspace(server.url, { name })
   }
   await call(`${server.url}/api/workspaces/halted/stop`, 'POST')
-  backend.happen('broken', { is: 'error', message: 'its disk is gone' })
+  backend.happen('broken', { is: 'error', message: 'its disk is missing' })
 })
 afterAll(async () => {
   ssh.remove()
@@ -151,7 +151,7 @@ test.each([
   ['_api', '"_api" is a reserved name, not a workspace'],
   ['a_b', 'workspace name "a_b" must be 1 to 63 letters'],
   ['halted', 'workspace "halted" is stopped; start it with: workspace start halted'],
-  ['broken', 'workspace "broken" is broken (its disk is gone); start it with: workspace start broken'],
+  ['broken', 'workspace "broken" is broken (its disk is missing); start it with: workspace start broken'],
 ])('a session of %s exits with 255 and reports why', async (user, message) => {
   const { status, stdout, stderr } = await ssh.run(user, 'echo never')
   expect([status, stdout.toString()]).toEqual([255, ''])

@@ -36,7 +36,7 @@ export function addServe(program: Command): void {
 }
 
 async function serve(options: ServeOptions): Promise<void> {
-  // Installed first: a signal during startup must still lead to a clean stop.
+  // Installed first: a signal during startup must still stop the server cleanly.
   const stopSignal = waitForStopSignal()
   const [{ create }, { loadWorkspaceConfig }, { createLogger }] = await Promise.all([
     import('../../../server.ts'),

@@ -91,7 +91,7 @@ export function workspaceRoutes(server: HttpServer, { config, table, lifecycle, 
     '/api/workspaces/:name',
     {
       schema: {
-        summary: 'Delete a workspace, whatever its state',
+        summary: 'Delete a workspace in any state',
         querystring: Type.Object({
           keep_volume: Type.Optional(
             Type.String({

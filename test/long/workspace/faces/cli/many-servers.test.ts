@@ -99,7 +99,7 @@ test('list --all reports a server that does not respond within 5 s as offline', 
   expect(performance.now() - startMs).toBeLessThan(9_900)
   expect(status).toBe(0)
   expect(JSON.parse(stdout).servers).toMatchObject([
-    { server_name: 'silent', error: expect.stringContaining('does not answer within 5 s') },
+    { server_name: 'silent', error: expect.stringContaining('did not respond within 5 s') },
     { server_name: 'other', error: expect.any(String) },
     { server_name: 'alpha', workspaces: [{ name: 'one' }] },
   ])

@@ -92,7 +92,7 @@ test('-s selects a configured server, and default_server applies without it', as
   )
   expect(await workspaceCli(['info', '-s', 'nowhere'], user)).toMatchObject({
     status: 2,
-    stderr: 'workspace: server "nowhere" is not in the CLI\'s configuration; known: near, far\n',
+    stderr: 'workspace: server "nowhere" is not in the CLI\'s configuration; configured servers: near, far\n',
   })
 })
 
@@ -100,7 +100,7 @@ test('default_server can be set in the environment', async () => {
   const user = userEnvironment({ WORKSPACE_CLI_DEFAULT_SERVER: 'nowhere' })
   expect(await workspaceCli(['info'], user)).toMatchObject({
     status: 2,
-    stderr: 'workspace: server "nowhere" is not in the CLI\'s configuration; known: none\n',
+    stderr: 'workspace: server "nowhere" is not in the CLI\'s configuration; configured servers: none\n',
   })
 })
 
@@ -119,7 +119,9 @@ test('config check accepts a valid file and a missing default file', async () =>
     ok: true,
     file: config,
   })
-  expect((await workspaceCli(['config', 'check', '--table'])).stdout).toBe('no file, defaults: right\n')
+  expect((await workspaceCli(['config', 'check', '--table'])).stdout).toBe(
+    'no config file; the defaults are valid\n',
+  )
 })
 
 test('config check reports an unreadable file', async () => {

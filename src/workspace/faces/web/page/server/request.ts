@@ -4,7 +4,7 @@ import { texts } from '../texts.ts'
 const BUS_TOKEN_HEADER = 'workspace-bus-token'
 const KEYS = { server: 'workspace-token', bus: 'workspace-bus-token' } as const
 
-/** What a token gives access to: the server, or its message bus, which may have a separate token. */
+/** The scope of a token: the server, or its message bus, which may have a separate token. */
 export type Realm = keyof typeof KEYS
 
 /** Tokens that the server requires and the user has not entered. */
