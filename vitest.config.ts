@@ -42,7 +42,7 @@ export const unit = [
   'test/workspace/backend/{firecracker,qemu,vz}/**/*.test.ts',
   'test/workspace/backend/microvm/{files/hold-root,files/metadata,guest/socket-dir}.test.ts',
   'test/workspace/devcontainer/dev-container.test.ts',
-  'test/workspace/faces/ssh/collect-often.test.ts',
+  'test/workspace/faces/ssh/gc-trigger.test.ts',
   'test/workspace/faces/web/page/{list,parts,server}/**/*.test.ts',
   'test/workspace/faces/web/page/routes.test.ts',
   'test/workspace/image/{image-store,in-tree,kernel-modules}.test.ts',

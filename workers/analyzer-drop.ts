@@ -1,6 +1,6 @@
 import { type DropTask, dropSlices } from '../src/analyzer/scan/drop-slices.ts'
 
-/** Takes slices out of the store; see dropSlices. */
+/** Deletes slices from the store; see dropSlices. */
 export default function analyzerDrop(task: DropTask): Promise<void> {
   return dropSlices(task)
 }

@@ -1,7 +1,7 @@
 import type { TextResult, TextRequest } from '../src/analyzer/source/archive/text-request.ts'
 import { findText } from '../src/analyzer/source/archive/find-text.ts'
 
-/** Looks for a class's source text; see findText. */
+/** Finds a class's source text; see findText. */
 export default function analyzerFindText(task: TextRequest): TextResult {
   return findText(task)
 }

@@ -4,7 +4,7 @@ import {
   prepareTree,
 } from '../src/workspace/image/convert/prepare-tree.ts'
 
-/** Makes an unpacked image ready to become a file system; see prepareTree. */
+/** Prepares an unpacked image for conversion to a file system; see prepareTree. */
 export default function imagePrepare(task: PrepareTask): PreparedTree {
   return prepareTree(task)
 }

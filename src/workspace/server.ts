@@ -27,11 +27,11 @@ import { createWorkspaceHttp } from './faces/http/create-server.ts'
 import type { HttpFace } from './faces/http/face.ts'
 import { anyKey, listedKeys, readAuthorizedKeys } from './faces/ssh/authorized-keys.ts'
 import { ConnectionServer } from './faces/ssh/connection-server.ts'
-import { Crew } from './faces/ssh/crew.ts'
-import { createGate } from './faces/ssh/gate.ts'
+import { SshWorkerPool } from './faces/ssh/ssh-worker-pool.ts'
+import { createWorkspaceResolver } from './faces/ssh/workspace-resolver.ts'
 import { type HostKey, loadHostKey } from './faces/ssh/host-key.ts'
-import { type ConnectionKeeper, SshServer } from './faces/ssh/server.ts'
-import { watchLogins } from './faces/ssh/watch-logins.ts'
+import { type ConnectionHandler, SshServer } from './faces/ssh/server.ts'
+import { auditLogins } from './faces/ssh/audit-logins.ts'
 import { servePage } from './faces/web/serve-page.ts'
 import { harden } from './harden.ts'
 import { openImageLibrary } from './assembly/open-library.ts'
@@ -235,7 +235,7 @@ async function listenSsh(
   const { config, audit, logger, opened } = foundation
   const ssh = new SshServer(
     await connectionHandler(foundation, { table, backends, hostKey }),
-    watchLogins(audit, (user) => (table.find(user) === undefined ? () => undefined : activity.begin(user))),
+    auditLogins(audit, (user) => (table.find(user) === undefined ? () => undefined : activity.begin(user))),
     logger,
   )
   // Deferred before it listens: the worker processes already exist and must not outlive a failed start.
@@ -277,7 +277,7 @@ function dotfilesOf({ dotfiles }: WorkspaceConfig): Repo | undefined {
 async function connectionHandler(
   { config, state, given, logger }: Foundation,
   parts: Pick<Workspaces, 'table' | 'backends'> & { readonly hostKey: HostKey },
-): Promise<ConnectionKeeper> {
+): Promise<ConnectionHandler> {
   const { ssh, docker, log, tunnel } = config
   const { hostKey, table, backends } = parts
   const { authorizedKeys } = ssh
@@ -294,10 +294,16 @@ async function connectionHandler(
       mountedSocketDirs: mountedSocketRoot(path),
       machines: machineDirectories(config),
     }
-    return new Crew(ssh.processes, settings, table, logger)
+    return new SshWorkerPool(ssh.processes, settings, table, logger)
   }
   const keyRule = authorizedKeys === undefined ? anyKey : listedKeys(authorizedKeys)
-  return new ConnectionServer({ privateKey, keyRule, gate: createGate(table, backends), deniedPorts, logger })
+  return new ConnectionServer({
+    privateKey,
+    keyRule,
+    resolver: createWorkspaceResolver(table, backends),
+    deniedPorts,
+    logger,
+  })
 }
 
 async function listening(

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ATTEMPTS, EXCESSES, KEEPING_NEEDS, NEEDS } from '../support/confined/attempts.ts'
+import { ATTEMPTS, EXCESSES, WRITER_NEEDS, NEEDS } from '../support/confined/attempts.ts'
 import { type Canaries, createCanaries } from '../support/confined/canaries.ts'
 import { plainReader, type Reader, READERS } from '../support/confined/readers.ts'
 
@@ -18,7 +18,7 @@ describe.each(Object.keys(READERS))('A10 %s, taken over by hostile code,', (name
   })
   afterAll(() => Promise.all([reader.close(), narrow.close()]))
 
-  const needs = { ...NEEDS, ...(name === 'the search for texts' ? {} : KEEPING_NEEDS) }
+  const needs = { ...NEEDS, ...(name === 'the search for texts' ? {} : WRITER_NEEDS) }
   test.each(Object.keys(needs))('A10 can %s', async (need) => {
     expect(await reader.make(need)).toEqual({ reached: expect.any(String) })
   })

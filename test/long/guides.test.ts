@@ -13,12 +13,12 @@ import { serveCli, userEnvironment } from '../support/workspace/workspace-cli.ts
 
 vi.setConfig({ testTimeout: 120_000 })
 
-/** The programs by the names that readers type, as `npm link` puts them on their paths. */
+/** The programs under the names that readers type, as `npm link` installs them. */
 const PATH = [join(packageRoot, 'node_modules/.bin'), dirname(process.execPath), process.env['PATH']].join(
   delimiter,
 )
 
-/** Follows a guide from its beginning to its end: writes its files, runs its commands, checks its configs. */
+/** Follows a guide from start to end: writes its files, runs its commands, checks its configs. */
 async function follow(
   page: string,
   stage: Stage,
@@ -30,7 +30,7 @@ async function follow(
     if (language === 'console') steps += await runTranscript(block, stage)
     else if (file !== undefined || language === 'yaml') {
       const written = writeBlock({ ...block, file: file ?? 'part.yaml' }, stage)
-      // Of another program.
+      // Belongs to another program.
       const isForeign = file?.startsWith('.github/') === true || file?.endsWith('cli.yaml') === true
       if (language === 'yaml' && !isForeign) await checkConfig(written)
       if (language === 'yaml') for (const { errors } of parseAllDocuments(text)) expect(errors).toEqual([])
@@ -48,14 +48,14 @@ function checkedBy(command: (file: string) => readonly string[], { environment, 
   }
 }
 
-/** Pages name the usual ports; here are free ones in their place. */
+/** Replaces the default ports in a page with free ones. */
 async function freePorts(...usual: readonly number[]): Promise<readonly (readonly [string, string])[]> {
   const pairs: [string, string][] = []
   for (const port of usual) pairs.push([String(port), String(await freePort())])
   return pairs
 }
 
-test('the guide to the workspace server', async () => {
+test('the workspace guide matches what happens', async () => {
   const cwd = tempDir()
   const daemon = await serveRepository('octocat/Hello-World', { README: 'Hello World!\n' })
   onTestFinished(() => daemon.stop())
@@ -93,7 +93,7 @@ test('the guide to the workspace server', async () => {
   expect(await exit).toBe(0)
 })
 
-test('the guide to the supervisor', async () => {
+test('the supervisor guide matches what happens', async () => {
   const cwd = tempDir()
   const ports = await freePorts(5555, 8088, 3000)
   const [api = '', proxy = ''] = ports.map(([, port]) => port)
@@ -119,7 +119,7 @@ test('the guide to the supervisor', async () => {
   )
 })
 
-test('the guide to the content server', async () => {
+test('the content server guide matches what happens', async () => {
   const cwd = tempDir()
   const ports = await freePorts(8090)
   const [port = ''] = ports.map(([, each]) => each)
@@ -140,7 +140,7 @@ test('the guide to the content server', async () => {
   )
 })
 
-test('the guide to the analyzer', async () => {
+test('the analyzer guide matches what happens', async () => {
   const cwd = join(tempDir(), 'shop')
   mkdirSync(cwd)
   const { environment } = analyzerUser({ PATH })

@@ -7,7 +7,7 @@ import { FakeBackend } from '../support/workspace/fake-backend.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { makeWorkspace, startWorkspaceServer } from '../support/workspace/workspace-server.ts'
 
-/** The two ends of a cable between this machine and a network namespace of the test's own. */
+/** The two ends of a link between this machine and a network namespace of the test. */
 const HERE = '192.168.231.1'
 const THERE = '192.168.231.2'
 const LIMIT_MS = 30_000
@@ -17,9 +17,9 @@ vi.setConfig({ testTimeout: 120_000 })
 
 let lastCable = 0
 
-/** A server with one workspace, listening at this end, and a way to run programs at the other. */
+/** A server with one workspace that listens at this end, and a function that runs programs at the other end. */
 async function cable() {
-  // The kernel takes its time to clear away those of the test before.
+  // The kernel removes the previous test's namespace asynchronously.
   const id = ++lastCable
   const namespace = `ws-test-${process.pid}-${id}`
   const [near, far] = [`wsnear${id}`, `wsfar${id}`]
@@ -46,10 +46,10 @@ async function cable() {
   return { namespace, near, far, server, url, start }
 }
 
-test('F31 a reader and a tunnel whose other end vanishes are ended within 30 s', async () => {
+test('F31 a reader and a tunnel whose peer vanishes are closed within 30 s', async () => {
   const { namespace, far, server, url, start } = await cable()
   start('curl', '-sN', `${url}/api/events`)
-  // A tunnel to the server itself, which keeps it open and says nothing.
+  // A tunnel to the server itself, which keeps it open without sending anything.
   start('curl', '-sN', ...UPGRADE, `${url}/api/workspaces/demo/connect/${server.sshPort}`)
   const connections = async () =>
     (await run('ss', ['-Htn', 'state', 'established', 'dst', THERE])).stdout.split('\n').filter(Boolean)
@@ -58,11 +58,11 @@ test('F31 a reader and a tunnel whose other end vanishes are ended within 30 s',
 
   await ip('-n', namespace, 'link', 'set', far, 'down')
   const beganMs = performance.now()
-  await waitFor('their end', async () => (await connections()) === 0, LIMIT_MS)
+  await waitFor('both to close', async () => (await connections()) === 0, LIMIT_MS)
   expect(performance.now() - beganMs).toBeLessThan(LIMIT_MS)
 })
 
-test('F32 a slow link carries a tunnel for as long as it takes', async () => {
+test('F32 a tunnel over a slow link stays open until all data is transferred', async () => {
   const { near, url, start } = await cable()
   const bytes = 250_000
   const inside = createServer((socket) => socket.end(Buffer.alloc(bytes, 'x')))

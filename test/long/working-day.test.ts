@@ -19,8 +19,8 @@ const CHANNELS = 50
 const FORWARDS = 20
 
 /**
- * A day's work, as an editor and its user do it: many channels and forwards over one connection, a large tree sent up
- * while the server is restarted, sent on, and fetched back, and a tmux session that outlives it all.
+ * The day of an editor and its user: many channels and forwards over one connection, a large upload interrupted by a server
+ * restart, resumed and downloaded again, and a tmux session that survives all of it.
  */
 test('a working day loses nothing', { timeout: 600_000 }, async () => {
   const home = tempDir()
@@ -60,7 +60,7 @@ test('a working day loses nothing', { timeout: 600_000 }, async () => {
   expect(await leftovers(name)).toEqual([])
 })
 
-/** Over one connection: commands at once, and connections forwarded at once to a server inside. */
+/** Runs concurrent commands and forwarded connections over one SSH connection. */
 async function storm(ssh: OpenSsh, name: string): Promise<void> {
   const inside = createServer((socket) => socket.end('inside'))
   await new Promise<void>((resolve) => inside.listen(0, '127.0.0.1', resolve))
@@ -95,16 +95,16 @@ function makeTree(root: string): void {
   }
 }
 
-/** With --delete, because an rsync that was cut short can leave a file under a name of its own. */
+/** Uses --delete because an interrupted rsync can leave a temporary file. */
 async function rsync(ssh: OpenSsh, name: string, from: string, to: string): Promise<number | null> {
-  // rsync puts the host into the command itself.
+  // rsync inserts the host into the command.
   const [host, ...rest] = ssh.argv(name).toReversed()
   const command = ['ssh', ...rest.toReversed()].map((word) => `'${word}'`).join(' ')
   expect(host).toBe('127.0.0.1')
   return (await run('rsync', ['-a', '--delete', '-e', command, from, to])).status
 }
 
-/** One hash over names, link targets, and contents. */
+/** Returns one hash over names, link targets and contents. */
 function hashOf(root: string): string {
   const hash = createHash('sha256')
   const entries = readdirSync(root, { recursive: true, withFileTypes: true })

@@ -30,7 +30,7 @@ const { path: folder, remove } = makeTempDir()
 const app = join(folder, 'app')
 afterAll(remove)
 
-/** An example's folder as its Dockerfile wants it: with the installed package in it. */
+/** Copies an example's folder with the installed package, as its Dockerfile expects. */
 function contextOf(example: string): string {
   const context = join(folder, example)
   cpSync(join(packageRoot, 'examples', example), context, {
@@ -95,7 +95,7 @@ describe('in containers and machines', () => {
       const docs = readFileSync(join(context, 'docs.yaml'), 'utf8')
       const place = '{ type: s3, bucket: shop-docs }'
       expect(docs).toContain(place)
-      // As QEMU's own network shows this machine to what runs in it.
+      // This machine's address in QEMU's user network.
       writeFileSync(join(context, 'docs.yaml'), docs.replace(place, store('10.0.2.2')))
 
       const state = tempDir()
@@ -120,7 +120,7 @@ describe('in containers and machines', () => {
           [/\b\d[\d.]* (?:B|[KMG]iB)\b/g, 'SIZE'],
           [/(stopped\)|TOTAL)  \d+/, '$1  FILES'],
           [/stopped for \d+s/, 'stopped for AGE'],
-          // What AWS's SDK prints where an emulated machine takes over a second for its credentials.
+          // AWS's SDK prints this if an emulated machine takes over a second to get credentials.
           [/^@smithy\/node-http-handler - \[WARN\] a request has exceeded.*\n/m, ''],
         ],
       }
@@ -131,7 +131,7 @@ describe('in containers and machines', () => {
         WORKSPACE_IMAGE__MODULES: kernel.modules,
         WORKSPACE_QEMU__ACCEL: 'tcg',
         WORKSPACE_VM__NETWORK: 'user',
-        // Of the cloud, which runs on this machine.
+        // The cloud runs on this machine.
         WORKSPACE_NETWORK__ALLOW_HOST_PORTS: new URL(moto.url).port,
         WORKSPACE_VM__RUN_DIR: sockets,
         WORKSPACE_VM__CPUS: '1',
@@ -168,7 +168,7 @@ describe('in containers and machines', () => {
   )
 })
 
-/** The image of the example, and in it what Maven would bring from its repository: containers here may have no network. */
+/** Builds the example's image with Maven's dependencies included, because containers here may have no network. */
 async function buildImage(context: string, image: string): Promise<void> {
   const repository = join(context, 'repository')
   const project = join(folder, 'built')
@@ -184,7 +184,7 @@ async function buildImage(context: string, image: string): Promise<void> {
   rmSync(join(context, 'app'), { recursive: true })
 }
 
-/** Runs the content server beside the shop, for its user, until the test ends; its port. */
+/** Runs the content server beside the shop as its user until the test ends; returns its port. */
 async function serveDocs(cwd: string, user: NodeJS.ProcessEnv): Promise<number> {
   const port = await freePort()
   const program = join(packageRoot, 'node_modules/.bin/content-server')

@@ -13,7 +13,7 @@ const { path: folder, remove } = makeTempDir()
 const archive = inject('archive')
 afterAll(remove)
 
-test('the package holds what runs and what explains it, and nothing of tests', async () => {
+test('the package contains programs and documentation, but no tests', async () => {
   const files = (await ran(['tar', 'tzf', archive])).trimEnd().split('\n')
   const has = (file: string): boolean => files.includes(`package/${file}`)
   for (const name of ['workspace', 'supervisor', 'content-server', 'analyzer']) {
@@ -28,19 +28,19 @@ test('the package holds what runs and what explains it, and nothing of tests', a
   expect(files.filter((file) => /(^|\/)(test|fuzz|bench)\/|\.test\./.test(file))).toEqual([])
 })
 
-test('what it depends on can be listed', async () => {
+test('the package’s dependencies can be listed', async () => {
   const sbom = await ran(['npm', 'sbom', '--sbom-format', 'spdx', '--omit', 'dev'], { cwd: packageRoot })
   expect(JSON.parse(sbom)).toMatchObject({ spdxVersion: expect.stringMatching(/^SPDX-/) })
 })
 
-// Each in an empty folder, with a home and a Node of its own, by a user who has no compiler.
+// Each in an empty folder with its own home and Node, by a user without a compiler.
 describe.each(['22', '24', '26'])('installed on Node %s', (version) => {
   const home = join(folder, version)
   const bin = join(home, 'node_modules/.bin')
   const environment = { HOME: home, PATH: `${bin}:/usr/bin:/bin`, XDG_RUNTIME_DIR: home }
   const here = { cwd: home, environment }
 
-  /** What doctor says of one thing. What it finds missing of the machine is no matter here. */
+  /** Returns one check of doctor. Missing prerequisites of the machine do not matter here. */
   async function doctorOn(name: string): Promise<{ found: string; remedy: string } | undefined> {
     const { stdout } = await run(join(bin, 'workspace'), ['doctor', '--json'], { ...here, timeoutMs: 60_000 })
     const { checks } = JSON.parse(stdout) as { checks: { name: string; found: string; remedy: string }[] }
@@ -49,14 +49,14 @@ describe.each(['22', '24', '26'])('installed on Node %s', (version) => {
 
   beforeAll(() => installPackage(home, archive, version), 600_000)
 
-  test('every program starts, on that Node, with the native addon', async () => {
+  test('every program starts on that Node with the native addon', async () => {
     expect(await ran(['node', '--version'], here)).toMatch(new RegExp(`^v${version}\\.`))
     for (const name of ['workspace', 'supervisor', 'content-server', 'analyzer'])
       expect(await ran([name, '--version'], here)).toMatch(/^\d+\.\d+\.\d+\n$/)
     expect(await doctorOn('native addon')).toMatchObject({ found: 'loaded' })
   })
 
-  test('doctor tells how SSH gets compiled ciphers, and refuses those that would abort the server', async () => {
+  test('doctor explains how to get compiled SSH ciphers and rejects ones that would abort the server', async () => {
     const compiling = {
       cwd: home,
       environment: {
@@ -127,7 +127,7 @@ describe.each(['22', '24', '26'])('installed on Node %s', (version) => {
     }
   })
 
-  test('the workspace server runs and is asked', async () => {
+  test('the workspace server starts and responds', async () => {
     const [http, ssh] = [await freePort(), await freePort()]
     const settings = {
       WORKSPACE_HTTP__PORT: String(http),

@@ -13,7 +13,7 @@ import { playTakeover } from './takeover.ts'
 const MOST_MB = 512
 const MOST_SECONDS = 60
 
-/** Jars that have taken over the process that reads them, and jars made to exhaust memory or time, each in a project that is scanned. */
+/** Jars that take over the process reading them, and jars that exhaust memory or time, each in a scanned project. */
 export function archivesChapter(): Chapter {
   return {
     name: 'archives',
@@ -38,7 +38,7 @@ export function archivesChapter(): Chapter {
   }
 }
 
-/** Scans a project and says how that went. */
+/** Scans a project and returns the outcome. */
 async function scan(root: string): Promise<string> {
   const config = loadAnalyzerConfig(
     { ANALYZER_CACHE_DIR: join(root, 'cache'), HOME: root, PATH: process.env['PATH'] },

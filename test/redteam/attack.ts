@@ -1,26 +1,26 @@
-/** One attempt of an attacker who has root inside a workspace, or sends what a program of ours reads. */
+/** An attempt by an attacker who has root inside a workspace or controls input that our programs read. */
 export interface Attack {
   /** Unique, such as `container/tcp/bridge-gateway`. */
   readonly id: string
-  /** What is tried, in a few words. */
+  /** A short description. */
   readonly tries: string
 }
 
-/** How an attack went. `seen` says what was observed, in a few words. */
+/** The outcome of an attack; `seen` briefly describes the observation. */
 export interface Outcome {
   readonly attack: Attack
   readonly isReached: boolean
   readonly seen: string
 }
 
-/** A group of attacks that need the same surroundings. */
+/** A group of attacks that share a setup. */
 export interface Chapter {
   readonly name: string
-  /** Plays its attacks; rejects when its own tools do not work, which counts as reached. */
+  /** Runs its attacks; rejects if its own tools fail, which counts as reached. */
   readonly play: (report: (outcome: Outcome) => void) => Promise<void>
 }
 
-/** Plays chapters one after the other and prints a line an attack. Returns how many were played and how many reached something. */
+/** Runs chapters in order and prints one line per attack. Returns the number of attacks and of those that reached something. */
 export async function playAll(
   chapters: readonly Chapter[],
 ): Promise<{ readonly played: number; readonly reached: number }> {
@@ -40,7 +40,7 @@ export async function playAll(
       reached++
       ids.add(`${name} as a whole`)
       console.log(
-        `REACHED ${name}: it could not be played to its end: ${error instanceof Error ? error.stack : String(error)}`,
+        `REACHED ${name}: it failed to complete: ${error instanceof Error ? error.stack : String(error)}`,
       )
     }
     console.log(`== ${name} took ${((performance.now() - began) / 1000).toFixed(1)} s`)

@@ -6,7 +6,7 @@ import { imagesChapter } from './images-chapter.ts'
 import { networkChapter } from './network/chapter.ts'
 import type { Namespaces } from './network/namespaces.ts'
 
-/** Every chapter, in the order in which they are played. */
+/** All chapters, in order. */
 export function chaptersInside(namespaces: Namespaces): readonly Chapter[] {
   return [
     networkChapter(namespaces),

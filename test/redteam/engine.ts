@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { run } from '../../src/lib/process/run.ts'
 import { waitFor } from '../support/wait-for.ts'
 
-/** An engine of this run's own, in this network namespace, with the image of the machine's engine. */
+/** Starts a separate engine in this network namespace with the image of the machine's engine. */
 export async function startEngine(
   image: string,
 ): Promise<{ readonly address: string; readonly remove: () => Promise<void> }> {
@@ -31,7 +31,7 @@ export async function startEngine(
   try {
     const answers = async () => (await run('docker', ['-H', address, 'version'])).status === 0
     await waitFor('the engine', answers, 60_000)
-    // From engine to engine without a file between.
+    // Piped from engine to engine without a temporary file.
     execFileSync('sh', ['-c', 'docker save "$1" | docker -H "$2" load', 'sh', image, address], {
       stdio: 'ignore',
     })

@@ -4,10 +4,10 @@ import { zipOf } from '../support/analyzer/zip.ts'
 const MIB = 2 ** 20
 const small = (): Buffer => zipOf([{ name: 'a/A.class', bytes: Buffer.from('cafebabe', 'hex') }])
 
-/** A zip file behind so many bytes of another kind, as nested archives may be. */
+/** A zip file after a number of other bytes, as in nested archives. */
 const padded = (bytes: number, fill: 'zeros' | 'compressible' = 'zeros'): Buffer => {
   const before = Buffer.alloc(bytes)
-  // Deflates to about a fiftieth: below every bound on ratios.
+  // Compresses about fiftyfold, below every ratio limit.
   if (fill === 'compressible')
     for (let at = 0; at < bytes; at += 200) before.writeUInt32LE(Math.imul(at, 2654435761) >>> 0, at)
   return zipOf([{ name: 'a/A.class', bytes: Buffer.from('cafebabe', 'hex') }], { before })
@@ -16,7 +16,7 @@ const padded = (bytes: number, fill: 'zeros' | 'compressible' = 'zeros'): Buffer
 const nested = (count: number, inner: Buffer, stored = false): Buffer =>
   zipOf(Array.from({ length: count }, (_, i) => ({ name: `WEB-INF/lib/big${i}.jar`, bytes: inner, stored })))
 
-/** A class without members, or the 24 bytes that come before any. */
+/** A class without members, or only its first 24 bytes. */
 function tinyClass(name: string, kind: 'valid' | 'empty'): Buffer {
   if (kind === 'empty') return Buffer.from('cafebabe0000003d0001'.padEnd(48, '0'), 'hex')
   const text = (value: string): Buffer => {
@@ -41,7 +41,7 @@ function tinyClasses(count: number, kind: 'valid' | 'empty', prefix = 'A'): Buff
   return zipOf(files, { zip64: true })
 }
 
-/** Files below a project's folder that a scan reads, by what they attack. */
+/** Files in a project's folder that a scan reads, by attack. */
 export const HOSTILE_ARCHIVES: readonly {
   readonly id: string
   readonly tries: string
@@ -113,7 +113,7 @@ export const HOSTILE_ARCHIVES: readonly {
   },
   {
     id: 'false-sizes',
-    tries: 'a nested archive that says 4 GiB and one that says less than it has',
+    tries: 'nested archives that declare 4 GiB and less than their actual size',
     files: () => ({
       'lib/evil.jar': zipOf([
         { name: 'lib/a.jar', bytes: small(), claims: { bytes: 2 ** 32 - 2 } },

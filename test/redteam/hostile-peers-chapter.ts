@@ -7,10 +7,10 @@ import type { Chapter } from './attack.ts'
 const ANSWERS = 400
 const REQUESTS = 3_000
 const SEEDS = 4
-/** Of the folders, one in so many: the others are the everyday tests'. */
+/** Every nth folder; the everyday tests cover the others. */
 const EVERY = 4
 
-/** Those on either side of the request proxy, and the author of a folder that a user enters. */
+/** Hostile clients and upstreams of the request proxy, and the author of a folder that a user enters. */
 export function hostilePeersChapter(): Chapter {
   return {
     name: 'hostile-peers',

@@ -24,12 +24,12 @@ import { systemClock } from '../../src/lib/clock/clock.ts'
 
 const MOST_MB = 512
 const MOST_MS = 90_000
-/** Room for images, which no attack may use up, and files in it. */
+/** Disk space for images, which no attack may fill, and its maximum number of files. */
 const [STORE_BYTES, STORE_FILES] = [2 ** 31, 200_000]
 const SECRET = 'the-secret-of-this-host'
 const PROGRAM = join(import.meta.dirname, 'hostile-images.py')
 
-/** Image archives made by somebody else, each converted as root. */
+/** Hostile image archives, each converted as root. */
 export function imagesChapter(): Chapter {
   return {
     name: 'images',
@@ -120,7 +120,7 @@ function changes(canary: string): readonly string[] {
     : ['the canary was changed']
 }
 
-/** What of this host is in an image, and what of the archive is not. */
+/** Returns host data found in an image, and archive files missing from it. */
 function harmOf(id: string, image: string): readonly string[] {
   const harm: string[] = []
   if (readFileSync(join(image, 'kernel')).includes(SECRET)) harm.push('the secret is in the kernel')

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 
 const EVERY_MS = 25
 
-/** Resident memory of all descendants of this process together, in MiB, 0 where there are none. */
+/** Returns the total resident memory of this process's descendants in MiB; 0 if there are none. */
 function descendantsMb(): number {
   const parents = new Map<number, number>()
   const mb = new Map<number, number>()
@@ -11,10 +11,10 @@ function descendantsMb(): number {
     try {
       const status = readFileSync(`/proc/${name}/status`, 'utf8')
       parents.set(Number(name), Number(/^PPid:\s*(\d+)/m.exec(status)?.[1]))
-      // Shared pages of programs and libraries are not counted for each process.
+      // Shared pages of programs and libraries are not counted per process.
       mb.set(Number(name), Number(/^RssAnon:\s*(\d+)/m.exec(status)?.[1] ?? 0) / 1024)
     } catch {
-      // It has ended.
+      // It has exited.
     }
   }
   const isDescendant = (pid: number | undefined): boolean =>
@@ -24,7 +24,7 @@ function descendantsMb(): number {
   return sum
 }
 
-/** Runs work and returns its result with the most memory that child processes had meanwhile, and its time. */
+/** Runs work; returns its result, the peak memory of child processes, and its duration. */
 export async function measured<T>(
   work: () => Promise<T>,
 ): Promise<{ readonly result: T; readonly peakMb: number; readonly seconds: number }> {

@@ -1,7 +1,7 @@
 /**
- * The red team: `npm run redteam`. Boots a real container and real virtual machines with the attacker's root inside, below an engine and a server
- * in network namespaces of this run, and plays a catalog of attacks against canaries. A line an attack; the last line is
- * `N attacks, 0 reached`, and the status 1 when anything was reached. Needs root.
+ * The red team: `npm run redteam`. Boots a real container and real virtual machines in which the attacker has root, with an engine and
+ * a server in network namespaces of this run, and runs a catalog of attacks against canaries. It prints one line per attack; the last
+ * line is `N attacks, 0 reached`. The exit status is 1 if anything was reached. Requires root.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -10,7 +10,7 @@ import { type Chapter, playAll } from './attack.ts'
 import { createNamespaces, type Namespaces } from './network/namespaces.ts'
 
 const INSIDE = 'REDTEAM_NAMESPACES'
-/** Shows the namespace's own interfaces in /sys, below which engines find their control groups all the same. */
+/** Mounts the namespace's own interfaces in /sys; engines still find their control groups there. */
 const ENTER = `set -e
 groups=$(mktemp -d)
 mount --rbind /sys/fs/cgroup "$groups"
@@ -19,19 +19,19 @@ mount --rbind "$groups" /sys/fs/cgroup
 umount -l "$groups"
 rmdir "$groups"
 exec "$@"`
-/** For a run that hangs: every step of it is bounded, and much shorter together. */
+/** Limit for a run that hangs: every step is bounded, and their sum is much shorter. */
 const MOST_MS = 25 * 60_000
 
 if (process.env[INSIDE] === undefined) process.exitCode = await runOutside()
 else await runInside(JSON.parse(process.env[INSIDE]) as Namespaces)
 
-/** Runs this program again inside the host's namespace, whose way out leads to canaries alone. */
+/** Runs this program again inside the host's namespace, whose only routes end at canaries. */
 async function runOutside(): Promise<number> {
   if (process.getuid?.() !== 0) {
-    console.error('redteam: needs root, for network namespaces and an engine of its own')
+    console.error('redteam: requires root for network namespaces and a separate engine')
     return 2
   }
-  // What machines boot from; kept from run to run.
+  // Images that machines boot from; cached between runs.
   await makeVmImages()
   const namespaces = createNamespaces()
   try {

@@ -3,7 +3,7 @@ import { createCanaries } from '../support/confined/canaries.ts'
 import { READERS } from '../support/confined/readers.ts'
 import type { Chapter } from './attack.ts'
 
-/** Plays the part of a jar that has taken over each process of the analyzer that reads it: what it then tries in that process's place. */
+/** Simulates a jar that has taken over each analyzer process reading it, and runs its attempts in that process. */
 export async function playTakeover(report: Parameters<Chapter['play']>[0]): Promise<void> {
   const canaries = await createCanaries()
   try {

@@ -6,10 +6,10 @@ import { blocksOf, runTranscript } from '../support/transcript.ts'
 import { serveCli, userEnvironment } from '../support/workspace/workspace-cli.ts'
 
 /**
- * Three things differ from what a reader does: a local `git daemon` stands for GitHub, so the workspaces are on the
- * host's network and have no address of their own; and the name is one that no other test uses.
+ * Differs from what a reader does in three ways: a local `git daemon` replaces GitHub, so the workspaces share the host's
+ * network and have no address; and the name is unique to this test.
  */
-test('the transcript of the README is what happens', { timeout: 120_000 }, async () => {
+test('the README’s transcript matches what happens', { timeout: 120_000 }, async () => {
   const block = blocksOf('README.md').find(
     ({ heading, language }) => heading === 'Try it' && language === 'console',
   )

@@ -1,4 +1,4 @@
-/** Whether a server answers at a URL, and well. */
+/** Returns whether a server responds successfully at a URL. */
 export async function answers(url: string): Promise<boolean> {
   return fetch(url).then(
     ({ ok }) => ok,

@@ -1,2 +1,2 @@
-/** Lets a program reuse what others compiled (`vitest.config.ts`): for environments with nothing else of the tester's. */
+/** Environment that shares the compile cache (`vitest.config.ts`), for programs that inherit nothing else. */
 export const compileCache = { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] }

@@ -1,6 +1,6 @@
 import type { AlarmClock } from '../../src/lib/clock/clock.ts'
 
-/** Time that passes when it is told to; timers fire in their order. */
+/** A clock that the test advances; timers fire in order. */
 export class FakeClock implements AlarmClock {
   #nowMs = 0
   #timers = new Set<{ readonly atMs: number; readonly work: () => void }>()
@@ -27,7 +27,7 @@ export class FakeClock implements AlarmClock {
       await Promise.resolve()
     }
     this.#nowMs = endMs
-    // What was promised of it is told now.
+    // Let promises that depend on the timer settle.
     for (let i = 0; i < 20; i++) await Promise.resolve()
   }
 }

@@ -6,9 +6,9 @@ import { packageRoot } from '../../src/lib/process/package.ts'
 const cache = join(packageRoot, 'node_modules/.cache/tests')
 
 /**
- * Returns a folder that is made from its inputs once, for all test processes and all runs. Tests only read it.
+ * Returns a folder that is built from its inputs once for all test processes and runs. Tests only read it.
  *
- * @param inputs everything that what `make` puts there depends on
+ * @param inputs everything that the output of `make` depends on
  */
 export function madeOnce(
   name: string,
@@ -26,7 +26,7 @@ export function madeOnce(
     renameSync(own, folder)
   } catch (error) {
     rmSync(own, { recursive: true, force: true })
-    // Another process was quicker.
+    // Another process was faster.
     if (!existsSync(folder)) throw error
   }
   return folder

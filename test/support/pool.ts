@@ -10,7 +10,7 @@ export class ActingPool extends Pool {
   }
 }
 
-/** A pool that ends with the test, and a short way to its acting worker. */
+/** A pool that closes with the test, and a shortcut to its test worker. */
 export function actingPool(options: Partial<PoolOptions> = {}): ActingPool {
   const pool = new ActingPool({ name: 'test', maxThreads: 2, ...options })
   onTestFinished(() => pool.close())

@@ -7,8 +7,8 @@ declare module 'vitest' {
 }
 
 /**
- * Does what brings a program back after a fault. How long that took, the longest time of a test, goes into the report of the
- * tests, for the table of `npm run faults`.
+ * Runs the recovery of a program after a fault. The duration, or the longest one of a test, is added to the test report for the
+ * table of `npm run faults`.
  */
 export async function recovery<T>({ task }: TestContext, work: () => Promise<T>): Promise<T> {
   const beganMs = performance.now()

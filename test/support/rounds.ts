@@ -1,4 +1,4 @@
-/** How often, or of how much: a little in every run, all that is asked for in `npm run test:races`. */
+/** Scales the number of rounds: few in normal runs, all in `npm run test:races`. */
 export function rounds(few: number, all: number): number {
   return process.env['RACES'] === 'all' ? all : few
 }

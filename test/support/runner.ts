@@ -11,7 +11,7 @@ import { findRunner, RUNNER } from '../../src/native/programs/runner.ts'
 import { openPipes, type ProgramStreams } from '../../src/workspace/backend/docker/exec/program-pipes.ts'
 import { waitFor } from './wait-for.ts'
 
-/** Where the launcher and its runners are to come, and what they are to say there. */
+/** The address where the launcher and its runners connect, and what they must send. */
 export const MEETING = 'a'.repeat(32)
 export const WORD = 'b'.repeat(32)
 export const RUNNER_WORD = 'c'.repeat(32)
@@ -21,21 +21,21 @@ interface Met {
   readonly word: string
 }
 
-/** The launcher on this machine, with its socket in a directory of the test's own. */
+/** The launcher on this machine, with its socket in the test's directory. */
 export interface Launcher {
   readonly process: ChildProcess
   readonly directory: string
   /** Sends it a command on the engine's stream. */
   readonly command: (line: string) => void
-  /** The next connection, and what was said there first. */
+  /** Returns the next connection and its first message. */
   readonly meet: () => Promise<Met>
-  /** All it said on the stream that is the engine's. */
+  /** Returns all its output on the engine's stream. */
   readonly output: Promise<string>
-  /** The exit status, or the signal that ended it. */
+  /** Resolves with the exit status or signal. */
   readonly ended: Promise<number | NodeJS.Signals>
 }
 
-/** Starts it. A build with sanitizers can be put in its place. */
+/** Starts it. A build with sanitizers can replace it. */
 export async function startLauncher(...argv: readonly string[]): Promise<Launcher> {
   const directory = realpathSync(mkdtempSync(join(tmpdir(), 'runner-')))
   const file = join(directory, RUNNER)
@@ -68,7 +68,7 @@ export async function startLauncher(...argv: readonly string[]): Promise<Launche
   return { process: child, directory, command, meet, output: collected(child.stdout), ended }
 }
 
-/** Starts a launcher and meets it. */
+/** Starts a launcher and accepts its connection. */
 export async function metLauncher() {
   const launcher = await startLauncher()
   launcher.command(`meet ${MEETING} ${WORD}`)
@@ -76,7 +76,7 @@ export async function metLauncher() {
   return { ...launcher, launcherServer: server }
 }
 
-/** Orders a program: `size` and `variables` may say what is not so. */
+/** Requests a program; `size` and `variables` may override the actual counts. */
 export function runCommand(
   words: readonly string[],
   { name = MEETING, word = RUNNER_WORD, variables = 0, size = -1 } = {},
@@ -85,7 +85,7 @@ export function runCommand(
   return `run ${name} ${word} ${variables} ${size < 0 ? Buffer.byteLength(bytes) : size}\n${bytes}`
 }
 
-/** Has a launcher start a program, and gives its runner pipes. */
+/** Makes a launcher start a program and gives its runner pipes. */
 export async function runProgram(
   argv: readonly string[],
   hasInput = true,
@@ -101,7 +101,7 @@ export async function runProgram(
   return { ...launcher, ...streams, server, said: collected(server) }
 }
 
-/** All that a stream says. Not every test waits for it, and the test's end cuts it off. */
+/** Reads a stream to its end. Tests that do not wait for it cut it off. */
 function collected(stream: Readable): Promise<string> {
   const all = text(stream)
   all.catch(() => undefined)

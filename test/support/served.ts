@@ -8,32 +8,32 @@ import { onTestFinished } from 'vitest'
 
 const ENTRY = fileURLToPath(new URL('../../src/bin/workspace.ts', import.meta.url))
 
-/** A server in a process of its own. */
+/** A server in a separate process. */
 export interface Served {
   readonly url: string
   readonly sshPort: number
   readonly child: ChildProcess
-  /** Sends a signal and waits for the end: the exit status, or the signal's name. */
+  /** Sends a signal and waits for the exit; resolves with the status or the signal's name. */
   readonly end: (signal: NodeJS.Signals) => Promise<number | string>
   readonly log: () => string
 }
 
 export interface ServeOptions {
   readonly stateDir: string
-  /** Where the engine is: `unix:///…`; the machine's own when left out. */
+  /** Address of the engine, `unix:///…`; default the machine's engine. */
   readonly engine?: string
-  /** More of the configuration. */
+  /** Additional configuration. */
   readonly settings?: Readonly<Record<string, unknown>>
   readonly httpPort?: number
   readonly sshPort?: number
-  /** How many files it may have open; as many as the tester when left out. */
+  /** Limit of open files; default that of the test process. */
   readonly openFiles?: number
 }
 
-/** Begins `workspace serve` on free ports; it is killed with the test, at the latest. */
+/** Starts `workspace serve` on free ports; it is killed when the test ends. */
 export function spawnServer(options: ServeOptions): {
   readonly child: ChildProcess
-  /** Exit status or signal, and all that was printed. */
+  /** Resolves with the exit status or signal and all output. */
   readonly ended: Promise<{ readonly how: number | string; readonly output: string }>
   readonly ready: Promise<Served>
 } {
@@ -72,7 +72,7 @@ export function spawnServer(options: ServeOptions): {
   return { child, ended, ready }
 }
 
-/** A server in a process of its own, ready. */
+/** Starts a server in a separate process and waits until it is ready. */
 export function serve(options: ServeOptions): Promise<Served> {
   return spawnServer(options).ready
 }

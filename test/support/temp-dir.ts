@@ -3,14 +3,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 
-/** A real temporary directory that goes with the test. */
+/** Creates a temporary directory that is deleted with the test. */
 export function tempDir(): string {
   const { path, remove } = makeTempDir()
   onTestFinished(remove)
   return path
 }
 
-/** A real temporary directory that whoever made it removes. */
+/** Creates a temporary directory that the caller must delete. */
 export function makeTempDir(): { readonly path: string; readonly remove: () => void } {
   const path = realpathSync(mkdtempSync(join(tmpdir(), 'workspace-test-')))
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) }

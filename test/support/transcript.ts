@@ -11,13 +11,13 @@ import { waitFor } from './wait-for.ts'
 
 const SETTLED_WITHIN_MS = 60_000
 
-/** A fenced block of a page. */
+/** A fenced code block of a page. */
 export interface Block {
   readonly language: string
   readonly text: string
-  /** The heading that it stands below, whatever its level; empty before the first. */
+  /** The nearest heading above it, of any level; empty if there is none. */
   readonly heading: string
-  /** The file that its first line, a comment, names. */
+  /** The file name in its first line, a comment. */
   readonly file: string | undefined
 }
 
@@ -26,23 +26,23 @@ interface Step {
   readonly output: readonly string[]
 }
 
-/** Where the commands of a page are run, and what is otherwise there than it says. */
+/** Where the commands of a page run, and how the environment differs from the page. */
 export interface Stage {
   readonly cwd: string
   readonly environment: NodeJS.ProcessEnv
-  /** What the page says, and what stands for it here. */
+  /** Texts of the page and their replacements. */
   readonly stands: readonly (readonly [said: string, here: string])[]
-  /** What differs from run to run, beside that of all pages, and what stands for it on both sides. */
+  /** Additional patterns that vary between runs, and their placeholders on both sides. */
   readonly varies?: readonly (readonly [what: RegExp, name: string])[]
-  /** Lines of the page that are not there here. */
+  /** Lines of the page that do not appear here. */
   readonly lacks?: RegExp
-  /** Commands whose answer comes true in a while: they are run until it does. */
+  /** Commands whose output is eventually correct: they are repeated until it matches. */
   readonly settles?: RegExp
-  /** Commands that do not end: they go on until the test does. */
+  /** Commands that do not exit: they run until the test ends. */
   readonly goesOn?: readonly string[]
 }
 
-/** The fenced blocks of a page, in order. */
+/** Returns the fenced code blocks of a page, in order. */
 export function blocksOf(page: string): readonly Block[] {
   const text = readFileSync(join(packageRoot, page), 'utf8')
   let heading = ''
@@ -58,7 +58,7 @@ export function blocksOf(page: string): readonly Block[] {
   )
 }
 
-/** Writes the file that a block is. */
+/** Writes a block to its file. */
 export function writeBlock({ file = '', text }: Block, { cwd, environment, stands }: Stage): string {
   const path = file.startsWith('~/') ? join(environment['HOME'] ?? '', file.slice(2)) : join(cwd, file)
   mkdirSync(dirname(path), { recursive: true })
@@ -66,7 +66,7 @@ export function writeBlock({ file = '', text }: Block, { cwd, environment, stand
   return path
 }
 
-/** Runs the commands of a transcript on a terminal, as a reader does, and holds what they print against it. */
+/** Runs the commands of a transcript on a terminal, like a reader, and compares their output with it. */
 export async function runTranscript({ text }: Block, stage: Stage): Promise<number> {
   const steps = stepsOf(text)
   for (const { command, output } of steps) {
@@ -112,14 +112,14 @@ async function startAndSee(line: string, expected: RegExp, stage: Stage): Promis
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => (said += text))
   }
-  await waitFor(`what ${line} says`, () => Promise.resolve(expected.test(asPrinted(said, stage)))).catch(
+  await waitFor(`the output of ${line}`, () => Promise.resolve(expected.test(asPrinted(said, stage)))).catch(
     (cause: unknown) => {
       throw new Error(`it said: ${said}`, { cause })
     },
   )
 }
 
-/** A command that a backslash continues is in several lines. */
+/** Joins a command that is continued over several lines with backslashes. */
 function stepsOf(text: string): readonly Step[] {
   return text
     .split(/^\$ /m)
@@ -134,7 +134,7 @@ function asPrinted(said: string, stage: Stage): string {
   const back = stage.stands.map(([page, here]) => [here, page] as const)
   const plain = stripVTControlCharacters(said.replaceAll('\r\n', '\n'))
   const lines = replaced(plain, back).split('\n')
-  // The last line has no end where a program wrote none.
+  // The last line has no line ending if the program printed none.
   if (lines.at(-1) === '') lines.pop()
   return lines.map((line) => `${withoutWhatVaries(line, stage)}\n`).join('')
 }
@@ -143,7 +143,7 @@ function replaced(text: string, pairs: Stage['stands']): string {
   return pairs.reduce((all, [from, to]) => all.replaceAll(from, to), text)
 }
 
-/** Identifiers, times, ages and column widths differ from run to run. */
+/** Replaces IDs, times, ages and column widths, which vary between runs. */
 function withoutWhatVaries(line: string, { varies = [] }: Stage): string {
   const plain = line
     .replace(/\b[0-9a-f]{64}\b/, 'ID')
@@ -154,7 +154,7 @@ function withoutWhatVaries(line: string, { varies = [] }: Stage): string {
   return varies.reduce((all, [what, name]) => all.replace(what, name), plain)
 }
 
-/** A line `…` stands for any lines. */
+/** Compares lines; a line `…` matches any lines. */
 function pattern(lines: readonly string[]): RegExp {
   const parts = lines.map((line) =>
     line === '…' ? '(?:.*\\n)*?' : `${line.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)}\\n`,

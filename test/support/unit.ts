@@ -4,8 +4,8 @@ import { syncBuiltinESMExports } from 'node:module'
 import net from 'node:net'
 
 /**
- * Set-up of the unit tests, which start no process and open no socket: `vitest.config.ts` lists them.
- * What a test starts in spite of that throws, however deep in the code under test the start is.
+ * Setup of the unit tests, which start no process and open no socket; `vitest.config.ts` lists them. Any attempt to do so throws, no
+ * matter how deep in the code under test.
  */
 
 function refuse(what: string): () => never {

@@ -7,6 +7,7 @@ import { type ShownPayload, shownPayload } from '../bus/shown-payload.ts'
 import type { ConnectedGuest, ConnectedWorkspace, GuestMessage } from '../bus/guest-message.ts'
 import { fault } from '../errors.ts'
 
+/** A listener of a namespace. */
 export const listenerSchema = Type.Object({
   namespace: Type.String(),
   created_at: Type.String({ description: 'RFC 3339' }),
@@ -18,17 +19,20 @@ const connectedSchema = Type.Object({
   server: Type.String(),
 })
 
+/** A workspace connected to the bus, with its extensions. */
 export const connectedGuestSchema = Type.Object({
   ...connectedSchema.properties,
   extensions: Type.Array(
     Type.Object({
       namespace: Type.String(),
-      guest: Type.String({ description: 'its service inside: running, stopped, failed, missing …' }),
+      guest: Type.String({
+        description: 'state of its service in the workspace: running, stopped, failed, missing …',
+      }),
       host: Type.Enum(['connected', 'disconnected'], {
-        description: 'whether its listener on the host answers',
+        description: 'whether its listener on the host responds',
       }),
     }),
-    { description: 'those that are enabled, as its agent last told' },
+    { description: 'enabled extensions, as last reported by the agent' },
   ),
 })
 
@@ -42,6 +46,7 @@ const withoutPayload = {
   workspace: connectedSchema,
 }
 
+/** A message with its payload. */
 export const envelopeSchema = Type.Object(
   {
     ...withoutPayload,
@@ -50,28 +55,34 @@ export const envelopeSchema = Type.Object(
   { $id: 'Envelope' },
 )
 
-export const newsSchema = Type.Object({
+/** A message seen while watching the bus. */
+export const busEventSchema = Type.Object({
   ...withoutPayload,
   payload: Type.Optional(
     Type.Unsafe<Record<string, unknown>>({
       type: 'object',
       additionalProperties: true,
-      description: 'where it was asked for, without what is called after a secret',
+      description: 'present on request, without values whose key marks them as secret',
     }),
   ),
   payload_left_out: Type.Optional(
-    Type.Enum(['secret', 'too_large'], { description: 'why there is none where it was asked for' }),
+    Type.Enum(['secret', 'too_large'], { description: 'why a requested payload is omitted' }),
   ),
   lost: Type.Optional(
-    Type.Enum(['no_listener', 'refused', 'expired', 'late'], { description: 'why it did not arrive' }),
+    Type.Enum(['no_listener', 'refused', 'expired', 'late'], { description: 'why it was not delivered' }),
   ),
 })
 
-export type WireNews = Static<typeof newsSchema>
+/** A bus event as clients see it. */
+export type WireBusEvent = Static<typeof busEventSchema>
+/** A connected workspace as clients see it. */
 export type WireConnected = Static<typeof connectedGuestSchema>
+/** A listener as clients see it. */
 export type WireListener = Static<typeof listenerSchema>
+/** A message as clients see it. */
 export type WireEnvelope = Static<typeof envelopeSchema>
 
+/** Encodes a listener. */
 export function listenerToWire({ namespace, createdAt }: Listener): WireListener {
   return { namespace, created_at: createdAt.toISOString() }
 }
@@ -80,17 +91,18 @@ function connectedToWire({ name, backend, server }: ConnectedWorkspace): Static<
   return { name, backend, server }
 }
 
+/** Encodes a connected workspace with its extensions. */
 export function connectedGuestToWire(guest: ConnectedGuest): WireConnected {
   return { ...connectedToWire(guest), extensions: guest.extensions.map((each) => ({ ...each })) }
 }
 
-/** A `WireEnvelope` as JSON: what a guest said passes unread. */
+/** Returns a `WireEnvelope` as JSON; the guest's message is passed through without parsing. */
 export function messageToJson({ envelope, workspace }: GuestMessage): string {
   return receivedToJson(envelope, { workspace: connectedToWire(workspace) })
 }
 
-/** The payload only where it is asked for, and as far as it may be shown. */
-export function newsToWire({ envelope, workspace, lost }: BusEvent, withPayload: boolean): WireNews {
+/** Encodes a bus event, with its payload on request and unless it is secret. */
+export function busEventToWire({ envelope, workspace, lost }: BusEvent, withPayload: boolean): WireBusEvent {
   const { id, namespace, type, inReplyTo, isFinal, timestamp } = envelope
   return {
     id,
@@ -105,18 +117,21 @@ export function newsToWire({ envelope, workspace, lost }: BusEvent, withPayload:
   }
 }
 
-function payloadToWire(shown: ShownPayload): Pick<WireNews, 'payload' | 'payload_left_out'> {
+function payloadToWire(shown: ShownPayload): Pick<WireBusEvent, 'payload' | 'payload_left_out'> {
   return shown.is === 'shown' ? { payload: shown.payload } : { payload_left_out: shown.because }
 }
 
-/** What a listener says, as far as it is heeded. @throws INVALID_BODY and MISSING_WORKSPACE */
+/** Parses a listener's answer; ignores other fields. @throws INVALID_BODY and MISSING_WORKSPACE */
 export function answerFromWire(body: unknown): Answer {
-  if (!isRecord(body)) throw fault('INVALID_BODY', 'an answer is a JSON object')
+  if (!isRecord(body)) throw fault('INVALID_BODY', 'the answer is not a JSON object')
   const { workspace, in_reply_to: inReplyTo, final, payload } = body
   const { name, server } = isRecord(workspace) ? workspace : {}
   if (typeof name !== 'string' || name === '')
-    throw fault('MISSING_WORKSPACE', 'workspace.name must say whose request is answered')
-  if (!isEnvelopeId(inReplyTo)) throw fault('INVALID_BODY', 'in_reply_to must be the id of the request')
+    throw fault(
+      'MISSING_WORKSPACE',
+      'workspace.name is required; set it to the workspace that sent the request',
+    )
+  if (!isEnvelopeId(inReplyTo)) throw fault('INVALID_BODY', 'in_reply_to must be the ID of the request')
   if (!isRecord(payload)) throw fault('INVALID_BODY', 'payload must be a JSON object')
   if (final !== undefined && typeof final !== 'boolean')
     throw fault('INVALID_BODY', 'final must be true or false')

@@ -6,37 +6,40 @@ import type { CreateInput } from '../lifecycle/create-request.ts'
 
 const orNull = <T extends TSchema>(schema: T) => Type.Optional(Type.Union([schema, Type.Null()]))
 
+/** Request body for creating a workspace. */
 export const createBodySchema = Type.Object(
   {
-    name: Type.String({ description: '1 to 63 letters, digits and hyphens; unique without regard to case' }),
+    name: Type.String({ description: '1 to 63 letters, digits and hyphens; case-insensitively unique' }),
     repo: orNull(Type.String({ description: 'owner/repo (GitHub) or an https, http, ssh or git URL' })),
     image: orNull(Type.String({ description: 'Docker image or alias; default from the configuration' })),
     backend: orNull(Type.String({ description: 'docker, firecracker, vz or qemu' })),
-    local_dir: orNull(Type.String({ description: 'absolute host path mounted as workspace; excludes repo' })),
-    cpus: orNull(Type.Integer({ minimum: 0, maximum: 512, description: 'CPUs; 0 is no limit' })),
-    memory_mb: orNull(Type.Integer({ minimum: 0, maximum: 16_777_216, description: 'MiB; 0 is no limit' })),
+    local_dir: orNull(
+      Type.String({ description: 'absolute host path to mount as the workspace; excludes repo' }),
+    ),
+    cpus: orNull(Type.Integer({ minimum: 0, maximum: 512, description: 'number of CPUs; 0 for no limit' })),
+    memory_mb: orNull(
+      Type.Integer({ minimum: 0, maximum: 16_777_216, description: 'memory in MiB; 0 for no limit' }),
+    ),
     upper_size_bytes: orNull(
       Type.Integer({
         minimum: 2 ** 30,
         maximum: 100 * 2 ** 30,
-        description: "size of a virtual machine's own disk, 1 to 100 GiB; default upper_size_default",
+        description: "size of a virtual machine's writable disk, 1 to 100 GiB; default upper_size_default",
       }),
     ),
     from_snapshot: orNull(
       Type.String({
-        description: 'snapshot to make it of; excludes repo, image, local_dir, upper_size_bytes',
+        description: 'snapshot to create it from; excludes repo, image, local_dir, upper_size_bytes',
       }),
     ),
-    no_provision: orNull(
-      Type.Boolean({ description: 'true leaves a devcontainer.json and dotfiles unheeded' }),
-    ),
+    no_provision: orNull(Type.Boolean({ description: 'true ignores devcontainer.json and dotfiles' })),
     network: orNull(networkLimitsSchema),
-    dotfiles: orNull(Type.String({ description: 'repository that sets up the home directory inside' })),
+    dotfiles: orNull(Type.String({ description: 'repository with dotfiles for the home directory' })),
   },
   { additionalProperties: false },
 )
 
-/** The code for a field of the body that is missing or of the wrong type. */
+/** Error codes for body fields that are missing or have the wrong type. */
 export const CODE_OF_FIELD: ReadonlyMap<string, keyof typeof WORKSPACE_CODES> = new Map([
   ['name', 'INVALID_WORKSPACE_NAME'],
   ['repo', 'INVALID_REPO_URL'],
@@ -44,6 +47,7 @@ export const CODE_OF_FIELD: ReadonlyMap<string, keyof typeof WORKSPACE_CODES> = 
   ['local_dir', 'INVALID_LOCAL_DIR'],
 ] as const)
 
+/** Decodes the request body. */
 export function createFromWire(body: Static<typeof createBodySchema>): CreateInput {
   const { local_dir, memory_mb, upper_size_bytes, from_snapshot, no_provision, ...same } = body
   return {

@@ -3,12 +3,13 @@ import { credentialFault, type Credentials } from '../credentials/credentials.ts
 
 type Payload = Readonly<Record<string, unknown>>
 
-/** Nothing else of a request is heeded: a workspace cannot choose its role (threat C1). @throws INVALID_OPERATION */
+/** Checks a request's operation, its only field that is used: a workspace cannot choose its role (threat C1). @throws INVALID_OPERATION */
 export function checkOperation({ operation }: Payload): void {
   if (operation === 'get_credentials') return
   throw credentialFault('INVALID_OPERATION', 'operation must be get_credentials')
 }
 
+/** Encodes credentials. */
 export function credentialsToWire(credentials: Credentials): Payload {
   return {
     access_key_id: credentials.accessKeyId,
@@ -18,6 +19,7 @@ export function credentialsToWire(credentials: Credentials): Payload {
   }
 }
 
+/** Encodes an error in place of credentials. */
 export function credentialErrorToWire({ code, message }: Fault): Payload {
   return { error: message, code }
 }

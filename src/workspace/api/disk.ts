@@ -13,12 +13,14 @@ const imageSchema = Type.Object({
   size: bytesSchema,
 })
 
+/** Query of the disk report. */
 export const diskQuerySchema = Type.Object({
   cached: Type.Optional(
-    Type.String({ description: 'true answers with the last report at once, if there is one' }),
+    Type.String({ description: 'true returns the last report, if any, without measuring again' }),
   ),
 })
 
+/** The disk report. */
 export const diskReportSchema = Type.Object({
   server_name: Type.String(),
   backend: Type.String(),
@@ -36,7 +38,7 @@ export const diskReportSchema = Type.Object({
       total: bytesSchema,
     }),
   ),
-  /** Servers of an earlier version tell of none. */
+  /** Missing in earlier versions of the server. */
   snapshots: Type.Optional(Type.Array(imageSchema)),
   orphans: Type.Array(fileSchema),
   totals: Type.Object({
@@ -45,14 +47,15 @@ export const diskReportSchema = Type.Object({
     snapshots: Type.Optional(bytesSchema),
     orphans: bytesSchema,
     all: bytesSchema,
-    shared_bytes: Type.Integer({ description: 'what "all" counts more than once' }),
+    shared_bytes: Type.Integer({ description: 'bytes counted more than once in "all"' }),
   }),
   notes: Type.Array(Type.String()),
 })
 
+/** The disk report as clients see it. */
 export type WireDiskReport = Static<typeof diskReportSchema>
 
-/** The disk report as clients see it. */
+/** Encodes a disk report. */
 export function diskReportToWire(
   server: { readonly name: string; readonly defaultBackend: string },
   report: DiskReport,

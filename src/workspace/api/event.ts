@@ -3,25 +3,29 @@ import type { TableChange } from '../lifecycle/table.ts'
 import type { Workspace } from '../workspace.ts'
 import { type WireWorkspace, workspaceToWire } from './workspace.ts'
 
-/** The data of the event `snapshot`. */
+/** Data of the event `snapshot`. */
 export const snapshotSchema = Type.Object({ workspaces: Type.Array(Type.Ref('Workspace')) })
-/** The data of the event `workspace`. */
+/** Data of the event `workspace`. */
 export const changeSchema = Type.Union([
   Type.Object({ type: Type.Enum(['created', 'changed']), workspace: Type.Ref('Workspace') }),
   Type.Object({ type: Type.Literal('deleted'), name: Type.String() }),
 ])
 
+/** All workspaces, as the first event of the stream. */
 export interface WireSnapshot {
   readonly workspaces: readonly WireWorkspace[]
 }
+/** A workspace change as clients see it. */
 export type WireChange =
   | { readonly type: 'created' | 'changed'; readonly workspace: WireWorkspace }
   | { readonly type: 'deleted'; readonly name: string }
 
+/** Encodes the list of workspaces. */
 export function snapshotToWire(workspaces: readonly Workspace[]): WireSnapshot {
   return { workspaces: workspaces.map(workspaceToWire) }
 }
 
+/** Encodes a workspace change. */
 export function changeToWire(change: TableChange): WireChange {
   if (change.type === 'deleted') return { type: 'deleted', name: change.name }
   return { type: change.type, workspace: workspaceToWire(change.workspace) }

@@ -3,26 +3,28 @@ import { Type } from '../../lib/schema/type.ts'
 import type { LibraryImage } from '../image/image-library.ts'
 import type { ImageFacts } from '../image/backend-images.ts'
 
+/** An image of a backend. */
 export const imageSchema = Type.Object(
   {
     name: Type.String(),
     backend: Type.String({ description: 'docker, firecracker, vz or qemu' }),
     path: Type.String({ description: "directory on the server, or the engine's identifier" }),
-    docker_ref: Type.Optional(Type.String({ description: 'what it was pulled from' })),
-    size_bytes: Type.Integer({ description: 'what it takes on disk' }),
+    docker_ref: Type.Optional(Type.String({ description: 'reference it was pulled from' })),
+    size_bytes: Type.Integer({ description: 'size on disk' }),
     source: Type.Enum(['config', 'user', 'dangling'], {
-      description: 'config: named by the configuration; dangling: nothing names it',
+      description: 'config: named in the configuration; user: pulled or tagged; dangling: untagged',
     }),
-    cached: Type.Boolean({ description: 'whether it is here' }),
+    cached: Type.Boolean({ description: 'whether it is stored on this server' }),
     digest: Type.String(),
     tag: Type.String(),
-    in_use: Type.Boolean({ description: 'a workspace or a snapshot needs it' }),
+    in_use: Type.Boolean({ description: 'whether a workspace or snapshot uses it' }),
     alias: Type.Optional(Type.String()),
     is_default: Type.Optional(Type.Boolean()),
   },
   { $id: 'Image' },
 )
 
+/** The manifest of an image. */
 export const manifestSchema = Type.Object({
   schema_version: Type.Integer(),
   digest: Type.String(),
@@ -38,37 +40,45 @@ export const manifestSchema = Type.Object({
 })
 
 const backend = Type.Optional(
-  Type.String({ description: 'whose image is meant; default the first that has it' }),
+  Type.String({ description: 'backend of the image; default the first that has it' }),
 )
 
+/** Request body for pulling an image. */
 export const pullBodySchema = Type.Object(
   {
     docker_ref: Type.String({ description: 'Docker image, by tag or digest' }),
-    tag: Type.Optional(Type.String({ description: 'what it is called here; default from the reference' })),
-    backend: Type.Optional(Type.String({ description: 'default the default backend' })),
+    tag: Type.Optional(Type.String({ description: 'tag of the image; default derived from the reference' })),
+    backend: Type.Optional(
+      Type.String({ description: 'docker, firecracker, vz or qemu; default the default backend' }),
+    ),
   },
   { additionalProperties: false },
 )
 
+/** Request body for tagging an image. */
 export const tagBodySchema = Type.Object(
   { source: Type.String(), target: Type.String(), backend },
   { additionalProperties: false },
 )
 
+/** Query that selects a backend. */
 export const backendQuerySchema = Type.Object({ backend })
+/** Query for inspecting an image. */
 export const inspectQuerySchema = Type.Object({
   backend,
-  verify: Type.Optional(
-    Type.String({ description: 'true reads every byte and compares it with the digest' }),
-  ),
+  verify: Type.Optional(Type.String({ description: 'true reads all data and compares it with the digest' })),
 })
+/** Query for pruning images. */
 export const pruneQuerySchema = Type.Object({
   dry_run: Type.Optional(Type.String({ description: 'true deletes nothing; default false' })),
 })
 
+/** An image as clients see it. */
 export type WireImage = Static<typeof imageSchema>
+/** A manifest as clients see it. */
 export type WireManifest = Static<typeof manifestSchema>
 
+/** Encodes an image. */
 export function imageToWire(image: LibraryImage): WireImage {
   return {
     name: image.name,
@@ -86,6 +96,7 @@ export function imageToWire(image: LibraryImage): WireImage {
   }
 }
 
+/** Encodes an image's manifest. */
 export function manifestToWire(facts: ImageFacts): WireManifest {
   return {
     schema_version: facts.schemaVersion,

@@ -14,24 +14,26 @@ import { bytesSchema, bytesToWire } from './bytes.ts'
 
 const scope = Type.String({ description: 'images, instances, orphans or logs' })
 
+/** Query for pruning. */
 export const systemPruneQuerySchema = Type.Object({
   scope: Type.Optional(
     Type.Union([scope, Type.Array(scope)], { description: 'repeatable; default all but logs' }),
   ),
-  dry_run: Type.Optional(Type.String({ description: 'true deletes nothing and answers with a plan' })),
+  dry_run: Type.Optional(Type.String({ description: 'true deletes nothing and returns a plan' })),
   until: Type.Optional(
-    Type.String({ description: 'how long a workspace must have been stopped; default 72h, 0s: any time' }),
+    Type.String({ description: 'minimum time since a workspace was stopped; default 72h, 0s for any' }),
   ),
-  log_tail_bytes: Type.Optional(Type.String({ description: 'what is kept of a log; default 5 MiB' })),
+  log_tail_bytes: Type.Optional(Type.String({ description: 'bytes to keep of each log; default 5 MiB' })),
   keep_free: Type.Optional(
-    Type.String({ description: 'the oldest goes first, until so much is free: 20%, 50GiB' }),
+    Type.String({ description: 'delete the oldest first until this much is free: 20%, 50GiB' }),
   ),
   plan_id: Type.Optional(
     Type.String({
-      description: "applies that plan and never more; other values beside it must equal the plan's",
+      description: "apply this plan and nothing else; other parameters must equal the plan's",
     }),
   ),
 })
+/** The decoded query for pruning. */
 export type SystemPruneQuery = Static<typeof systemPruneQuerySchema>
 
 const skippedSchema = Type.Object({
@@ -41,6 +43,7 @@ const skippedSchema = Type.Object({
   reason: Type.String(),
 })
 
+/** The result of pruning, or a plan. */
 export const pruneReportSchema = Type.Object({
   dry_run: Type.Boolean(),
   server_name: Type.String(),
@@ -63,9 +66,10 @@ export const pruneReportSchema = Type.Object({
   notes: Type.Array(Type.String()),
   totals: Type.Object({ freed: bytesSchema, items: Type.Integer() }),
 })
+/** A prune report as clients see it. */
 export type WirePruneReport = Static<typeof pruneReportSchema>
 
-/** @throws INVALID_REQUEST */
+/** Decodes a prune request. @throws INVALID_REQUEST when a value is invalid */
 export function pruneRequestFromWire(query: SystemPruneQuery): PruneRequest {
   const { scope: scopes = [], until, log_tail_bytes: logTail, keep_free: keepFree } = query
   return {
@@ -76,7 +80,7 @@ export function pruneRequestFromWire(query: SystemPruneQuery): PruneRequest {
   }
 }
 
-/** Returns only what the query says, without defaults. @throws INVALID_REQUEST */
+/** Decodes only the parameters present in the query, without defaults. @throws INVALID_REQUEST when a value is invalid */
 export function repeatedFromWire(query: SystemPruneQuery): Partial<PruneRequest> {
   const { scopes, untilMs, logTailBytes, keepFree } = pruneRequestFromWire(query)
   return {
@@ -87,6 +91,7 @@ export function repeatedFromWire(query: SystemPruneQuery): Partial<PruneRequest>
   }
 }
 
+/** Encodes a prune report. */
 export function pruneReportToWire(serverName: string, report: PruneReport): WirePruneReport {
   const { isDryRun, planId, request, items, skipped, notes, freed } = report
   return {
@@ -111,13 +116,15 @@ export function pruneReportToWire(serverName: string, report: PruneReport): Wire
   }
 }
 
-const nameText = Type.String({ description: 'a workspace' })
+const nameText = Type.String({ description: 'name of a workspace' })
+/** Query for compacting. */
 export const compactQuerySchema = Type.Object({
   name: Type.Optional(
     Type.Union([nameText, Type.Array(nameText)], { description: 'repeatable; default all' }),
   ),
 })
 
+/** The result of compacting. */
 export const compactReportSchema = Type.Object({
   server_name: Type.String(),
   items: Type.Array(
@@ -132,8 +139,10 @@ export const compactReportSchema = Type.Object({
   skipped: Type.Array(skippedSchema),
   totals: Type.Object({ freed: bytesSchema, items: Type.Integer() }),
 })
+/** A compact report as clients see it. */
 export type WireCompactReport = Static<typeof compactReportSchema>
 
+/** Encodes a compact report. */
 export function compactReportToWire(
   serverName: string,
   { items, skipped, freed }: CompactReport,

@@ -2,6 +2,7 @@ import { Type } from '../../lib/schema/type.ts'
 import type { Static } from 'typebox'
 import type { Session } from '../session/session.ts'
 
+/** A list of tmux sessions. */
 export const sessionListSchema = Type.Object({
   sessions: Type.Array(
     Type.Object({
@@ -13,9 +14,10 @@ export const sessionListSchema = Type.Object({
     }),
   ),
 })
+/** A tmux session as clients see it. */
 export type WireSession = Static<typeof sessionListSchema>['sessions'][number]
 
-/** A tmux session as clients see it. */
+/** Encodes a tmux session. */
 export function sessionToWire(session: Session): WireSession {
   return {
     name: session.name,

@@ -2,6 +2,7 @@ import type { Static } from 'typebox'
 import { Type } from '../../lib/schema/type.ts'
 import type { Snapshot } from '../backend/snapshot.ts'
 
+/** A snapshot of a virtual machine's disk. */
 export const snapshotSchema = Type.Object(
   {
     version: Type.Literal(1),
@@ -10,28 +11,31 @@ export const snapshotSchema = Type.Object(
     source_workspace: Type.String(),
     source_image: Type.String(),
     size_bytes: Type.Integer({
-      description: 'what its disk takes; blocks it shares with others count whole',
+      description: 'size of its disk, including blocks shared with others',
     }),
     created_at: Type.String(),
-    lower_digest: Type.String({ description: 'the image that its disk lies above' }),
-    lower_cached: Type.Boolean({ description: 'whether that image is here' }),
+    lower_digest: Type.String({ description: 'image that its disk is based on' }),
+    lower_cached: Type.Boolean({ description: 'whether that image is stored on this server' }),
     comment: Type.Optional(Type.String()),
-    error_message: Type.Optional(Type.String({ description: 'why nothing but its name is known' })),
+    error_message: Type.Optional(Type.String({ description: 'why only its name could be read' })),
   },
   { $id: 'Snapshot' },
 )
 
+/** Request body for creating a snapshot. */
 export const snapshotBodySchema = Type.Object(
   {
     name: Type.String({ description: '1 to 63 letters, digits and hyphens; unique on the server' }),
-    source_workspace: Type.String({ description: 'a virtual machine that is stopped' }),
+    source_workspace: Type.String({ description: 'a stopped virtual machine' }),
     comment: Type.Optional(Type.Union([Type.String({ maxLength: 1000 }), Type.Null()])),
   },
   { additionalProperties: false },
 )
 
+/** A snapshot as clients see it. */
 export type WireSnapshot = Static<typeof snapshotSchema>
 
+/** Encodes a snapshot. */
 export function snapshotToWire(snapshot: Snapshot): WireSnapshot {
   return {
     version: 1,

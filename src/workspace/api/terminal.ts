@@ -3,12 +3,12 @@ import type { TerminalRequest } from '../terminal/open-terminal.ts'
 
 const MAX_SIZE = 4096
 
-/** What a terminal's client says beside what is typed. */
+/** A control message from a terminal's client. */
 export type TerminalMessage =
   | { readonly type: 'resize'; readonly columns: number; readonly rows: number }
   | { readonly type: 'taken'; readonly bytes: number }
 
-/** Undefined for what is no such message. */
+/** Parses a control message; returns undefined if it is invalid. */
 export function parseTerminalMessage(text: string): TerminalMessage | undefined {
   let value: unknown
   try {
@@ -23,7 +23,7 @@ export function parseTerminalMessage(text: string): TerminalMessage | undefined 
   return undefined
 }
 
-/** @throws INVALID_REQUEST */
+/** Decodes a terminal's query. @throws INVALID_REQUEST when a size is invalid */
 export function terminalFromQuery(query: URLSearchParams): TerminalRequest {
   const size = (name: string, otherwise: number): number => {
     const text = query.get(name)

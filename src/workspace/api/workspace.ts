@@ -3,12 +3,13 @@ import type { Static } from 'typebox'
 import type { NetworkReach } from '../network/reach.ts'
 import type { Workspace } from '../workspace.ts'
 
+/** A workspace. */
 export const workspaceSchema = Type.Object(
   {
     name: Type.String(),
     status: Type.Enum(['running', 'stopped', 'starting', 'error']),
     created_at: Type.String({ format: 'date-time' }),
-    repo: Type.String({ description: 'repository cloned at creation; empty when none was' }),
+    repo: Type.String({ description: 'repository cloned at creation; empty if none' }),
     backend: Type.String(),
     container_id: Type.String({ description: "the backend's identifier" }),
     ip_address: Type.Optional(Type.String()),
@@ -17,31 +18,32 @@ export const workspaceSchema = Type.Object(
     pid: Type.Optional(Type.Integer()),
     rootfs_path: Type.Optional(Type.String()),
     local_dir: Type.Optional(Type.String()),
-    image: Type.Optional(Type.String({ description: 'image it was made from' })),
+    image: Type.Optional(Type.String({ description: 'image it was created from' })),
     forward_ports: Type.Optional(
-      Type.Array(Type.Integer(), { description: 'ports inside that its devcontainer.json wants forwarded' }),
+      Type.Array(Type.Integer(), { description: 'ports listed for forwarding in its devcontainer.json' }),
     ),
     error_message: Type.Optional(Type.String({ description: 'why the status is error' })),
     network: Type.Optional(
       Type.Object(
         {
           isolated: Type.Boolean({
-            description: 'whether this host and other workspaces are out of reach, but for allow_host_ports',
+            description: 'whether it cannot reach this host (except allow_host_ports) and other workspaces',
           }),
           allow_host_ports: Type.Array(Type.Integer()),
           egress: Type.Union([Type.String(), Type.Array(Type.String())], {
-            description: 'what it reaches beyond this host: open, internet, none, or a list',
+            description: 'destinations it can reach beyond this host: open, internet, none, or a list',
           }),
         },
-        { description: 'what the workspace reaches; of one workspace alone' },
+        { description: 'network access; only when a single workspace is requested' },
       ),
     ),
   },
   { $id: 'Workspace', additionalProperties: false },
 )
+/** A workspace as clients see it. */
 export type WireWorkspace = Static<typeof workspaceSchema>
 
-/** Returns a workspace with what it reaches. */
+/** Encodes a workspace with its network access. */
 export function workspaceWithNetwork(workspace: Workspace, reach: NetworkReach): WireWorkspace {
   const { isIsolated, policy } = reach
   const { egress } = policy
@@ -55,7 +57,7 @@ export function workspaceWithNetwork(workspace: Workspace, reach: NetworkReach):
   }
 }
 
-/** A workspace as clients see it; fields that would be empty or zero are left out. */
+/** Encodes a workspace; omits fields that are empty or zero. */
 export function workspaceToWire(workspace: Workspace): WireWorkspace {
   const { state, ipAddress, cpus, memoryMb, pid, rootfsPath, localDir, image, forwardPorts } = workspace
   return {

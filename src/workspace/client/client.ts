@@ -13,13 +13,13 @@ import {
 } from './server-address.ts'
 import { requestTo } from './server-request.ts'
 
-/** A stream has a comment every 15 s: a server that was silent for longer is gone (fault F31). */
+/** Streams carry a comment every 15 s, so a longer silence means that the server has vanished (fault F31). */
 const SILENCE_MS = 45_000
-/** Every answer of the API is an object. */
+/** Every JSON response of the API is an object. */
 const answerSchema = Type.Object({})
 const NDJSON = 'application/x-ndjson'
 
-/** Speaks the REST API. @throws the server's own faults, and SERVER_UNREACHABLE when none answers */
+/** A client for the REST API. @throws the server's faults, and SERVER_UNREACHABLE when it does not respond */
 export class WorkspaceClient {
   readonly #server: ServerAddress
 
@@ -27,35 +27,38 @@ export class WorkspaceClient {
     this.#server = server
   }
 
+  /** Sends a GET request. */
   async get<T>(path: string, signal?: AbortSignal): Promise<T> {
     return this.#ask<T>('GET', path, signal)
   }
 
+  /** Sends a POST request. */
   async post<T>(path: string, body?: unknown): Promise<T> {
     return this.#ask<T>('POST', path, undefined, body)
   }
 
-  /** Posts what is answered without content. */
+  /** Sends a POST request whose response has no content. */
   async send(path: string, body: unknown): Promise<void> {
     await this.#ask('POST', path, undefined, body)
   }
 
-  /** Posts lines, each JSON, which are answered without content. */
+  /** Posts JSON lines; the response has no content. */
   async sendLines(path: string, lines: Buffer): Promise<void> {
     const response = await this.#request('POST', path, lines, 'application/json', { type: NDJSON })
     response.resume()
   }
 
+  /** Sends a DELETE request. */
   async delete(path: string): Promise<void> {
     await this.#ask('DELETE', path)
   }
 
-  /** Posts and follows the answer's events to its last one, `complete`; an `error` event is thrown as a fault. */
+  /** Sends a POST request and follows its events up to `complete`. @throws the fault of an `error` event */
   async postWithProgress<T>(path: string, body: unknown, progress: (message: string) => void): Promise<T> {
     return this.#withProgress('POST', path, body, progress)
   }
 
-  /** As `postWithProgress`, with nothing to post. */
+  /** Like `postWithProgress`, as a GET request. */
   async getWithProgress<T>(path: string, progress: (message: string) => void): Promise<T> {
     return this.#withProgress('GET', path, undefined, progress)
   }
@@ -67,7 +70,7 @@ export class WorkspaceClient {
     progress: (message: string) => void,
   ): Promise<T> {
     const response = await this.#request(method, path, textOf(body), 'text/event-stream')
-    // What is quickly done, and a server of an earlier version, has no progress.
+    // Short operations and earlier server versions respond without progress.
     if (response.headers['content-type']?.startsWith('application/json') === true)
       return this.#read<T>(response)
     let completed: T | undefined
@@ -78,28 +81,28 @@ export class WorkspaceClient {
       else if (event === 'error') failure = toFault(500, content as ErrorBody)
     })
     if (failure !== undefined) throw failure
-    if (completed === undefined) throw unreachable(this.#server, 'it ended the answer early')
+    if (completed === undefined) throw unreachable(this.#server, 'the response ended early')
     return completed
   }
 
-  /** Follows a stream of events, which ends only with the server: then throws SERVER_UNREACHABLE. */
+  /** Follows a stream of events that ends only when the server stops. @throws SERVER_UNREACHABLE when the stream ends */
   async follow(
     path: string,
     onEvent: (event: string, content: unknown) => void,
     options: { readonly signal?: AbortSignal; readonly onOpen?: () => void } = {},
   ): Promise<never> {
     const response = await this.#request('GET', path, undefined, 'text/event-stream', options)
-    response.socket.setTimeout(SILENCE_MS, () => response.destroy(new Error('it is silent')))
+    response.socket.setTimeout(SILENCE_MS, () => response.destroy(new Error('no data received')))
     options.onOpen?.()
     try {
       await readEvents(response, onEvent)
     } catch (error) {
       throw unreachable(this.#server, messageOf(error))
     }
-    throw unreachable(this.#server, 'it ended the stream')
+    throw unreachable(this.#server, 'the stream ended')
   }
 
-  /** Undefined for an answer without content. */
+  /** Sends a request; resolves with undefined for a response without content. */
   async #ask<T>(method: string, path: string, signal?: AbortSignal, body?: unknown): Promise<T> {
     const response = await this.#request(method, path, textOf(body), 'application/json', {
       ...(signal !== undefined && { signal }),
@@ -111,7 +114,7 @@ export class WorkspaceClient {
 
   async #read<T>(response: IncomingMessage): Promise<T> {
     const answer = parseJson(answerSchema, await text(response))
-    if (answer === undefined) throw unreachable(this.#server, 'what answers there is not a workspace server')
+    if (answer === undefined) throw unreachable(this.#server, 'the response is not from a workspace server')
     return answer as T
   }
 

@@ -1,14 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { answerToWire, type Envelope, envelopeFromWire, isRecord, PING } from '../../lib/envelope/envelope.ts'
 import { messageOf } from '../../lib/errors/message.ts'
-import { AnswerLines } from './answer-lines.ts'
+import { AnswerBatcher } from './answer-batcher.ts'
 import { WorkspaceClient } from './client.ts'
 import type { ServerAddress } from './server-address.ts'
 
 const FIRST_RETRY_MS = 250
 const LAST_RETRY_MS = 5_000
 
-/** A message of a program inside a workspace. `workspace` is what the server says of it: the program had no part in that. */
+/** A message from a program inside a workspace. The server, not the program, determines `workspace`. */
 export interface ExtensionMessage {
   readonly id: string
   readonly type: 'request' | 'event'
@@ -16,20 +16,21 @@ export interface ExtensionMessage {
   readonly workspace: { readonly name: string; readonly backend: string; readonly server: string }
 }
 
+/** Options of `serveNamespace`. */
 export interface ServeOptions {
-  /** Where the workspace server is; default `http://127.0.0.1:8080`. */
+  /** Address of the workspace server; default `http://127.0.0.1:8080`. */
   readonly server?: Omit<ServerAddress, 'name'>
-  /** Ends it. */
+  /** Aborting it stops listening. */
   readonly signal?: AbortSignal
-  /** It listens; called anew after each reconnection. */
+  /** Called when listening starts, including after each reconnection. */
   readonly onListening?: () => void
-  /** What keeps it from listening or answering; it goes on trying. */
+  /** Called with a message when listening or answering fails; listening is retried. */
   readonly onProblem?: (sentence: string) => void
 }
 
 /**
- * The host's side of an extension: listens to a namespace and answers each request with what `answer` returns for it; of an event that is not
- * heeded. What it throws is told as `{error, code: "EXTENSION_FAILED"}`. Comes back when the server does, until `signal` ends it.
+ * Runs the host side of an extension: listens to a namespace and answers each request with the result of `answer`, which is ignored
+ * for events. An error it throws is sent as `{error, code: "EXTENSION_FAILED"}`. Reconnects to the server until `signal` aborts.
  */
 export async function serveNamespace(
   namespace: string,
@@ -40,8 +41,8 @@ export async function serveNamespace(
   const server = { name: 'local', url: 'http://127.0.0.1:8080', ...options.server }
   const client = new WorkspaceClient(server)
   const path = `/api/plugins/listeners/${encodeURIComponent(namespace)}`
-  const answers = new AnswerLines((lines) => client.sendLines(`${path}/respond`, lines), onProblem)
-  const take = async (message: ExtensionMessage): Promise<void> => {
+  const answers = new AnswerBatcher((lines) => client.sendLines(`${path}/respond`, lines), onProblem)
+  const handle = async (message: ExtensionMessage): Promise<void> => {
     const payload = await payloadFor(message, answer)
     if (message.type === 'event') return
     const { name, server: home } = message.workspace
@@ -53,8 +54,8 @@ export async function serveNamespace(
         `${path}/messages`,
         (_event, content) => {
           const message = messageOfEvent(content)
-          if (message === undefined) return onProblem('a message that is none was left aside')
-          void take(message)
+          if (message === undefined) return onProblem('ignored an invalid message')
+          void handle(message)
         },
         {
           ...(signal !== undefined && { signal }),
@@ -68,7 +69,7 @@ export async function serveNamespace(
       if (signal?.aborted === true) return
       onProblem(messageOf(error))
     }
-    // Not all at once, when a server with many extensions comes back.
+    // Jitter, so that many extensions do not reconnect to a restarted server at the same time.
     await delay(retryMs * (0.5 + Math.random()), undefined, { signal }).catch(() => undefined)
     if (signal?.aborted === true) return
   }

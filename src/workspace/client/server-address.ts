@@ -6,28 +6,29 @@ import { kindOfStatus } from '../../lib/http/status.ts'
 import { parseJson } from '../../lib/schema/parse-json.ts'
 import { errorSchema } from '../api/error.ts'
 
-/** Carries the token of the bus, `bus.token`: the usual header may carry the server's. */
+/** Header for the bus token, `bus.token`; the Authorization header may carry the server's token. */
 export const BUS_TOKEN_HEADER = 'workspace-bus-token'
 
-/** A workspace server as its clients know it. */
+/** Address and credentials of a workspace server. */
 export interface ServerAddress {
   readonly name: string
   /** `http://…`, `https://…`, or `unix:///path/of/socket`. */
   readonly url: string
   readonly tokenFile?: string | undefined
-  /** What its bus wants beside that: the file with it, or itself. */
+  /** File with the bus token. */
   readonly busTokenFile?: string | undefined
+  /** The bus token itself, which takes precedence. */
   readonly busToken?: string | undefined
-  /** Where its SSH server is, when not on the API's host and the port that the API tells. */
+  /** Address of the SSH server, if it differs from the API's host and the port that the API reports. */
   readonly ssh?: { readonly host?: string | undefined; readonly port?: number | undefined } | undefined
 }
 
-/** The path of the Unix socket that a `unix:///path` address names. */
+/** Returns the socket path of a `unix:///path` address, else undefined. */
 export function socketPathOf({ url }: ServerAddress): string | undefined {
   return url.startsWith('unix:') ? decodeURIComponent(new URL(url).pathname) : undefined
 }
 
-/** The headers that a server with tokens wants. */
+/** Returns the headers that carry the server's tokens. */
 export function authorizationOf(server: ServerAddress): Record<string, string> {
   const { tokenFile, busTokenFile } = server
   const busToken =
@@ -42,31 +43,34 @@ function readToken({ name }: ServerAddress, file: string): string {
   try {
     return readFileSync(file, 'utf8').trim()
   } catch (cause) {
-    const remedy = 'name the file that holds it, or none where the server wants none'
+    const remedy = 'set its path, or remove it if the server requires no token'
     throw new Fault(
       'TOKEN_FILE_UNREADABLE',
       'invalid',
-      `the token of server ${name} cannot be read (${messageOf(cause)}); ${remedy}`,
+      `cannot read the token file of server ${name} (${messageOf(cause)}); ${remedy}`,
       { cause },
     )
   }
 }
 
+/** Returns the error for a server that does not respond. */
 export function unreachable({ name, url }: ServerAddress, why: string): Fault {
   return new Fault(
     'SERVER_UNREACHABLE',
     'unavailable',
-    `server ${name} at ${url} does not answer (${why}); start it with "workspace serve", or name another with WORKSPACE_URL`,
+    `server ${name} at ${url} is not responding (${why}); start it with "workspace serve", or select another with WORKSPACE_URL`,
   )
 }
 
+/** The error in a response body. */
 export type ErrorBody = Static<typeof errorSchema>['error']
 
-/** The server's own fault, from the status and body of its answer. */
+/** Returns the fault from a response's status and body. */
 export function faultFromAnswer(status: number, body: string): Fault {
   return toFault(status, parseJson(errorSchema, body)?.error)
 }
 
+/** Returns the fault for a response's status and error, which may be missing. */
 export function toFault(status: number, error: ErrorBody | undefined): Fault {
   const kind = kindOfStatus(status)
   return new Fault(error?.code ?? 'INTERNAL_ERROR', kind, error?.message ?? `the server answered ${status}`)

@@ -2,7 +2,7 @@ import type { ClientRequest, RequestOptions } from 'node:http'
 import { request, requestFor } from '../../lib/http/node-http.ts'
 import { authorizationOf, type ServerAddress, socketPathOf } from './server-address.ts'
 
-/** A request to a server, wherever it listens; the caller ends it and takes the answer. */
+/** Creates a request to a server over TCP or a Unix socket; the caller ends it and reads the response. */
 export function requestTo(
   server: ServerAddress,
   path: string,

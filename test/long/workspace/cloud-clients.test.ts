@@ -30,7 +30,7 @@ s3 = boto3.client('s3')
 s3.put_object(Bucket='a-bucket', Key='by-python', Body=b'x')
 print(json.dumps([each['Name'] for each in s3.list_buckets()['Buckets']]))`
 
-describe('cloud credentials of Ceph, which is its own STS', () => {
+describe('cloud credentials from Ceph with its own STS', () => {
   const directory = makeTempDir()
   const backend = new FakeBackend()
   let ceph: Ceph
@@ -72,7 +72,7 @@ describe('cloud credentials of Ceph, which is its own STS', () => {
     directory.remove()
   })
 
-  /** A program inside, that knows no more than where to ask. */
+  /** Runs a program inside that knows only the credentials endpoint. */
   async function client(
     program: string,
     argv: readonly string[],
@@ -91,7 +91,7 @@ describe('cloud credentials of Ceph, which is its own STS', () => {
     return stdout
   }
 
-  test('boto3 writes an object, and lists buckets', async () => {
+  test('boto3 writes an object and lists buckets', async () => {
     expect(JSON.parse(await client(cloudPython, ['-c', PYTHON]))).toContain('a-bucket')
   })
 
@@ -101,7 +101,7 @@ describe('cloud credentials of Ceph, which is its own STS', () => {
     expect(await client(awsCli, ['s3', 'ls', 's3://a-bucket'])).toContain('by-python')
   })
 
-  test('without the proxy there are none', async () => {
+  test('programs without the proxy get no credentials', async () => {
     await expect(client(awsCli, ['s3api', 'list-buckets'], {})).rejects.toThrow('credentials')
   })
 

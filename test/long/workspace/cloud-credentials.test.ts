@@ -76,35 +76,35 @@ describe('cloud credentials, from a real STS to real SDKs', () => {
   const javascript = (uri: string): Promise<Seen> => client(process.execPath, [JAVASCRIPT], uri)
   const python = (uri: string): Promise<Seen> => client(cloudPython, ['-c', PYTHON], uri)
 
-  test('C3 a thousand programs that ask at once are one AssumeRole', async () => {
+  test('C3 a thousand concurrent requests cause one AssumeRole call', async () => {
     const answers = await Promise.all(Array.from({ length: 1_000 }, () => call(proxyOf(0))))
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
     expect(new Set(answers.map(({ body }) => body.AccessKeyId)).size).toBe(1)
     expect(moto.stsCalls()).toBe(1)
   })
 
-  test('C2 the SDK for JavaScript is who the host says, by the name of its workspace', async () => {
+  test('C2 the SDK for JavaScript gets the configured role and the workspace’s name as session', async () => {
     const { arn, buckets } = await javascript(proxyOf(0))
     expect(arn).toMatch(/^arn:aws:sts::123456789012:assumed-role\/everybody\/workspace-demo-\d{10}$/)
     expect(buckets).toEqual(['a-bucket'])
   })
 
-  test('boto3 is who the host says, and lists buckets', async () => {
+  test('boto3 gets the configured role and lists buckets', async () => {
     const { arn, buckets } = await python(proxyOf(0))
     expect(arn).toMatch(/:assumed-role\/everybody\/workspace-demo-\d{10}$/)
     expect(buckets).toEqual(['a-bucket'])
   })
 
-  test('the AWS CLI is who the host says', async () => {
+  test('the AWS CLI gets the configured role', async () => {
     const { Arn: arn } = await client(awsCli, ['sts', 'get-caller-identity'], proxyOf(0))
     expect(arn).toMatch(/:assumed-role\/everybody\/workspace-demo-\d{10}$/)
   })
 
-  test('C1 a workspace with a role of its own has that and no other', async () => {
+  test('C1 a workspace with its own role gets only that role', async () => {
     expect((await javascript(proxyOf(1))).arn).toMatch(/:assumed-role\/of-the-other\/workspace-other-\d{10}$/)
   })
 
-  test('an answer out of the cache takes far under a second', async () => {
+  test('a cached response takes well under a second', async () => {
     const tookMs: number[] = []
     for (let i = 0; i < 50; i++) {
       const beganMs = performance.now()
@@ -114,7 +114,7 @@ describe('cloud credentials, from a real STS to real SDKs', () => {
     expect(tookMs.toSorted((a, b) => a - b)[25]).toBeLessThan(500)
   })
 
-  test('F19 the host’s part comes back to a server that starts anew', async (context) => {
+  test('F19 the host extension reconnects to a restarted server', async (context) => {
     const port = server.httpPort
     const { stateDir } = server
     for (const guest of guests) guest.lose()
@@ -130,7 +130,7 @@ describe('cloud credentials, from a real STS to real SDKs', () => {
     )
   })
 
-  test('F21 with STS away the cached are given out, and who has none is told so', async () => {
+  test('F21 without STS, cached credentials are served and other requests fail with an error', async () => {
     moto.stop()
     expect((await call(proxyOf(0))).status).toBe(200)
     const third = await startSimulatedGuest(backend, 'third')
@@ -141,10 +141,10 @@ describe('cloud credentials, from a real STS to real SDKs', () => {
     third.close()
   })
 
-  /** The agent's connection may still be on its way. */
+  /** Waits, since the agent may still be connecting. */
   async function waitForAnswer(url: string) {
     let answer = await call(url)
-    await waitFor('an answer of the host', async () => {
+    await waitFor('a response from the host', async () => {
       answer = await call(url)
       return answer.status !== 503 && answer.status !== 504
     })

@@ -13,25 +13,25 @@ import { waitFor } from '../../support/wait-for.ts'
 import { call } from '../../support/workspace/workspace-server.ts'
 
 const LONG_MS = 1_200_000
-/** Of each race. */
+/** Number of rounds of each race. */
 const ALL = rounds(300, 10_000)
 const FILES = Array.from({ length: 8 }, (_, i) => `f${i}`)
 
 test(
-  `P4 ${ALL} starts during a prune leave each workspace started or gone`,
+  `P4 ${ALL} starts during a prune leave each workspace started or deleted`,
   () => raceStartWithPrune(ALL),
   LONG_MS,
 )
 
 test(
-  `P5 ${ALL / 5} machines that are made during a prune keep their disks`,
+  `P5 ${ALL / 5} machines created during a prune keep their disks`,
   () => raceCreateWithPrune(ALL / 5),
   LONG_MS,
 )
 
 /**
- * Swaps directories for links to a victim, as fast as it can, for as long as it is let. The victim has nothing of the names that it
- * swaps: through a link of its own it would move that itself.
+ * Swaps directories for links to a victim as fast as possible until stopped. The victim contains none of the swapped names:
+ * through its own link it would otherwise move them itself.
  */
 class Attacker {
   readonly #control = new Int32Array(new SharedArrayBuffer(16))
@@ -66,7 +66,7 @@ class Attacker {
     Atomics.notify(this.#control, 0)
     await work().catch(() => undefined)
     Atomics.store(this.#control, 2, 0)
-    // It says so itself, once it has noticed.
+    // It reports this itself once it notices.
     Atomics.store(this.#control, 0, 0)
     while (Atomics.load(this.#control, 2) === 0) await new Promise(setImmediate)
   }
@@ -78,7 +78,7 @@ class Attacker {
 }
 
 test(
-  `P1 ${ALL} removals raced by whoever swaps directories for links touch nothing outside`,
+  `P1 ${ALL} removals raced by swapping directories for links touch nothing outside`,
   async () => {
     const root = tempDir()
     for (const directory of ['victim/inner', 'aside']) mkdirSync(join(root, directory), { recursive: true })
@@ -98,7 +98,7 @@ test(
         await moveToTrash(uppers, 'demo', '.trash-0')
         await removeTrash(uppers, '.trash-0')
       })
-      // What the race has left, by the same means while nobody races.
+      // Removes the leftovers of the race in the same way, without a race.
       for (const name of ['uppers', 'aside']) {
         await moveToTrash(top, name, '.trash-1')
         await removeTrash(top, '.trash-1')
@@ -111,21 +111,21 @@ test(
   LONG_MS,
 )
 
-/** What is left of deletions anywhere. */
+/** Returns leftovers of deletions anywhere. */
 function trashIn(disk: MachineDisk): readonly string[] {
   try {
     const all = readdirSync(disk.root, { recursive: true, encoding: 'utf8' })
     return all.filter((path) => path.includes('.trash-'))
   } catch (error) {
     const { code, path } = error as NodeJS.ErrnoException
-    // It went while it was being looked at, and there may be more.
+    // It disappeared while being examined, and there may be more.
     if (code === 'ENOENT' && path !== undefined) return [path]
     throw error
   }
 }
 
 test.for(['unlinkat', 'renameat2'])(
-  'F2 P9 a server that is killed at any %s of a prune has the rest of it done by the next, and nothing else',
+  'F2 P9 after a kill at any %s of a prune, the next server completes exactly the rest',
   { timeout: LONG_MS },
   async (call_, context) => {
     let kills = 0
@@ -152,12 +152,12 @@ test.for(['unlinkat', 'renameat2'])(
 
       const next = await recovery(context, async () => {
         const begun = await serveDisk(disk, stateDir)
-        await waitFor('the end of what was begun', () => trashIn(disk).length === 0)
+        await waitFor('the prune to complete', () => trashIn(disk).length === 0)
         return begun
       })
       const { body } = await call(`${next.url}/api/workspaces`)
       const left = body.workspaces.map(({ name }: { name: string }) => name)
-      // One that was being deleted is gone whole, one that was not yet is whole.
+      // Each workspace is either completely deleted or complete.
       expect(disk.has('uppers/old/upper.ext4')).toBe(left.includes('old'))
       await call(`${next.url}/api/system/prune`, 'POST')
       await next.end()

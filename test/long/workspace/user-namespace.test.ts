@@ -25,12 +25,12 @@ describe.runIf(canRunEngine())('an engine with user namespaces', () => {
     rmSync(directory, { recursive: true, force: true })
   }, 60_000)
 
-  test('root in a workspace is nobody outside, and the workspace works', async () => {
+  test('root in a workspace is unprivileged outside, and the workspace works', async () => {
     const { status, body } = await call(`${server.url}/api/workspaces`, 'POST', { name: 'remapped' })
     expect([status, body.status]).toEqual([201, 'running'])
     const pid = await engine.docker('inspect', '--format', '{{.State.Pid}}', 'ws-remapped')
     expect(readFileSync(`/proc/${pid}/status`, 'utf8')).toMatch(/^Uid:\t3\d{5}\t/m)
-    // Both run programs inside as its user.
+    // Both run programs inside as the workspace's user.
     expect((await call(`${server.url}/api/workspaces/remapped/ports`)).status).toBe(200)
     expect((await call(`${server.url}/api/workspaces/remapped/sessions`)).status).toBe(200)
     expect((await call(`${server.url}/api/workspaces/remapped`, 'DELETE')).status).toBe(204)

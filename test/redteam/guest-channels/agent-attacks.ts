@@ -6,10 +6,10 @@ import { Mux } from '../../../src/lib/mux/mux.ts'
 import { type ChannelAttack, type ChannelParts, frame, newSession, pour, times } from './parts.ts'
 
 const ASKED_MS = 8_000
-/** Waits for clients that the agent keeps waiting. */
+/** Timeout for clients that the agent keeps waiting. */
 const SILENT_MS = 4_000
 
-/** Plays the machine's agent: `answer` gets each connection that the server makes, after its first bytes. */
+/** Impersonates the machine's agent: `answer` receives each connection from the server after its first bytes. */
 async function asAgent(
   { machine }: ChannelParts,
   answer: (connection: Duplex, asked: Buffer) => unknown,
@@ -25,7 +25,7 @@ async function asAgent(
   session.once('close', () => mux.close())
 }
 
-/** Asks for a port of the machine: the status, or 0 when nothing came in time. */
+/** Requests a port of the machine; returns the status, or 0 after a timeout. */
 async function askPort({ server, machine }: ChannelParts, mostMs = ASKED_MS): Promise<number> {
   const signal = AbortSignal.timeout(mostMs)
   try {
@@ -45,7 +45,7 @@ const length = (bytes: number): Buffer => {
 const sized = (json: string | Buffer): Buffer => Buffer.concat([length(json.length), Buffer.from(json)])
 const OK = encodeMessage({ ok: true })
 
-/** Answers that are not answers. The client has to get an error each time, and at once. */
+/** Invalid responses. The client must get an error each time, immediately. */
 const WRONG: readonly (readonly [string, string, Buffer])[] = [
   ['json-of-2-gb', 'an answer that claims 2 GB', length(0x7fff_ffff)],
   ['json-of-1-mb', 'an answer of 1 MB', sized(Buffer.alloc(2 ** 20, '['))],
@@ -65,7 +65,7 @@ const WRONG: readonly (readonly [string, string, Buffer])[] = [
   ['garbage-after-answer', 'garbage after the answer', Buffer.concat([OK, Buffer.alloc(100_000, 0x5a)])],
 ]
 
-/** Everything that a program in the place of a machine's agent can answer. */
+/** Every response that a program in place of a machine's agent can send. */
 export const AGENT_ATTACKS: readonly ChannelAttack[] = [
   ...WRONG.map(([id, tries, bytes]): ChannelAttack => ({
     id: `agent/${id}`,

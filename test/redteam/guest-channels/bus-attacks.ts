@@ -48,7 +48,7 @@ const sized = (body: Buffer): Buffer => {
   return Buffer.concat([length, body])
 }
 
-/** First words of a connection that have to end it. */
+/** First bytes of a connection that must close it. */
 const REFUSED: readonly (readonly [string, string, Buffer])[] = [
   ['length-4-gb', 'a message of 4 GB', Buffer.from([0xff, 0xff, 0xff, 0xff])],
   ['length-zero', 'a message of no bytes', Buffer.alloc(4)],
@@ -61,7 +61,7 @@ const REFUSED: readonly (readonly [string, string, Buffer])[] = [
   ['odd-token', 'a token that is a list', message('system:health', { token: [HOSTILE_TOKEN] })],
 ]
 
-/** The bus's port, as a guest reaches it. */
+/** Attacks on the bus's port, as a guest reaches it. */
 export const BUS_ATTACKS: readonly ChannelAttack[] = [
   ...REFUSED.map(([id, tries, bytes]): ChannelAttack => ({
     id: `bus/${id}`,
@@ -71,7 +71,7 @@ export const BUS_ATTACKS: readonly ChannelAttack[] = [
       socket.write(bytes)
       const isHeld = await isClosed(socket)
       socket.destroy()
-      return isHeld ? [] : ['the connection goes on']
+      return isHeld ? [] : ['the connection stays open']
     },
   })),
   {

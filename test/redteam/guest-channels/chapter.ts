@@ -16,14 +16,14 @@ import { CONTAINER_ATTACKS } from './container-attacks.ts'
 import { MUX_ATTACKS } from './mux-attacks.ts'
 import { newSession } from './parts.ts'
 
-/** Memory that the server's processes may take more than before an attack: waiting bytes are bounded, and collections come late. */
+/** Allowed memory growth of the server's processes during an attack: buffered bytes are bounded, and garbage collection is late. */
 const MOST_GROWN_MB = 160
-/** For one request of the other workspace. */
+/** Time limit for one request of the other workspace. */
 const ANSWER_MS = 15_000
 const SERVED = `use IO::Socket::INET; $s = IO::Socket::INET->new(Listen => 99, LocalAddr => "127.0.0.1", LocalPort => 8000);
 while ($c = $s->accept) { while (<$c>) { last if /^\\r?$/ } print $c "HTTP/1.1 200 OK\\r\\ncontent-length: 2\\r\\nconnection: close\\r\\n\\r\\nok"; close $c }`
 
-/** Every way in which a guest can speak to the server or load its host, while another workspace has to be served. */
+/** Every way a guest can talk to the server or load its host while another workspace must be served. */
 export function guestChannelsChapter(): Chapter {
   return {
     name: 'guest-channels',
@@ -53,7 +53,7 @@ export function guestChannelsChapter(): Chapter {
           const attack = { id: `guest-channels/${id}`, tries }
           const watch = watchServer(server, quiet)
           const harm = await play(parts).catch((error: unknown) => [`it broke off: ${messageOf(error)}`])
-          // The line has to be usable again for the agent that the next start brings.
+          // The line must be usable again for the agent of the next start.
           if (onLine.includes(one)) await newSession(machine)
           const { found, seen } = await watch.end()
           const all = [...harm, ...found]
@@ -76,13 +76,13 @@ async function answers({ url }: Served, workspace: string): Promise<boolean> {
   }
 }
 
-/** Watches a server's memory and asks for another workspace's port until it is told to end, and once after that. */
+/** Watches a server's memory and requests another workspace's port until stopped, and once afterwards. */
 function watchServer(server: Served, quiet: string) {
   const memoryMb = (): number => {
     try {
       return memoryOf(processTree(server.pid)).anonymous / 2 ** 20
     } catch {
-      // A process has ended between the two.
+      // A process exited between the two reads.
       return 0
     }
   }

@@ -23,9 +23,9 @@ async function inside({ noisy }: ChannelParts, ...argv: readonly string[]): Prom
   await docker('exec', '--detach', `ws-${noisy}`, ...argv)
 }
 
-/** Ends every program of the attacker's container, and starts it again. */
+/** Kills every program of the attacker's container and starts it again. */
 async function restart({ noisy, server }: ChannelParts): Promise<void> {
-  // Thousands of processes take longer to end than the engine waits.
+  // Thousands of processes take longer to exit than the engine waits.
   await run('docker', ['kill', `ws-${noisy}`])
   const status = async (): Promise<string> => {
     const answer = await fetch(`${server.url}/api/workspaces/${noisy}`)
@@ -33,7 +33,7 @@ async function restart({ noisy, server }: ChannelParts): Promise<void> {
       ((await answer.json()) as { workspace?: { status: string }; status?: string }).workspace?.status ?? ''
     )
   }
-  await waitFor('the end of the container', async () => (await status()) !== 'running', 60_000)
+  await waitFor('the container to stop', async () => (await status()) !== 'running', 60_000)
   await server.post(`/api/workspaces/${noisy}/start`)
 }
 
@@ -48,7 +48,7 @@ async function ask({ server, noisy }: ChannelParts, port: number, mostMs = 8_000
   }
 }
 
-/** Serves one port with a script of Perl, in which $c is a client whose request has been read. */
+/** Serves a port with a Perl script, in which $c is a client whose request has been read. */
 const serving = (port: number, script: string): readonly string[] => [
   'perl',
   '-MIO::Socket::INET',
@@ -57,11 +57,11 @@ const serving = (port: number, script: string): readonly string[] => [
 while ($c = $s->accept) { while (<$c>) { last if /^\\r?$/ } ${script}; close $c }`,
 ]
 
-/** What a port answers, and the statuses that are right for it. */
+/** A port's response and the acceptable statuses. */
 const ANSWERS: readonly (readonly [string, string, string, readonly number[]])[] = [
   [
     'port-101',
-    'a port that switches protocols unasked',
+    'a port that switches protocols without a request',
     'print $c "HTTP/1.1 101 Switching\\r\\nconnection: upgrade\\r\\nupgrade: x\\r\\n\\r\\nHTTP/1.1 200 OK\\r\\n\\r\\nx"; sleep 1',
     [502],
   ],
@@ -104,7 +104,7 @@ function sshTo({ ssh, noisy }: ChannelParts, command: string, stdout: 'ignore' |
   return spawn('ssh', [...ssh.argv(noisy), command], { stdio: ['ignore', stdout, 'ignore'] })
 }
 
-/** Everything that root in a container can do to those beside it. */
+/** Everything that root in a container can do to its neighbors. */
 export const CONTAINER_ATTACKS: readonly ChannelAttack[] = [
   ...ANSWERS.map(([id, tries, script, right], i): ChannelAttack => ({
     id: `container/${id}`,
@@ -124,7 +124,7 @@ export const CONTAINER_ATTACKS: readonly ChannelAttack[] = [
       await delay(500)
       const asked = Promise.all(Array.from({ length: 600 }, () => ask(parts, 3_000, 7_000)))
       await delay(1_000)
-      // Before the attackers give up: all of them are waiting, and so would everybody be behind them.
+      // While the attackers are all still waiting, as would be everyone queued behind them.
       const others = await Promise.all([1, 2, 3].map(() => ask(parts, 8_000, 5_000, parts.quiet)))
       await asked
       await restart(parts)
@@ -221,8 +221,8 @@ export const CONTAINER_ATTACKS: readonly ChannelAttack[] = [
       await delay(500)
       const isBounded = (): boolean => statSync(machine.consoleLog).size <= MOST_CONSOLE_BYTES
       try {
-        // Logs are looked at every ten seconds.
-        await waitFor('the log to be cut', isBounded, 30_000)
+        // Logs are checked every ten seconds.
+        await waitFor('the log to be truncated', isBounded, 30_000)
         return []
       } catch {
         return [`a log of ${statSync(machine.consoleLog).size} bytes`]
@@ -231,7 +231,7 @@ export const CONTAINER_ATTACKS: readonly ChannelAttack[] = [
   },
 ]
 
-/** Processes of a container, as its control group counts them; 0 where that is not known. */
+/** Returns the number of processes in a container's control group; 0 if unknown. */
 function processesOf(id: string): number {
   const places = [`pids/docker/${id}`, `docker/${id}`, `system.slice/docker-${id}.scope`]
   const file = places.map((place) => `/sys/fs/cgroup/${place}/pids.current`).find((path) => existsSync(path))

@@ -13,7 +13,7 @@ const number = (value: number): Buffer => {
   return bytes
 }
 
-/** Bytes that no honest agent sends. Each has to end its connection. */
+/** Bytes that no honest agent sends. Each must close its connection. */
 const VIOLATIONS: readonly (readonly [string, string, Buffer])[] = [
   ['kind-unknown', 'a frame of an unknown kind', Buffer.from([0, 0, 0, 1, 9, 0, 0, 0, 0xa5])],
   ['kind-zero', 'a frame of kind 0', Buffer.from([0, 0, 0, 1, 0, 0, 0, 0, 0xa5])],
@@ -38,7 +38,7 @@ function credit(payload: Buffer): Buffer {
   return Buffer.concat([opened, frame(CHANNEL, FRAME.credit, payload)])
 }
 
-/** Frames that make sense, far too many of them. */
+/** Valid frames in excessive numbers. */
 const FLOODS: readonly (readonly [string, string, Buffer, number])[] = [
   ['tiny-frames', 'a million frames of a byte', frame(77, FRAME.data, Buffer.alloc(1)), 10_000_000],
   ['empty-stray-frames', 'a million frames of nothing', frame(77, FRAME.data), 9_000_000],
@@ -52,7 +52,7 @@ const FLOODS: readonly (readonly [string, string, Buffer, number])[] = [
   ['large-stray-frames', 'a gigabyte for nobody', frame(77, FRAME.data, Buffer.alloc(65_536)), 1_000_000_000],
 ]
 
-/** The grammar of the machine's line. */
+/** Attacks on the protocol of the machine's line. */
 export const MUX_ATTACKS: readonly ChannelAttack[] = [
   ...VIOLATIONS.map(([id, tries, bytes]): ChannelAttack => ({
     id: `mux/${id}`,
@@ -60,7 +60,7 @@ export const MUX_ATTACKS: readonly ChannelAttack[] = [
     async play({ machine }) {
       const session = await newSession(machine)
       session.write(bytes)
-      return (await isEnded(session)) ? [] : ['the connection goes on']
+      return (await isEnded(session)) ? [] : ['the connection stays open']
     },
   })),
   ...FLOODS.map(([id, tries, one, bytes]): ChannelAttack => ({

@@ -6,11 +6,11 @@ import { encodeFrame, type FrameKind } from '../../../src/lib/mux/frame.ts'
 import type { HostileMachine } from '../../support/hostile/hostile-machine.ts'
 import type { OpenSsh } from '../../support/workspace/open-ssh.ts'
 
-/** The surroundings of this chapter's attacks: a server in a process of its own, two containers, and a machine whose agent is the attacker. */
+/** The setup of this chapter: a server in a separate process, two containers, and a machine whose agent is the attacker. */
 export interface ChannelParts {
   readonly server: Served
   readonly machine: HostileMachine
-  /** A container that answers on port 8000 with `ok`. */
+  /** A container that responds on port 8000 with `ok`. */
   readonly quiet: string
   /** The attacker's container. */
   readonly noisy: string
@@ -20,7 +20,7 @@ export interface ChannelParts {
 export interface ChannelAttack {
   readonly id: string
   readonly tries: string
-  /** Returns the harm it has done, apart from the server's memory and its other clients, which are watched beside it. */
+  /** Returns the harm done, except to the server's memory and its other clients, which are monitored separately. */
   readonly play: (parts: ChannelParts) => Promise<readonly string[]>
 }
 
@@ -35,13 +35,13 @@ export function times(count: number, bytes: Buffer): Buffer {
   return Buffer.concat(Array<Buffer>(count).fill(bytes))
 }
 
-/** A new session on the machine's line, in place of the one there is. Both sides begin one at first, so it is one that lasts. */
+/** Starts a new session on the machine's line, replacing the current one. Both sides start one at first, so this waits for a lasting one. */
 export function newSession(machine: HostileMachine): Promise<Duplex> {
   return new Promise((resolve) => {
     let timer: NodeJS.Timeout | undefined
     machine.onSession((session) => {
       clearTimeout(timer)
-      // What is not read holds up the line, and with it the mark of the next session.
+      // Unread data blocks the line and with it the marker of the next session.
       session.resume()
       timer = setTimeout(() => {
         machine.onSession(() => undefined)
@@ -52,14 +52,14 @@ export function newSession(machine: HostileMachine): Promise<Duplex> {
   })
 }
 
-/** Waits until the server has ended a session; false when it has not. */
+/** Waits until the server closes a session; returns false if it does not. */
 export async function isEnded(session: Duplex): Promise<boolean> {
   session.resume()
   const ended = once(session, 'close').then(() => true)
   return session.destroyed || Promise.race([ended, delay(REPLACED_MS, false, { ref: false })])
 }
 
-/** Writes bytes again and again, as fast as they are read, until so many were sent, the stream ends or the time is over. */
+/** Writes bytes repeatedly, as fast as they are read, until enough are sent, the stream closes or time runs out. */
 export async function pour(stream: Duplex, chunk: Buffer, bytes: number, mostMs = 6_000): Promise<void> {
   const endMs = performance.now() + mostMs
   const closed = new Promise((resolve) => stream.once('close', resolve))

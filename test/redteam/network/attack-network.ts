@@ -12,7 +12,7 @@ import { echoes, traces } from './traces.ts'
 
 const probe = readFileSync(join(import.meta.dirname, 'guest/probe.pl'), 'utf8')
 const canary = readFileSync(join(import.meta.dirname, 'guest/canary.pl'), 'utf8')
-/** How long a packet that was sent last may take to its canary. */
+/** Time limit for the last packet to reach its canary. */
 const SETTLE_MS = 1_000
 
 export async function runInside(
@@ -32,7 +32,7 @@ export async function runInside(
   return out
 }
 
-/** Starts a canary inside a workspace; returns how to read what has reached it. */
+/** Starts a canary inside a workspace; returns a function that reads its hits. */
 export async function startNeighborCanary(
   guest: Pick<Guest, 'backend' | 'name'>,
 ): Promise<() => Promise<string>> {
@@ -45,7 +45,7 @@ export async function startNeighborCanary(
   return () => runInside(guest, ['cat', '/tmp/hits'])
 }
 
-/** Plays every network attack from one guest at once, and reports each. Rejects when the guest reaches nothing that it may reach. */
+/** Runs all network attacks from one guest concurrently and reports each. Rejects if the guest cannot even reach what it may reach. */
 export async function attackNetwork(parts: NetworkParts, report: (outcome: Outcome) => void): Promise<void> {
   const { guest, neighbors, hits } = parts
   const prefix = `${guest.kind}/`
@@ -54,7 +54,7 @@ export async function attackNetwork(parts: NetworkParts, report: (outcome: Outco
     { id: `${prefix}control-open`, line: `tcp ${prefix}control-open ${guest.gateway} ${OPEN_PORT}` },
   ]
   if (guest.kind !== 'container') {
-    // As all the others, but nothing in it is forged.
+    // Like the others, but with nothing forged.
     const id = `${prefix}control-frame`
     const packet = ipv4({ source: guest.address, destination: ADDRESSES.internet, body: udp(PORT, id) })
     controls.push({

@@ -2,14 +2,14 @@ import { createSocket, type SocketType } from 'node:dgram'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
-/** Something that reached a canary: who sent it, and the id that it said; '' where it said none. */
+/** A hit on a canary: its sender, and the ID it carried; '' if none. */
 export interface Hit {
   readonly canary: string
   readonly from: string
   readonly id: string
 }
 
-/** Listens at an address by TCP and UDP and reports whatever arrives. It never answers with a secret: to be reached at all is the finding. */
+/** Listens on TCP and UDP and reports everything that arrives. It needs no secret: being reached at all is the finding. */
 export async function startCanary(
   canary: string,
   address: string,
@@ -45,7 +45,7 @@ export async function startCanary(
   }
 }
 
-// As a program: canary.ts NAME ADDRESS PORT prints a line of JSON for each hit.
+// As a program, canary.ts NAME ADDRESS PORT prints a line of JSON for each hit.
 if (process.argv[1] === import.meta.filename) {
   const [name = '', address = '', port = ''] = process.argv.slice(2)
   await startCanary(name, address, Number(port), (hit) => console.log(JSON.stringify(hit)))

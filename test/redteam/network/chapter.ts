@@ -20,12 +20,12 @@ import { type Guest, LOOPBACK_PORT, type Neighbor, OPEN_PORT, PORT } from './par
 import { noteDevice } from './traces.ts'
 import { startEngine } from '../engine.ts'
 
-/** The image that machines of this run boot from: that of containers, whose small init is up within seconds. */
+/** The image that machines boot from: the containers' image, whose small init starts within seconds. */
 const MACHINE_IMAGE = 'containers'
 const CONTAINER_IMAGE = 'workspace-base:1'
 const POLICY: NetworkPolicy = { allowHostPorts: [OPEN_PORT], egress: 'open' }
 
-/** Everything that a guest's root can send on its network, from a container and from machines on both kinds of network. */
+/** Everything that root in a guest can send, from a container and from machines on both kinds of network. */
 export function networkChapter(namespaces: Namespaces): Chapter {
   return {
     name: 'network',
@@ -143,7 +143,7 @@ export function networkChapter(namespaces: Namespaces): Chapter {
   }
 }
 
-/** Addresses of the host's bridges, by their names. */
+/** Returns the addresses of the host's bridges by name. */
 function bridgeAddresses(): Readonly<Record<string, string>> {
   const output = execFileSync('ip', ['-o', 'address', 'show'], { encoding: 'utf8' })
   const found = [...output.matchAll(/^\d+:\s+(docker0|ws\w+)\s+inet6?\s+([\da-f.:]+)/gm)]
@@ -155,7 +155,7 @@ function bridgeAddresses(): Readonly<Record<string, string>> {
   )
 }
 
-/** The router of a guest, as its routing table has it. Source: proc(5), /proc/net/route. */
+/** Returns a guest's router from its routing table. Source: proc(5), /proc/net/route. */
 async function gatewayOf(backend: Backend, name: string): Promise<string> {
   const table = await runInside({ backend, name }, ['cat', '/proc/net/route'])
   const [, hex] = /^\S+\t00000000\t([0-9A-F]{8})/m.exec(table) ?? []
@@ -168,7 +168,7 @@ function macOfBridge(addresses: Readonly<Record<string, string>>): string {
   return readFileSync(`/sys/class/net/${name}/address`, 'utf8').trim()
 }
 
-/** A canary on all addresses of another namespace. */
+/** Starts a canary on all addresses of another namespace. */
 async function canaryIn(namespace: string, name: string, onHit: (hit: Hit) => void): Promise<() => void> {
   const program = join(import.meta.dirname, 'canary.ts')
   const child: ChildProcess = spawn(

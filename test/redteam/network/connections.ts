@@ -2,7 +2,7 @@ import { ADDRESSES } from './namespaces.ts'
 import { arp, ethernet } from './packets.ts'
 import { LOOPBACK_PORT, type NetworkParts, PORT, type Try } from './parts.ts'
 
-/** Connections and datagrams to everything that a guest must not reach. */
+/** Connections and datagrams to every destination a guest must not reach. */
 export function connections({ guest, neighbors, hostAddresses, servicePorts }: NetworkParts): readonly Try[] {
   const targets: readonly (readonly [string, string])[] = [
     ['gateway', guest.gateway],
@@ -45,7 +45,7 @@ export function connections({ guest, neighbors, hostAddresses, servicePorts }: N
   return [...both, ...broadcasts, ...services]
 }
 
-/** What a container can only do with raw sockets, which it must not have. */
+/** Attacks that require raw sockets, which a container must not have. */
 export function rawSockets({ guest }: NetworkParts): readonly Try[] {
   const frame = ethernet(
     '02:00:00:00:0b:ad',
@@ -55,7 +55,7 @@ export function rawSockets({ guest }: NetworkParts): readonly Try[] {
   return [
     {
       key: 'raw/frame',
-      tries: 'a frame of its own making',
+      tries: 'a forged frame',
       line: `frame ${guest.kind}/raw/frame ${frame.toString('hex')}`,
       isReachedBy: /^sent/,
     },

@@ -2,7 +2,7 @@ import { ADDRESSES } from './namespaces.ts'
 import { arp, ethernet as frameOf, ipv4, ipv6, routerAdvertisement, udp } from './packets.ts'
 import { type NetworkParts, PORT, type Try } from './parts.ts'
 
-/** Frames that a machine's root writes byte by byte. */
+/** Frames that root in a machine writes byte by byte. */
 export function frames({ guest, neighbors }: NetworkParts): readonly Try[] {
   const { mac, address, gateway } = guest
   const ethernet = (source: string, type: number, body: Buffer, destination = guest.gatewayMac) =>
@@ -106,7 +106,7 @@ export function frames({ guest, neighbors }: NetworkParts): readonly Try[] {
     ],
     'fragment-later': ['a later fragment to the host', to('fragment-later', ADDRESSES.host, { fragment: 1 })],
     'length-short': [
-      'a packet shorter than its header says',
+      'a packet shorter than its header declares',
       to('length-short', ADDRESSES.host, { totalLength: 4_000 }),
     ],
     'length-zero': ['a packet of no length', to('length-zero', ADDRESSES.host, { totalLength: 0 })],
@@ -164,7 +164,7 @@ export function frames({ guest, neighbors }: NetworkParts): readonly Try[] {
       to('dns-other-port', guest.kind === 'vm-user' ? '10.0.2.3' : gateway),
     ],
     'own-subnet': [
-      'an address of its own subnet',
+      'an address in its own subnet',
       to('own-subnet', guest.kind === 'vm-user' ? '10.0.2.77' : other),
     ],
     'broadcast-subnet': [

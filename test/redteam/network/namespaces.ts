@@ -1,17 +1,17 @@
 import { execFileSync } from 'node:child_process'
 
 /**
- * The attacked host's surroundings, in network namespaces of this run: the host itself, with an uplink to a namespace `beyond` that has an
- * address of the internet, one of a private network and the metadata address. Nothing leads out of them.
+ * The attacked host's network, in namespaces of this run: the host itself, with an uplink to a namespace `beyond` that has an
+ * internet address, a private address and the metadata address. There is no route out of them.
  *
- * Documentation and benchmarking ranges stand for the internet, since they are nobody's. Source: RFC 5737, RFC 2544.
+ * Documentation and benchmarking ranges stand for the internet, because they are unassigned. Source: RFC 5737, RFC 2544.
  */
 export const ADDRESSES = {
   host: '198.18.7.2',
   hostV6: 'fd07::2',
   uplink: '198.18.7.1',
   uplinkV6: 'fd07::1',
-  /** A second address of the host's. */
+  /** A second address of the host. */
   second: '198.51.100.9',
   internet: '203.0.113.5',
   lan: '192.168.77.7',
@@ -32,7 +32,7 @@ const ip = (...argv: readonly string[]): void =>
 
 let created = 0
 
-/** Creates the namespaces. Needs root. */
+/** Creates the namespaces. Requires root. */
 export function createNamespaces(): Namespaces {
   const key = `rt${process.pid}n${created++}`
   const [host, beyond, foreign] = [`${key}h`, `${key}b`, `${key}f`] as const
@@ -59,10 +59,10 @@ export function createNamespaces(): Namespaces {
     ip('-n', host, '-6', 'route', 'add', 'default', 'via', ADDRESSES.uplinkV6)
     for (const address of [ADDRESSES.internet, ADDRESSES.lan, ADDRESSES.metadata])
       ip('-n', beyond, 'addr', 'add', `${address}/32`, 'dev', 'lo')
-    // The metadata address is on the uplink's link, as clouds have it.
+    // The metadata address is on the uplink, as in clouds.
     ip('-n', host, 'route', 'add', `${ADDRESSES.metadata}/32`, 'via', ADDRESSES.uplink)
     ip('-n', host, 'addr', 'add', `${ADDRESSES.second}/32`, 'dev', 'lo')
-    // A bridge of somebody else's containers.
+    // A bridge of another container engine.
     ip('-n', host, 'link', 'add', 'br-foreign', 'type', 'bridge')
     ip('-n', host, 'addr', 'add', `${ADDRESSES.foreignBridge}/24`, 'dev', 'br-foreign')
     ip('-n', host, 'link', 'set', 'br-foreign', 'up')

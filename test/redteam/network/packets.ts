@@ -1,4 +1,4 @@
-/** Frames as an attacker writes them byte by byte. Addresses are text, everything else numbers. */
+/** Builders of raw frames. Addresses are text, everything else is numbers. */
 
 const bytesOf = (address: string): Buffer => Buffer.from(address.split('.').map(Number))
 const macOf = (mac: string): Buffer => Buffer.from(mac.replaceAll(':', ''), 'hex')

@@ -1,7 +1,7 @@
 import type { Backend } from '../../../src/workspace/backend/backend.ts'
 import type { Hit } from './canary.ts'
 
-/** Where canaries listen: on every address, and on the loopback interface alone. */
+/** Ports of canaries: on every address, and only on the loopback interface. */
 export const PORT = 7_777
 export const LOOPBACK_PORT = 7_778
 /** Opened by `network.allow_host_ports` in this run. */
@@ -16,11 +16,11 @@ export interface Guest {
   readonly address: string
   readonly gateway: string
   readonly mac: string
-  /** Its router's MAC, which forged frames go to. */
+  /** Its router's MAC, the destination of forged frames. */
   readonly gatewayMac: string
 }
 
-/** A neighbor's workspace with a canary inside. */
+/** A neighboring workspace with a canary inside. */
 export interface Neighbor {
   readonly name: string
   readonly address: string
@@ -31,17 +31,17 @@ export interface Neighbor {
 export interface NetworkParts {
   readonly guest: Guest
   readonly neighbors: readonly Neighbor[]
-  /** Further addresses of the host's, by what they are. */
+  /** Other addresses of the host, by description. */
   readonly hostAddresses: Readonly<Record<string, string>>
   readonly servicePorts: Readonly<Record<string, number>>
   readonly hits: readonly Hit[]
 }
 
-/** Something to try: a line for the guest's tool, and what tells whether it arrived besides the canaries. */
+/** An attempt: a line for the guest's tool, and additional checks besides the canaries. */
 export interface Try {
   readonly key: string
   readonly tries: string
   readonly line: string
-  /** Whether the guest's own result shows that something answered. */
+  /** Returns whether the guest's own result shows a response. */
   readonly isReachedBy?: RegExp
 }

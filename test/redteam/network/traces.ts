@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import type { Guest, Neighbor, NetworkParts } from './parts.ts'
 
-/** What attacks would leave behind on the host although no canary heard them. */
+/** Traces that attacks would leave on the host without reaching a canary. */
 export function traces({ guest, neighbors }: NetworkParts, pingsBefore: number) {
   if (guest.kind === 'container') return []
   const neighborTable = command('ip', 'neigh')
@@ -39,7 +39,7 @@ export function traces({ guest, neighbors }: NetworkParts, pingsBefore: number) 
   ]
 }
 
-/** The bridge must know each neighbor's MAC at its own port alone. */
+/** The bridge must associate each neighbor's MAC only with its own port. */
 function hasForeignMac({ name }: Guest, neighbors: readonly Neighbor[]): boolean {
   const table = command('bridge', 'fdb', 'show')
   const device = deviceOf(name)
@@ -56,7 +56,7 @@ function deviceOf(name: string): string | undefined {
   return devices.get(name)
 }
 
-/** Echo requests that this network namespace has received. Source: proc(5), /proc/net/snmp. */
+/** Returns the number of echo requests this network namespace has received. Source: proc(5), /proc/net/snmp. */
 export function echoes(): number {
   const [names = '', values = ''] = readFileSync('/proc/net/snmp', 'utf8')
     .split('\n')

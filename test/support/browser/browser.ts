@@ -5,40 +5,40 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** A button that something pushes aside at every one of them is a defect of the page. */
+/** Attempts to click an element that moves; if all fail, the page is defective. */
 const CLICK_ATTEMPTS = 20
 
-/** A page in a real browser without a window, spoken to in its own protocol. */
+/** A page in a headless browser, controlled over the DevTools protocol. */
 export interface BrowserPage {
-  /** The value of an expression in the page. */
+  /** Evaluates an expression in the page. */
   readonly evaluate: <T>(expression: string) => Promise<T>
-  /** Keys one after the other; `Control+Shift+V` is one with others held down. */
+  /** Presses keys in order; `Control+Shift+V` is a key with modifiers. */
   readonly press: (...keys: readonly string[]) => Promise<void>
   readonly type: (text: string) => Promise<void>
-  /** Clicks the middle of what a selector finds; again if it moved away between the look and the click. */
+  /** Clicks the center of the element; tries again if it moved before the click. */
   readonly click: (selector: string) => Promise<void>
-  /** Shows the same page anew. */
+  /** Reloads the page. */
   readonly reload: () => Promise<void>
-  /** Lets the page use the clipboard without being asked. */
+  /** Grants the page access to the clipboard. */
   readonly allowClipboard: () => Promise<void>
-  /** Bytes of JavaScript objects that are in use, after all others have been collected. */
+  /** Returns the size of live JavaScript objects in bytes, after a garbage collection. */
   readonly heapBytes: () => Promise<number>
   readonly screenshot: () => Promise<Buffer>
   readonly setDark: (isDark: boolean) => Promise<void>
-  /** As on a phone whose screen is so many pixels wide. */
+  /** Emulates a phone with this screen width in pixels. */
   readonly setWidth: (width: number) => Promise<void>
   /** Resizes the window to this many CSS pixels. */
   readonly resize: (width: number, height: number) => Promise<void>
   readonly resetWidth: () => Promise<void>
-  /** The addresses of all tabs, those included that the page has opened. */
+  /** Returns the URLs of all tabs, including those the page has opened. */
   readonly tabs: () => Promise<readonly string[]>
-  /** Everything the page has complained about: errors, refused resources. */
+  /** Errors and refused resources logged by the page. */
   readonly complaints: readonly string[]
 }
 
 type Answer = Record<string, any>
 
-/** A page in a browser of its own, and what ends that. */
+/** Opens a page in a separate browser; returns it and a function that closes the browser. */
 export async function openBrowser(
   url: string,
 ): Promise<{ readonly page: BrowserPage; readonly close: () => Promise<void> }> {
@@ -52,14 +52,14 @@ export async function openBrowser(
   ]
   const child = spawn('chromium', [...flags, `--user-data-dir=${profile}`, 'about:blank'], {
     stdio: ['ignore', 'ignore', 'pipe'],
-    // What it leaves behind when it is ended goes with its profile.
+    // Leftovers of a killed browser are deleted with its profile.
     env: { ...process.env, TMPDIR: profile },
     detached: true,
   })
   const close = async (): Promise<void> => {
-    const gone = once(child, 'close')
+    const closed = once(child, 'close')
     process.kill(-(child.pid ?? 0), 'SIGKILL')
-    await gone
+    await closed
     await rm(profile, { recursive: true, force: true, maxRetries: 5 })
   }
   try {
@@ -82,7 +82,7 @@ async function connectPage(port: string, url: string): Promise<BrowserPage> {
     const message = JSON.parse(data as string) as Answer
     if (message['id'] !== undefined) waiting.get(message['id'] as number)?.(message)
     heard.get(message['method'] as string)?.()
-    // Beside these a browser gives advice.
+    // Other levels are only advice.
     const isEntry = message['method'] === 'Log.entryAdded' && message['params'].entry.level !== 'verbose'
     if (isEntry || message['method'] === 'Runtime.exceptionThrown')
       complaints.push(JSON.stringify(message['params']))
@@ -126,7 +126,7 @@ async function connectPage(port: string, url: string): Promise<BrowserPage> {
         const windowsVirtualKeyCode = CODES[key] ?? key.toUpperCase().charCodeAt(0)
         const code = /^[A-Z]$/i.test(key) ? `Key${key.toUpperCase()}` : key
         const event = { key, code, modifiers, windowsVirtualKeyCode, ...(text !== undefined && { text }) }
-        // What a browser does by itself on such keys a browser without a window has to be told.
+        // A headless browser needs an explicit command for keys that a regular browser handles natively.
         const commands = modifiers === MODIFIERS['Control+Shift'] && code === 'KeyV' ? ['paste'] : []
         await send('Input.dispatchKeyEvent', { type: 'keyDown', ...event, commands })
         await send('Input.dispatchKeyEvent', { type: 'keyUp', ...event })
@@ -150,7 +150,7 @@ async function connectPage(port: string, url: string): Promise<BrowserPage> {
         const event = { x, y, button: 'left', clickCount: 1 }
         await send('Input.dispatchMouseEvent', { type: 'mousePressed', ...event })
         await send('Input.dispatchMouseEvent', { type: 'mouseReleased', ...event })
-        // A page that the click replaced knows nothing of it, or cannot be asked at the moment.
+        // If the click navigated away, the new page does not know the element or is not ready.
         if ((await evaluate('window.wasClicked').catch(() => true)) !== false) return
       }
       throw new Error(`${selector} moved or was covered at each of ${CLICK_ATTEMPTS} clicks`)
@@ -185,7 +185,7 @@ async function connectPage(port: string, url: string): Promise<BrowserPage> {
   }
 }
 
-/** As the protocol counts them. */
+/** Modifier bits of the protocol. */
 const MODIFIERS: Readonly<Record<string, number>> = { Control: 2, Shift: 8, 'Control+Shift': 10 }
 
 const CODES: Readonly<Record<string, number>> = {

@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest'
 import { type BrowserPage, openBrowser } from './browser.ts'
 
-/** A page in a browser that ends with the test. */
+/** Opens a page in a browser that is closed when the test ends. */
 export async function openPage(url: string): Promise<BrowserPage> {
   const { page, close } = await openBrowser(url)
   onTestFinished(close)

@@ -9,7 +9,7 @@ registerHooks({
   resolve(name, context, next) {
     const found = next(name, context)
     const [, inside] = /.*\\/node_modules\\/((?:@[^/]+\\/)?[^/]+)/.exec(found.url) ?? []
-    // An import of it by name also loads a WebSocket; what requires it does not.
+    // Importing it by name also loads a WebSocket library; requiring it does not.
     const loaded = inside ?? (name === 'node:http' && context.conditions.includes('import') ? name : undefined)
     if (loaded !== undefined) packages.add(loaded)
     return found
@@ -17,7 +17,7 @@ registerHooks({
 })
 process.on('exit', () => process.stderr.write('\\nloaded ' + JSON.stringify([...packages].toSorted()) + '\\n'))`
 
-/** What a program loads until it ends, beside our own modules and Node's; it is told to end where it says that it is ready. */
+/** Returns the packages a program loads until it exits; it is sent SIGTERM when it prints the `ready` line. */
 export async function loadedPackages(
   program: string,
   argv: readonly string[],

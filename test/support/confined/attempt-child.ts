@@ -1,6 +1,6 @@
 import { attempt, type Targets } from './attempts.ts'
 
-// In the place of the decompiler's own module, makes the attempts that it is sent.
+// Replaces the decompiler's module and makes the attempts sent to it.
 process.on('message', (task: { readonly name: string; readonly targets: Targets }) => {
   const report = (message: object): void => void process.send?.(message)
   attempt(task.name, task.targets).then(

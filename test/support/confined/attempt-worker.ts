@@ -1,6 +1,6 @@
 import { attempt, type Targets } from './attempts.ts'
 
-/** A pool's worker that makes an attempt, as hostile code in the place of a reader would. */
+/** A pool worker that makes an attempt, like hostile code in place of a reader. */
 export default function attemptWorker(task: {
   readonly name: string
   readonly targets: Targets

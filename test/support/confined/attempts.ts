@@ -21,19 +21,19 @@ import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { loadAddon, type Addon } from '../../../src/native/load.ts'
 
-/** What an attempt goes for: canaries of the test beyond the confinement, and a directory within. */
+/** Targets of an attempt: canaries outside the confinement, and a directory inside. */
 export interface Targets {
-  /** File and directory of the user's that the process was not given. */
+  /** The user's file and directory that the process has no access to. */
   readonly secret: string
   readonly outside: string
-  /** Directory of the project, which it was given. */
+  /** The project's directory, which it can read. */
   readonly project: string
-  /** Directory that it can write, where it can write at all; then where it would write. */
+  /** The directory it can write to, or would if it could write at all. */
   readonly cache: string
   /** A listening TCP port, and a listening Unix socket. */
   readonly port: number
   readonly socket: string
-  /** The process that started it. */
+  /** PID of the process that started it. */
   readonly parent: number
 }
 
@@ -41,7 +41,7 @@ type Attempt = (targets: Targets) => unknown
 
 const GIB = 2 ** 30
 
-/** Returns once connected. */
+/** Connects a socket. */
 async function connected(where: { port: number; host: string } | { path: string }): Promise<string> {
   const socket = connect(where)
   await once(socket, 'connect')
@@ -55,7 +55,7 @@ function addon(): Addon {
   return loaded.addon
 }
 
-/** Starts a program by the addon's own vfork and execve. */
+/** Starts a program with the addon's vfork and execve. */
 function startNatively(program: string): string {
   const output = openSync('/dev/null', 'w')
   const pid = addon().spawnProgram([program], [], '/', output, output, null, [], '')
@@ -74,7 +74,7 @@ async function inThread(code: string): Promise<unknown> {
   return answer
 }
 
-/** Holds as much memory as it gets and returns how much that was, in bytes. */
+/** Allocates as much memory as possible and returns the amount in bytes. */
 function allocated(most: number): number {
   const held: Buffer[] = []
   while (held.length * 2 ** 26 < most) held.push(Buffer.alloc(2 ** 26, 1))
@@ -82,8 +82,8 @@ function allocated(most: number): number {
 }
 
 /**
- * What code that has taken over a reading process tries, by name. Each throws, or ends its process, where it is refused, and returns something where it
- * reaches what it goes for.
+ * Attempts of code that has taken over a reading process, by name. Each throws or terminates its process if it is refused, and
+ * returns a value if it succeeds.
  */
 export const ATTEMPTS: Readonly<Record<string, Attempt>> = {
   'connect to a port of the loopback address': ({ port }) => connected({ port, host: '127.0.0.1' }),
@@ -108,7 +108,7 @@ export const ATTEMPTS: Readonly<Record<string, Attempt>> = {
   },
   'read a file': ({ secret }) => readFileSync(secret, 'utf8'),
   'read a file in a thread of Node': ({ secret }) => promises.readFile(secret, 'utf8'),
-  'read a file in a thread of its own': ({ secret }) =>
+  'read a file in a separate thread': ({ secret }) =>
     inThread(`require('node:fs').readFileSync(${JSON.stringify(secret)}, 'utf8')`),
   'read a file behind its own root': ({ secret }) => readFileSync(`/proc/self/root${secret}`, 'utf8'),
   'read a file by a link in the cache': ({ secret, cache }) => {
@@ -147,15 +147,15 @@ export const ATTEMPTS: Readonly<Record<string, Attempt>> = {
   'open a device': () => closeSync(openSync('/dev/full', 'r')),
 }
 
-/** What a reading process needs, by name: each returns something. */
+/** Operations that a reading process needs, by name; each returns a value. */
 export const NEEDS: Readonly<Record<string, Attempt>> = {
   'read a file of the project': ({ project }) => readFileSync(join(project, 'A.class')),
   'read a system library': () => readdirSync('/usr/lib'),
   'start a thread': () => inThread('1'),
 }
 
-/** What a process needs that keeps what it makes. */
-export const KEEPING_NEEDS: Readonly<Record<string, Attempt>> = {
+/** Operations that a writing process needs. */
+export const WRITER_NEEDS: Readonly<Record<string, Attempt>> = {
   'write, rename and remove files in the cache': ({ cache }) => {
     mkdirSync(join(cache, 'own'))
     writeFileSync(join(cache, 'own/a'), 'x')
@@ -164,7 +164,7 @@ export const KEEPING_NEEDS: Readonly<Record<string, Attempt>> = {
   },
 }
 
-/** What would hold a machine up where it is not refused: for confined processes alone. */
+/** Attempts that would block the machine if not refused; only for confined processes. */
 export const EXCESSES: Readonly<Record<string, Attempt>> = {
   'write a huge file': ({ cache }) => {
     const file = openSync(join(cache, 'huge'), 'w')
@@ -183,13 +183,13 @@ function writeOrFind(path: string): void {
   try {
     writeFileSync(path, 'x', { flag: 'wx' })
   } catch {
-    // The test has put it there, where this process cannot.
+    // The test created it; this process cannot.
   }
 }
 
-/** Makes an attempt; for the processes of the test. */
+/** Makes an attempt; runs in the test's processes. */
 export async function attempt(name: string, targets: Targets): Promise<string> {
-  const make = { ...ATTEMPTS, ...EXCESSES, ...NEEDS, ...KEEPING_NEEDS }[name]
+  const make = { ...ATTEMPTS, ...EXCESSES, ...NEEDS, ...WRITER_NEEDS }[name]
   if (make === undefined) throw new Error(`there is no attempt "${name}"`)
   return String(await make(targets)) || 'done'
 }

@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Targets } from './attempts.ts'
 
-/** A user's files and sockets that a reading process must not reach, beside a project and a cache directory that it is given. */
+/** A user's files and sockets that a reading process must not reach, next to a project and a cache directory that it may. */
 export interface Canaries {
   readonly root: string
   readonly cacheDir: string
-  /** @param cache the directory that the process can write */
+  /** @param cache the directory that the process can write to */
   readonly targets: (cache: string) => Targets
   readonly close: () => void
 }

@@ -17,10 +17,10 @@ import type { Confinement } from '../../../src/lib/sandbox/confine.ts'
 import type { Targets } from './attempts.ts'
 import type { Canaries } from './canaries.ts'
 
-/** How an attempt ended. */
+/** The outcome of an attempt. */
 type Ending = { readonly reached: string } | { readonly refused: string }
 
-/** A process that reads hostile bytes, with code of the attacker's in the place of its own. */
+/** A process that reads hostile bytes, running the attacker's code instead. */
 export interface Reader {
   readonly make: (attempt: string) => Promise<Ending>
   readonly close: () => Promise<void>
@@ -28,10 +28,10 @@ export interface Reader {
 
 const WORKER = new URL('./attempt-worker.ts', import.meta.url)
 const CHILD = fileURLToPath(new URL('./attempt-child.ts', import.meta.url))
-/** For attempts that fill what they get. */
+/** Low limits, for attempts that exhaust them. */
 const NARROW = { dataBytes: 2 ** 28, cpuSeconds: 3 }
 
-/** The analyzer's reading processes, started as the server starts them; `isNarrow` with lower limits, so that reaching them costs a test little. */
+/** The analyzer's reading processes, started as by the server; `isNarrow` lowers the limits so that tests reach them quickly. */
 export const READERS: Readonly<Record<string, (canaries: Canaries, isNarrow?: boolean) => Reader>> = {
   'the scan'(canaries, isNarrow = false) {
     const confinement = narrowed(scanConfinement({ ...canaries, jvmHome: undefined }), isNarrow)
@@ -47,13 +47,13 @@ export const READERS: Readonly<Record<string, (canaries: Canaries, isNarrow?: bo
     makeDirs(textsDir)
     const wide = decompilerConfinement({ ...canaries, jvmHome: undefined }, [], 2 ** 28)
     const confinement = narrowed(wide, isNarrow)
-    // Beside what Node reserves.
+    // In addition to what Node reserves.
     const limits = { ...confinement.limits, dataBytes: confinement.limits.dataBytes + 2 ** 31 }
     return inDecompiler(isNarrow ? { ...confinement, limits } : confinement, canaries.targets(textsDir))
   },
 }
 
-/** A process like those that is not confined. */
+/** An unconfined process for comparison. */
 export function plainReader(canaries: Canaries): Reader {
   return inPool(new Pool({ name: 'plain' }), canaries.targets(canaries.cacheDir))
 }

@@ -1,19 +1,19 @@
 import type { Socket } from 'node:net'
 
-/** One answer, read by the letter of RFC 9112. */
+/** A response, parsed strictly by RFC 9112. */
 export interface Answer {
   readonly status: number
-  /** Names in lower case. */
+  /** Headers with lower-case names. */
   readonly headers: readonly (readonly [string, string])[]
   readonly body: string
   readonly trailers: readonly (readonly [string, string])[]
-  /** Interim answers before it. */
+  /** Interim responses before it. */
   readonly interim: readonly number[]
-  /** Whether a further request may be sent. */
+  /** Whether another request may be sent. */
   readonly isReusable: boolean
 }
 
-/** `closed`: the connection ended before an answer began; `cut`: within one. */
+/** `closed`: the connection closed before a response began; `cut`: within one. */
 export type Reading = Answer | 'closed' | 'cut'
 
 const HEAD_END = '\r\n\r\n'
@@ -21,7 +21,7 @@ const STATUS_LINE = /^HTTP\/1\.1 ([1-9]\d\d) ([\t\x20-\x7e\x80-\xff]*)$/
 const HEADER_LINE =
   /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\x21-\x7e\x80-\xff](?:[\t\x20-\x7e\x80-\xff]*[\x21-\x7e\x80-\xff])?)?[ \t]*$/
 
-/** Reads answers off a connection, and throws at the first byte that is not one's. */
+/** Reads responses from a connection; throws at the first invalid byte. */
 export class AnswerReader {
   #text = ''
   #isOver = false
@@ -39,7 +39,7 @@ export class AnswerReader {
     })
   }
 
-  /** What came behind the last answer. */
+  /** Bytes received after the last response. */
   get rest(): string {
     return this.#text
   }
@@ -122,7 +122,7 @@ export class AnswerReader {
     return taken
   }
 
-  /** Where the mark is; -1 when the connection ended without it. Undefined waits for the end. */
+  /** Returns the position of a marker, or -1 if the connection closed without it. An undefined marker waits for the close. */
   async #until(mark: string | undefined): Promise<number> {
     for (;;) {
       const at = mark === undefined ? -1 : this.#text.indexOf(mark)

@@ -13,8 +13,8 @@ const LANES = 4
 const KEPT = 20
 
 /**
- * Asks a hostile upstream through every way of both proxies. Each client must see one well-formed answer that is its own, 502, or
- * the end of its connection within an answer; and requests after that, on the same and on pooled connections, their own answers.
+ * Sends requests to a hostile upstream through every route of both proxies. Each client must get one well-formed response of its own,
+ * 502, or a connection closed within a response; later requests on the same and on pooled connections must get their own responses.
  */
 export async function compareAnswers({
   requests,

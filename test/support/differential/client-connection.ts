@@ -4,10 +4,10 @@ import { type Answer, AnswerReader } from './answer-reader.ts'
 import type { Random } from './random.ts'
 
 const ANSWER_MS = 30_000
-/** After that long without an answer to bytes that may be half a request, no more come. */
+/** After this time without a response to a possibly incomplete request, none is expected. */
 const HALF_CLOSE_MS = 500
 
-/** A client's connection to a front. */
+/** A client connection to a front. */
 export class ClientConnection {
   readonly #socket: Socket
   readonly #reader: AnswerReader
@@ -18,12 +18,12 @@ export class ClientConnection {
     this.#reader = new AnswerReader(this.#socket)
   }
 
-  /** Whether no further request can be answered here. */
+  /** Whether the connection can serve no more requests. */
   get isDirty(): boolean {
     return this.#reader.rest !== '' || this.#reader.isOver || this.#socket.writableEnded
   }
 
-  /** Sends all at once, or now and then in two pieces. */
+  /** Sends bytes in one piece, or occasionally in two. */
   send(bytes: Buffer, random?: Random): void {
     if (random?.chance(0.1) !== true) return void this.#socket.write(bytes)
     const at = random.below(bytes.length)
@@ -31,7 +31,7 @@ export class ClientConnection {
     setImmediate(() => this.#socket.write(bytes.subarray(at)))
   }
 
-  /** Never throws: an answer that is not valid is returned as a sentence. */
+  /** Reads a response; returns an error message, instead of throwing, if it is invalid. */
   async read(method: string, isMaybeHalf = false): Promise<Answer | string> {
     const halfClose = isMaybeHalf ? setTimeout(() => this.#socket.end(), HALF_CLOSE_MS) : undefined
     const limit = new AbortController()

@@ -3,7 +3,7 @@ import type { GeneratedRequest } from './generated-request.ts'
 import type { Recorder } from './recorders.ts'
 import type { Pairs, SentRequest } from './sent-request.ts'
 
-/** A request as a recorder saw it. */
+/** A request as received by a recorder. */
 export interface Echo {
   readonly method: string
   readonly target: string
@@ -13,17 +13,17 @@ export interface Echo {
   readonly sha256: string
 }
 
-/** How a front changes requests beyond what every proxy does. */
+/** How a front modifies requests beyond the usual proxy changes. */
 export interface Changes {
   /** The host that the recorder sees. */
   readonly host: string
-  /** What the front takes off the target. */
+  /** The prefix that the front removes from the target. */
   readonly prefix: string
-  /** Headers that it keeps to itself. */
+  /** Headers that it does not forward. */
   readonly withheld: readonly string[]
 }
 
-/** Of one connection or the proxy's own; written down again here, so that the proxy's lists are not their own judge. */
+/** Hop-by-hop headers and the proxy's own; listed independently of the proxy's code, which is under test. */
 const NOT_COMPARED = new Set([
   'connection',
   'content-length',
@@ -47,7 +47,7 @@ const NOT_COMPARED = new Set([
 ])
 const MAY_TRAIL = new Set(['x-checksum', 'x-late'])
 
-/** Returns what is wrong with what a recorder saw of a request; undefined if nothing is. */
+/** Returns an error if a recorder received a request incorrectly, else undefined. */
 export function differenceOf(
   { sent }: GeneratedRequest,
   echo: Echo,
@@ -77,13 +77,13 @@ export function differenceOf(
   return undefined
 }
 
-/** Returns what recorders must agree on, whatever was sent. */
+/** Returns the parts on which all recorders must agree. */
 export function seenBy(echo: Echo, withheld: readonly string[]): Readonly<Record<string, unknown>> {
   const { method, target, length, sha256 } = echo
   return { method, target, length, sha256, headers: comparable(echo.headers, withheld) }
 }
 
-/** Values by name, as servers keep the order of a name's values and not that of names. */
+/** Groups values by name, because servers preserve the order of one name's values only. */
 function comparable(
   headers: Pairs,
   withheld: readonly string[],
@@ -97,7 +97,7 @@ function comparable(
   return [...values].toSorted(([left], [right]) => (left < right ? -1 : 1))
 }
 
-/** nginx and Python's server keep no trailers. */
+/** nginx and Python's server drop trailers. */
 function trailersFor({ trailers }: SentRequest, { name }: Recorder) {
   if (name === 'nginx' || name === 'python') return []
   return comparable(

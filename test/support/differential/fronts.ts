@@ -9,7 +9,7 @@ import { makeWorkspace, startWorkspaceServer } from '../workspace/workspace-serv
 import type { Changes } from './compare.ts'
 import type { Address } from './generated-request.ts'
 
-/** One way through a proxy to a port of this machine. */
+/** A route through a proxy to a port of this machine. */
 export interface Front {
   readonly name: string
   readonly port: number
@@ -17,16 +17,16 @@ export interface Front {
   readonly changes: Changes
 }
 
-/** Upstreams by a name that can be part of a host's. */
+/** Upstreams by a name that is valid in a host name. */
 export type Upstreams = readonly { readonly name: string; readonly port: number }[]
 
 export interface Fronts {
-  /** The ways to each upstream. */
+  /** Routes to each upstream. */
   readonly to: ReadonlyMap<string, readonly Front[]>
   readonly stop: () => Promise<void>
 }
 
-/** Starts a workspace server and a supervisor in this process, and finds all ways through them to each upstream. */
+/** Starts a workspace server and a supervisor in this process and returns all routes through them to each upstream. */
 export async function startFronts(upstreams: Upstreams): Promise<Fronts> {
   const server = await startWorkspaceServer({ backends: () => [new FakeBackend()] })
   await makeWorkspace(server.url, { name: 'demo' })

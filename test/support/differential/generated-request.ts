@@ -3,23 +3,23 @@ import { malformed } from './malformed.ts'
 import type { Random } from './random.ts'
 import { optionsOf, type Pairs, render, type SentRequest, valuesOf } from './sent-request.ts'
 
-/** A request as bytes, and what is to become of it. All text is Latin-1: one character, one byte. */
+/** A request as bytes with its expected outcome. All text is Latin-1: one byte per character. */
 export interface GeneratedRequest {
   readonly bytes: Buffer
-  /** `pass`: every server must see it as `sent`; `refuse`: none may see it; `either`: all that see it must see the same. */
+  /** `pass`: every server must receive it as `sent`; `refuse`: none may receive it; `either`: all that receive it must agree. */
   readonly verdict: 'pass' | 'refuse' | 'either'
-  /** Whether a further request may follow on the same connection. */
+  /** Whether another request may follow on the same connection. */
   readonly isLast: boolean
   readonly sent: SentRequest
 }
 
-/** Where requests are sent: the host they name, and what stands before their target. */
+/** Where requests are sent: the host, and the prefix of the target. */
 export interface Address {
   readonly host: string
   readonly prefix: string
 }
 
-/** CONNECT is no request to forward, and SOURCE is of another protocol. */
+/** CONNECT is not a forwardable request, and SOURCE belongs to another protocol. */
 const ALL_METHODS = METHODS.filter((method) => method !== 'CONNECT' && method !== 'SOURCE')
 const COMMON_METHODS = [
   'GET',
@@ -77,7 +77,7 @@ const NAMES = [
   'X_Under',
   "x!#$%&'*+.^`|~",
 ]
-/** Of one connection, or the proxy's own to say: none of these arrives as it was sent. */
+/** Hop-by-hop headers, or ones that the proxy sets; none arrives as sent. */
 const NOT_PASSED: Pairs = [
   ['Keep-Alive', 'timeout=5'],
   ['Proxy-Connection', 'keep-alive'],
@@ -113,9 +113,9 @@ const TRAILERS: Pairs = [
   ['Cookie', 'late=1'],
 ]
 
-/** Generates a request. The same numbers lead to the same request. */
+/** Generates a request. The same random numbers yield the same request. */
 export function generateRequest(random: Random, address: Address): GeneratedRequest {
-  // Written with placeholders, so that the same random choices lead to the same damage whatever the address is.
+  // Uses placeholders, so that the same random choices cause the same damage for any address.
   const generated = generate(random, { host: HOST, prefix: address.prefix === '' ? '' : PREFIX })
   const place = (text: string): string =>
     text.replaceAll(HOST, address.host).replaceAll(PREFIX, address.prefix)
@@ -139,7 +139,7 @@ function generate(
   const asksUpgrade = has(sent.headers, 'upgrade') && options.includes('upgrade')
   const hasBody = sent.isChunked || sent.body !== ''
   const forbidden = options.some((option) => FRAMING_NAMES.includes(option))
-  // Go answers such a target before it has read the body, and no request may follow.
+  // Go answers such a target before reading the body, so no request may follow.
   const isRefusedEarly = /%(?![0-9a-f]{2})/i.test(sent.target)
   const isLast =
     isRefusedEarly ||
@@ -185,7 +185,7 @@ function generateSent(random: Random, { host, prefix }: Address): SentRequest {
   }
 }
 
-/** Names headers that are there: framing only now and then, as such requests are refused. */
+/** Returns names of existing headers; framing headers only occasionally, because such requests are refused. */
 function connectionOf(random: Random, headers: Pairs): string {
   const names = headers.map(([name]) => name)
   const harmless = names.filter((name) => !FRAMING_NAMES.includes(name.toLowerCase()))
@@ -211,7 +211,7 @@ function shuffled<Item>(random: Random, items: readonly Item[]): readonly Item[]
     .map(([, item]) => item)
 }
 
-/** Changes, drops or doubles a few bytes anywhere. */
+/** Changes, drops or duplicates a few bytes anywhere. */
 function damaged(whole: string, random: Random): string {
   let text = whole
   for (let count = 1 + random.below(3); count > 0; count--) {

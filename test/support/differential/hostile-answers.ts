@@ -2,14 +2,14 @@ import { once } from 'node:events'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { randomFor, type Random } from './random.ts'
 
-/** What an upstream does when it is asked, and what a client may then see. */
+/** A hostile response of an upstream, and what a client may then receive. */
 export interface HostileAnswer {
   readonly text: string
-  /** Whether the upstream closes the connection behind it: in order, with a reset, or not at all. */
+  /** Whether the upstream closes the connection afterwards: cleanly, with a reset, or not at all. */
   readonly closing: 'end' | 'reset' | 'nothing'
   /**
-   * `invalid`: only 502 or the end of the connection; `cut`: also an answer that is cut; otherwise the status and body of the one
-   * answer that may be passed on instead.
+   * `invalid`: only 502 or a closed connection; `cut`: also a truncated response; otherwise the status and body of the one
+   * response that may be forwarded instead.
    */
   readonly allows: 'invalid' | 'cut' | { readonly status: number; readonly body: string }
 }
@@ -18,7 +18,7 @@ const OK = 'HTTP/1.1 200 OK\r\n'
 const EVIL = 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\nX-Evil: 1\r\n\r\nEVIL'
 const CHUNKED = '5\r\nhello\r\n0\r\n\r\n'
 
-/** Answers to a plain GET. What one of them adds must never be taken for the answer to another request. */
+/** Responses to a plain GET. Extra data must never be treated as the response to another request. */
 const HOSTILE_ANSWERS: readonly HostileAnswer[] = [
   ...[
     `${OK}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n${CHUNKED}`,
@@ -116,7 +116,7 @@ const HOSTILE_ANSWERS: readonly HostileAnswer[] = [
   { text: 'HTTP/1.0 200 OK\r\n\r\nhello', closing: 'end', allows: { status: 200, body: 'hello' } },
 ]
 
-/** An upstream that answers `/good/N` as it should and anything else with the hostile answer whose number the target ends in. */
+/** An upstream that answers `/good/N` correctly and other targets with the hostile response whose number ends the target. */
 export async function startHostileUpstream(seed: number) {
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {
@@ -144,7 +144,7 @@ export async function startHostileUpstream(seed: number) {
   }
 }
 
-/** Returns the hostile answer to a numbered request. */
+/** Returns the hostile response to a numbered request. */
 export function hostileAnswer(seed: number, number: number): HostileAnswer {
   return randomFor(seed, number).pick(HOSTILE_ANSWERS)
 }
@@ -156,8 +156,8 @@ function answer(socket: Socket, number: number, random: Random): void {
     if (closing === 'reset') socket.resetAndDestroy()
   }
   const bytes = Buffer.from(text, 'latin1')
-  // In one piece or in two, so that what comes late is read apart from what came before it. What follows a whole answer comes with
-  // it: once the next request is on its way, HTTP/1.1 has no means to tell that from the answer to it.
+  // In one piece or two, so that late data is read separately. Data after a complete response is sent with it: once the next
+  // request is in flight, HTTP/1.1 cannot distinguish it from that request's response.
   const mayHaveRest = typeof allows === 'object'
   const at = number % 3 === 0 && !mayHaveRest ? random.below(bytes.length + 1) : bytes.length
   socket.write(bytes.subarray(0, at), () => {

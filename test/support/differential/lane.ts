@@ -15,13 +15,13 @@ export interface LaneParts {
   readonly mayLose: (recorder: string) => void
   readonly refused: () => void
   readonly done: () => void
-  /** The same way to each recorder. */
+  /** The same route to each recorder. */
   readonly elsewhere: readonly { readonly recorder: Recorder; readonly front: Front }[]
 }
 
 type Numbered = GeneratedRequest & { readonly number: number }
 
-/** Requests to one recorder through one front: on one connection, several at a time, until one must be the last. */
+/** Requests to one recorder through one front: pipelined in batches on a connection until one must be the last. */
 export class Lane {
   readonly #recorder: Recorder
   readonly #front: Front
@@ -46,7 +46,7 @@ export class Lane {
         const number = this.#parts.take()
         if (number === undefined) break
         const request = { number, ...generateRequest(randomFor(this.#seed, number), this.#front.address) }
-        // What is refused ends its connection, and might take answers before it along.
+        // A refused request closes its connection, possibly losing earlier responses.
         if (request.verdict !== 'pass' && batch.length > 0) {
           held = request
           break
@@ -95,7 +95,7 @@ export class Lane {
     return false
   }
 
-  /** The answers of the batch's other requests are lost with the connection, and the recorder may have seen them. */
+  /** The responses to the batch's other requests are lost with the connection; the recorder may have received the requests. */
   #leaveRest(request: Numbered, batch: readonly Numbered[]): false {
     for (const _ of batch.slice(batch.indexOf(request) + 1)) this.#parts.mayLose(this.#recorder.name)
     return false
@@ -119,7 +119,7 @@ export class Lane {
       : `refused with ${status}: ${reading.body.slice(0, 300)}`
   }
 
-  /** Sends the same bytes to each recorder; those that see a request must see the same. */
+  /** Sends the same bytes to each recorder; those that receive a request must agree on it. */
   async #compareElsewhere(request: Numbered): Promise<void> {
     const views = await Promise.all(
       this.#parts.elsewhere.map(async ({ recorder, front }) => {
@@ -149,21 +149,21 @@ export class Lane {
   }
 }
 
-/** nginx refuses some methods and targets, and Go some targets. */
+/** nginx refuses some methods and targets, and Go refuses some targets. */
 function isOwnRefusal(answer: Answer, request: GeneratedRequest, recorder: Recorder): boolean {
   const { status, headers } = answer
   if (recorder.name === 'nginx') return status < 500 && valuesOf(headers, 'server').join().startsWith('nginx')
   return mayBeCut(request, recorder) && (status === 400 || status === 502)
 }
 
-/** A refusal may come before the body was read, and then the connection cannot be used again. */
+/** A refusal may precede reading the body; then the connection cannot be reused. */
 function isRefusedEarly(answer: Answer, request: GeneratedRequest, recorder: Recorder): boolean {
   return request.sent.body.length > 0 && isOwnRefusal(answer, request, recorder)
 }
 
 /**
- * Go answers such a target before it reads a body, with no length to tell the answer's end by, and resets the connection. The proxy
- * then resets its own, and the client's system drops what it has not read.
+ * Go answers such a target before it reads a body, with a response delimited by close, and resets the connection. The proxy then
+ * resets its own, and the client's system drops unread data.
  */
 function mayBeCut({ bytes }: GeneratedRequest, { name }: Recorder): boolean {
   return name === 'go' && /^[^\r\n]*%(?![0-9a-f]{2})/i.test(bytes.toString('latin1'))

@@ -18,7 +18,7 @@ function framed(lines: string, body: string, version?: string): Malformation {
   }
 }
 
-/** Adds header lines as they are. */
+/** Adds raw header lines. */
 function withLines(lines: string): Malformation {
   return (sent, random) => {
     const text = render(sent, random)
@@ -42,7 +42,7 @@ function withHeaders(change: (headers: Pairs) => Pairs): Malformation {
   }
 }
 
-/** Whether the request's end, host, target or syntax is a matter of opinion: each of these must be refused. */
+/** Mutations that make a request's end, host, target or syntax ambiguous; each must be refused. */
 const MALFORMATIONS: readonly Malformation[] = [
   framed('Content-Length: 5\r\nContent-Length: 6', 'hello!'),
   framed('Content-Length: 5\r\nContent-Length: 5', 'hello'),
@@ -118,7 +118,7 @@ const MALFORMATIONS: readonly Malformation[] = [
   (sent, random) => render(sent, random).replaceAll('\r\n', '\n'),
 ]
 
-/** Returns a request that every careful server refuses. */
+/** Returns a request that a strict server refuses. */
 export function malformed(sent: SentRequest, random: Random): string {
   return random.pick(MALFORMATIONS)(sent, random)
 }

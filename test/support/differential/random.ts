@@ -1,4 +1,4 @@
-/** Random choices that a seed repeats: mulberry32, whose whole state is one word. */
+/** A seeded random generator: mulberry32, whose state is one 32-bit word. */
 export class Random {
   #state: number
 
@@ -6,7 +6,7 @@ export class Random {
     this.#state = seed >>> 0
   }
 
-  /** From 0 up to, but not, 1. */
+  /** Returns a number from 0 up to, but excluding, 1. */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0
     let word = this.#state
@@ -15,7 +15,7 @@ export class Random {
     return ((word ^ (word >>> 14)) >>> 0) / 2 ** 32
   }
 
-  /** A whole number from 0 up to, but not, `end`. */
+  /** Returns an integer from 0 up to, but excluding, `end`. */
   below(end: number): number {
     return Math.floor(this.next() * end)
   }
@@ -35,7 +35,7 @@ export class Random {
   }
 }
 
-/** A generator for one numbered case of a run, so that each case can be repeated alone. */
+/** Returns a generator for one numbered case of a run, so that each case can be reproduced alone. */
 export function randomFor(seed: number, number: number): Random {
   return new Random(Math.imul(seed, 0x9e3779b1) ^ Math.imul(number + 1, 0x85ebca6b))
 }

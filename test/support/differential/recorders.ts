@@ -8,7 +8,7 @@ import { packageRoot } from '../../../src/lib/process/package.ts'
 import { freePort } from '../services/git-daemon.ts'
 import { waitFor } from '../wait-for.ts'
 
-/** A server that answers each request with what it saw of it, in `X-Echo`, and counts the requests it saw whole. */
+/** A server that echoes each request as received in `X-Echo` and counts complete requests. */
 export interface Recorder {
   readonly name: 'node' | 'go' | 'nginx' | 'python'
   readonly port: number
@@ -22,7 +22,7 @@ export interface Recorders {
 
 const FIXTURES = join(packageRoot, 'test/fixtures/recorders')
 
-/** Starts one recorder of each kind; the one behind nginx is Node's, which has no part in reading what nginx reads. */
+/** Starts one recorder of each kind; Node runs behind nginx, but nginx does the parsing. */
 export async function startRecorders(): Promise<Recorders> {
   const dir = mkdtempSync(join(tmpdir(), 'recorders-'))
   const children: ChildProcess[] = []

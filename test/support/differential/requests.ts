@@ -4,10 +4,10 @@ import { type Recorder, startRecorders } from './recorders.ts'
 
 export interface Outcome {
   readonly requests: number
-  /** How many each recorder saw; that none was idle shows that the run shows something. */
+  /** Number of requests each recorder received; proves that none was idle. */
   readonly seen: Readonly<Record<string, number>>
   readonly refused: number
-  /** Each with the seed and the number that repeat it; at most 20 are kept. */
+  /** At most 20 differences, each with the seed and number that reproduce it. */
   readonly differences: readonly string[]
   readonly differenceCount: number
 }
@@ -15,20 +15,20 @@ export interface Outcome {
 export interface RequestRun {
   readonly requests: number
   readonly seed: number
-  /** The first request's number; a difference is repeated by its number and `requests: 1`. */
+  /** Number of the first request; to reproduce a difference, set its number and `requests: 1`. */
   readonly from?: number
   readonly onProgress?: (requests: number, differences: number) => void
 }
 
-/** Connections to each upstream through each front. */
+/** Number of connections to each upstream through each front. */
 const LANES = 3
 const KEPT = 20
 /** Python's server is by far the slowest. */
 const WEIGHTS: Readonly<Record<Recorder['name'], number>> = { node: 7, go: 7, nginx: 5, python: 1 }
 
 /**
- * Sends generated requests through every way of both proxies to four different servers, and compares what these saw. Every request
- * must be seen once and as it was sent, or by nobody and be answered with 4xx.
+ * Sends generated requests through every route of both proxies to four different servers and compares what they receive. Every
+ * request must either arrive exactly once and unchanged, or not arrive and be answered with 4xx.
  */
 export async function compareRequests(run: RequestRun): Promise<Outcome> {
   const recorders = await startRecorders()
@@ -49,7 +49,7 @@ class Comparison {
   readonly #recorders: readonly Recorder[]
   readonly #fronts: ReadonlyMap<string, readonly Front[]>
   readonly #differences: string[] = []
-  /** Echoes by recorder, and requests whose client ended its half, so that their answers may be lost. */
+  /** Echoes by recorder, and requests whose client sent EOF, so that their responses may be lost. */
   readonly #echoes = new Map<string, number>()
   readonly #mayBeLost = new Map<string, number>()
   #differenceCount = 0

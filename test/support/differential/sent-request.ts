@@ -2,7 +2,7 @@ import type { Random } from './random.ts'
 
 export type Pairs = readonly (readonly [name: string, value: string])[]
 
-/** A request before it is bytes. All text is Latin-1: one character, one byte. */
+/** A request before serialization. All text is Latin-1: one byte per character. */
 export interface SentRequest {
   readonly method: string
   readonly target: string
@@ -13,7 +13,7 @@ export interface SentRequest {
   readonly trailers: Pairs
 }
 
-/** Writes a request out, with the freedom that the grammar leaves. */
+/** Serializes a request, varying what the grammar leaves open. */
 export function render(sent: SentRequest, random: Random): string {
   const { method, target, version, headers } = sent
   const lines = headers.map(

@@ -55,7 +55,7 @@ export async function leftovers(workspace: string): Promise<readonly string[]> {
   return [containers, volumes].flatMap((lines) => lines.split('\n')).filter((line) => line !== '')
 }
 
-/** Removes what a test may have left of a workspace, whichever server created it. */
+/** Removes what a test may have left of a workspace, no matter which server created it. */
 export async function removeLeftovers(workspace: string): Promise<void> {
   await run('docker', ['rm', '-f', '-v', `ws-${workspace.toLowerCase()}`])
   await run('docker', ['volume', 'rm', '-f', `ws-${workspace.toLowerCase()}`])

@@ -9,7 +9,7 @@ import { tempDir } from '../temp-dir.ts'
 
 const ENGINE = '/var/run/docker.sock'
 
-/** What happens to a request: forwarded, or withheld from the engine for good. */
+/** The fate of a request: forwarded, or withheld from the engine permanently. */
 type Verdict = 'pass' | 'drop'
 
 /**

@@ -2,12 +2,12 @@ import { execFileSync } from 'node:child_process'
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** What du says of a tree, mounts left out: allocated bytes. */
+/** Returns du's allocated bytes of a tree, excluding mounts. */
 export function duPhysicalBytes(path: string): number {
   return duBytes(['-B1'], path)
 }
 
-/** What du says of a tree, mounts left out: apparent bytes of everything but directories. */
+/** Returns du's apparent bytes of a tree, excluding mounts and directories. */
 export function duLogicalBytes(path: string): number {
   const apparent = duBytes(['-B1', '--apparent-size'], path)
   return countsDirectories ? apparent - directoryBytes(path) : apparent
@@ -18,7 +18,7 @@ function duBytes(flags: readonly string[], path: string): number {
   return Number(out.split('\t')[0])
 }
 
-// GNU du leaves directories out of --apparent-size since coreutils 9.2.
+// GNU du excludes directories from --apparent-size since coreutils 9.2.
 const countsDirectories = ((): boolean => {
   const version = /(\d+)\.(\d+)/.exec(execFileSync('du', ['--version'], { encoding: 'utf8' }))
   const [major = 0, minor = 0] = (version ?? []).slice(1).map(Number)

@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { tempDir } from '../temp-dir.ts'
 
-/** Whether this tester may mount. */
+/** Whether the current user may mount file systems. */
 export const canMount = process.platform === 'linux' && process.getuid?.() === 0
 
 const ENVIRONMENT = { ...process.env, PATH: `${process.env['PATH']}:/usr/sbin:/sbin` }
 
-/** A file system of a kind on a file of its own, mounted; goes with the test. */
+/** Mounts a file system of the given type on a separate file until the test ends. */
 export function mountFileSystem(
   kind: 'ext4' | 'xfs' | 'btrfs',
   bytes = 400 * 2 ** 20,
@@ -29,7 +29,7 @@ export function mountFileSystem(
   return path
 }
 
-/** A file system of so many bytes in memory, mounted; goes with the test. */
+/** Mounts an in-memory file system of the given size until the test ends. */
 export function mountMemory(bytes: number): string {
   const path = tempDir()
   execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${bytes}`, 'tmpfs', path])
@@ -37,7 +37,7 @@ export function mountMemory(bytes: number): string {
   return path
 }
 
-/** Runs a program of the system's administrator. */
+/** Runs a system administration program. */
 export function admin(program: string, ...argv: readonly string[]): string {
   return execFileSync(program, argv, {
     env: ENVIRONMENT,

@@ -6,7 +6,7 @@ import {
   walkTrees,
 } from '../../../src/native/files/disk.ts'
 
-/** The figures of one tree; throws what it failed with. */
+/** Returns the measurements of one tree. @throws its error */
 export async function walkTree(path: string, options: WalkOptions = {}): Promise<TreeTotals> {
   return totalsOf((await walkTrees([path], options)).trees[0])
 }
@@ -16,7 +16,7 @@ export async function walkTreeInJs(path: string): Promise<TreeTotals> {
 }
 
 function totalsOf(tree: WalkedTree | undefined): TreeTotals {
-  if (tree === undefined) throw new Error('a walk tells of every tree')
+  if (tree === undefined) throw new Error('the walk returned no result for the tree')
   if (tree.is === 'failed') throw Object.assign(new Error(tree.message), { code: tree.code })
   const { is: _, ...totals } = tree
   return totals

@@ -9,10 +9,10 @@ import type { HOSTILE_FOLDERS } from './hostile-folders.ts'
 import { makeTempDir } from '../temp-dir.ts'
 
 const CHILD = fileURLToPath(new URL('../workspace/client-commands-child.ts', import.meta.url))
-/** For all commands in one folder; a command that hangs would take for ever. */
+/** Time limit for all commands in one folder, since a command could hang. */
 export const LIMIT_MS = 90_000
 
-/** The author's server: what it was sent. */
+/** The author's server, which records what it receives. */
 async function canary() {
   const host = '127.0.0.77'
   let received = ''
@@ -36,7 +36,7 @@ async function canary() {
   }
 }
 
-/** A user with secrets, whose current folder is somebody else's. */
+/** A user with secrets whose current folder belongs to the attacker. */
 function victim(root: string) {
   const home = join(root, 'home')
   const dir = join(root, 'project')
@@ -72,7 +72,7 @@ interface Ended {
   readonly ms: number
 }
 
-/** Runs every client command there; `unfinished` is the one that never ended. */
+/** Runs every client command there; `unfinished` is the one that never exited. */
 async function runAll(dir: string, environment: NodeJS.ProcessEnv) {
   const child = spawn(process.execPath, ['--max-old-space-size=512', CHILD], {
     cwd: dir,
@@ -97,7 +97,7 @@ async function runAll(dir: string, environment: NodeJS.ProcessEnv) {
   return { ended, unfinished }
 }
 
-/** Has a user run every client command in a folder that its author has filled, and returns how that went and all harm that was done. */
+/** Runs every client command as a user in a hostile folder, and returns the outcome and all harm done. */
 export async function enterFolder(
   fill: (typeof HOSTILE_FOLDERS)[number][1],
 ): Promise<{ readonly ended: readonly Ended[]; readonly harm: readonly string[] }> {

@@ -3,14 +3,14 @@ import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
 
-/** What a folder's author knows of the user, and where they listen. */
+/** The author's knowledge of the user, and the author's server. */
 interface HostileAim {
-  /** Folder that a user enters. */
+  /** The folder that a user enters. */
   readonly dir: string
   /** The author's own server. */
   readonly host: string
   readonly port: number
-  /** Files of the user, each of one line and for them alone. */
+  /** The user's files, each of one line and private. */
   readonly secrets: readonly string[]
   /** A file that must never be written. */
   readonly marker: string
@@ -31,7 +31,7 @@ function make(...words: readonly string[]): void {
 
 const processes = { web: { cmd: 'exec sleep 1' } }
 
-/** Every place of the address × every place of the token, for each file that is read as our own format. */
+/** Every location of the address × every location of the token, for each file that we read. */
 const addresses: readonly (readonly [string, Fill])[] = CONFIGS.slice(0, 2).flatMap((file) =>
   [undefined, 'relative', 'absolute', 'linked'].map((token): readonly [string, Fill] => [
     `${file} names a server and ${token === undefined ? 'no token' : `a ${token} token file`}`,
@@ -52,7 +52,7 @@ const addresses: readonly (readonly [string, Fill])[] = CONFIGS.slice(0, 2).flat
   ]),
 )
 
-/** Everything that a parser could choke on. */
+/** Inputs that could break a parser. */
 const parsers: readonly (readonly [string, Fill])[] = [
   [
     'aliases that multiply',
@@ -138,7 +138,7 @@ const parsers: readonly (readonly [string, Fill])[] = [
   ],
 ]
 
-/** Everything that a file could be instead. */
+/** Things other than a regular file. */
 const kinds: readonly (readonly [string, Fill])[] = [
   ...(['supervisor.yaml', 'Procfile', 'package.json', 'pom.xml', '.git'] as const).map(
     (file): readonly [string, Fill] => [`${file} is a FIFO`, ({ dir }) => make('mkfifo', join(dir, file))],
@@ -162,7 +162,7 @@ const kinds: readonly (readonly [string, Fill])[] = [
     },
   ],
   [
-    'a config that everybody may write',
+    'a world-writable config',
     (aim) => {
       write(aim, 'supervisor.yaml', { api: { host: aim.host, port: aim.port }, processes })
       chmodSync(join(aim.dir, 'supervisor.yaml'), 0o666)
@@ -170,7 +170,7 @@ const kinds: readonly (readonly [string, Fill])[] = [
   ],
 ]
 
-/** Everything that looks like state or configuration of ours, where none of it belongs. */
+/** Files that look like our state or configuration in places where none belongs. */
 const impostors: readonly (readonly [string, Fill])[] = [
   [
     'a state directory with the record of a supervisor',
@@ -230,7 +230,7 @@ const impostors: readonly (readonly [string, Fill])[] = [
     },
   ],
   [
-    'programs and modules that are called as ours are',
+    'programs and modules with our names',
     (aim) => {
       const { dir, marker } = aim
       const script = `#!/bin/sh\n: > '${marker}'\n`
@@ -279,7 +279,7 @@ const impostors: readonly (readonly [string, Fill])[] = [
   ],
 ]
 
-/** Folders that their author wrote against whoever enters them. */
+/** Folders designed to attack a user who enters them. */
 export const HOSTILE_FOLDERS: readonly (readonly [string, Fill])[] = [
   ...addresses,
   ...parsers,

@@ -8,7 +8,7 @@ export function nameTableOf(names: readonly string[]): NameTable {
   return { bytes: Buffer.concat(all), offsets: Int32Array.from(offsets) }
 }
 
-/** Little text of few letters, so that much of it fits. */
+/** Text of few letters, so that much of it matches. */
 export const anyName = fc.string({
   unit: fc.constantFrom('a', 'b', '/', '$', '1', 'L', ';', 'ä', '['),
   maxLength: 12,

@@ -8,7 +8,7 @@ export interface ReceivedEvent {
   readonly data: any
 }
 
-/** A reader of an event stream, which ends with the test. */
+/** Reads an event stream until the test ends. */
 export async function readEventStream(url: string, headers: Readonly<Record<string, string>> = {}) {
   const controller = new AbortController()
   onTestFinished(() => controller.abort())
@@ -24,9 +24,9 @@ export async function readEventStream(url: string, headers: Readonly<Record<stri
   const ended = read().catch(() => undefined)
   return {
     response,
-    /** All that has come so far. */
+    /** Events received so far. */
     events: events as readonly ReceivedEvent[],
-    /** Waits until so many events have come. */
+    /** Waits until this many events have arrived. */
     async first(count: number): Promise<readonly ReceivedEvent[]> {
       await waitFor(`${count} events`, () => events.length >= count)
       return events.slice(0, count)

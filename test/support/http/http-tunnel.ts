@@ -1,12 +1,12 @@
 import { request } from 'node:http'
 import type { Duplex } from 'node:stream'
 
-/** What a server answers to a request for a tunnel: the tunnel, or a status and a body. */
+/** A server's response to a tunnel request: the tunnel, or a status and a body. */
 export type TunnelAnswer =
   | { readonly status: 101; readonly stream: Duplex }
   | { readonly status: number; readonly stream: undefined; readonly body: string }
 
-/** Asks for a tunnel; `early` is sent right behind the request, without waiting for the answer. */
+/** Requests a tunnel; `early` is sent directly after the request, without waiting for the response. */
 export function openHttpTunnel(
   url: string,
   options: { readonly headers?: Record<string, string>; readonly early?: Buffer } = {},
@@ -26,7 +26,7 @@ export function openHttpTunnel(
     })
     asked.on('error', reject)
     asked.on('socket', (socket) => {
-      // So that the client can end its half and still read.
+      // So that the client can send EOF and still read.
       socket.allowHalfOpen = true
       if (options.early !== undefined) {
         const early = options.early

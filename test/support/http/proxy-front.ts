@@ -10,7 +10,7 @@ import { toUpstream } from '../../../src/lib/http/proxy/forwarded-headers.ts'
 import { keepHead } from '../../../src/lib/http/keep-head.ts'
 import { responseOn } from '../../../src/lib/http/proxy/socket-response.ts'
 
-/** The least that is a proxy: what is wrong is answered with a status and a sentence. Resolves with its port. */
+/** A minimal proxy that answers errors with a status and a message. Resolves with its port. */
 export async function startProxyFront(upstreamPort: number, timeoutMs = 5_000) {
   const agent = new Agent({ keepAlive: true })
   const order = new AnswerOrder({ render: ({ message }) => message })

@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 
-/** Sends bytes as they are and returns all that comes back until the other side closes or `waitMs` pass. */
+/** Sends raw bytes and returns everything received until the peer closes or `waitMs` pass. */
 export function sendRaw(port: number, bytes: string, waitMs = 2_000): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1')
@@ -17,7 +17,7 @@ export function sendRaw(port: number, bytes: string, waitMs = 2_000): Promise<st
   })
 }
 
-/** The status in a raw answer; 0 when there was none. */
+/** Returns the status of a raw response; 0 if there is none. */
 export function statusOf(answer: string): number {
   return Number(/^HTTP\/1\.1 (\d{3})/.exec(answer)?.[1] ?? 0)
 }

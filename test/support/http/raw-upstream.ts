@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
 
-/** An upstream that speaks in bytes: it keeps what each connection sent, and does what the test says with each piece. */
+/** A raw upstream: it records what each connection sends and passes each chunk to the test. */
 export async function startRawUpstream(onData: (socket: Socket, received: string) => unknown) {
   const received: string[] = []
   const sockets = new Set<Socket>()

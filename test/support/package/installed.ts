@@ -8,7 +8,7 @@ interface RanOptions {
   readonly environment?: NodeJS.ProcessEnv
 }
 
-/** Runs a command to its end; its standard output, or an error with all that it said. */
+/** Runs a command; returns its standard output. @throws an error with all its output */
 export async function ran(
   [command = '', ...words]: readonly string[],
   options: RanOptions = {},
@@ -18,7 +18,7 @@ export async function ran(
   return stdout
 }
 
-/** Installs the packed package into an empty folder, beside a Node of its own, as a user does who has no compiler. */
+/** Installs the packed package into an empty folder with a separate Node, like a user without a compiler. */
 export async function installPackage(folder: string, archive: string, nodeVersion: string): Promise<void> {
   mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, 'package.json'), '{"private": true}')

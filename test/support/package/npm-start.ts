@@ -5,7 +5,7 @@ import { packageRoot } from '../../../src/lib/process/package.ts'
 import { answers } from '../answers.ts'
 import { waitFor } from '../wait-for.ts'
 
-/** Runs `npm start` as the README says, until the server answers, on ports that are free; it does not outlive the test. */
+/** Runs `npm start` on free ports as in the README, and waits until the server responds; it is stopped with the test. */
 export async function npmStart(environment: NodeJS.ProcessEnv) {
   const npm = spawn('npm', ['start'], {
     cwd: packageRoot,
@@ -23,7 +23,7 @@ export async function npmStart(environment: NodeJS.ProcessEnv) {
     try {
       process.kill(-(npm.pid ?? 0), 'SIGKILL')
     } catch {
-      // It has ended, as it should.
+      // It has exited, as expected.
     }
   })
   let said = ''
@@ -31,15 +31,15 @@ export async function npmStart(environment: NodeJS.ProcessEnv) {
     stream.setEncoding('utf8').on('data', (text: string) => (said += text))
   const url = () => /API +(http:\S+)/.exec(said)?.[1] ?? ''
   const isUp = async () => url() !== '' && (await answers(url()))
-  await waitFor('the server to answer', isUp, 120_000)
+  await waitFor('the server to respond', isUp, 120_000)
   return {
     url: new URL(url()).origin,
     said: () => said,
-    /** Sends npm a signal, and resolves once the server is gone with it. */
+    /** Sends npm a signal and waits until the server has stopped too. */
     async end(signal: NodeJS.Signals): Promise<void> {
       npm.kill(signal)
       await ended
-      await waitFor('the server to be gone', async () => !(await isUp()), 10_000)
+      await waitFor('the server to stop', async () => !(await isUp()), 10_000)
     },
   }
 }

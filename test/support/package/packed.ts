@@ -7,16 +7,16 @@ import { makeTempDir } from '../temp-dir.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The package as `npm pack` makes it, with this machine's native parts alone. */
+    /** The package as created by `npm pack`, with native parts only for this machine. */
     readonly archive: string
   }
 }
 
-/** What is made or installed here, and is made again in a copy, or is shared with it. */
+/** Generated or installed files, which are rebuilt in a copy or shared with it. */
 const MADE = ['.git', 'dist', 'prebuilds']
 const SHARED = ['.node', 'build', 'node_modules']
 
-/** Before all suites of the package: packs it once, from a copy, so that suites beside this one keep their build. */
+/** Global setup of the package suites: packs a copy once, so that concurrent suites keep their build. */
 export default async function setup({ provide }: TestProject): Promise<() => void> {
   const { path, remove } = makeTempDir()
   const copy = join(path, 'checkout')

@@ -9,7 +9,7 @@ import { toolEnvironment } from '../../../src/lib/process/tool-environment.ts'
 import { freePort } from './git-daemon.ts'
 import { waitFor } from '../wait-for.ts'
 
-/** A real object store: Ceph's gateway over one daemon that keeps everything in memory. */
+/** A real object store: Ceph's gateway over one in-memory daemon. */
 export interface Ceph {
   readonly endpoint: string
   readonly bucket: string
@@ -20,7 +20,7 @@ export interface Ceph {
 
 const KEYS = { accessKeyId: 'TESTKEY', secretAccessKey: 'testsecret' }
 
-/** Starts one, which takes some ten seconds, and gives this process the credentials for it. */
+/** Starts an object store, which takes about ten seconds, and sets its credentials in this process. */
 export async function startCeph(memoryBytes = 2 ** 30): Promise<Ceph> {
   const dir = realpathSync(mkdtempSync(join(tmpdir(), 'ceph-')))
   const [monitorPort, port] = [await freePort(), await freePort()]
@@ -42,8 +42,8 @@ export async function startCeph(memoryBytes = 2 ** 30): Promise<Ceph> {
     void children.push(spawn(program, [...argv, '-f'], { env, cwd: dir, stdio: 'ignore' }))
   const stop = async (): Promise<void> => {
     for (const child of children.toReversed()) {
-      const gone = once(child, 'exit')
-      if (child.exitCode === null && child.kill('SIGKILL')) await gone
+      const exited = once(child, 'exit')
+      if (child.exitCode === null && child.kill('SIGKILL')) await exited
     }
     rmSync(dir, { recursive: true, force: true })
   }

@@ -8,12 +8,12 @@ import { run } from '../../../src/lib/process/run.ts'
 import { waitFor } from '../wait-for.ts'
 
 export interface GitDaemon {
-  /** Where repositories are served: `git://127.0.0.1:port/`. */
+  /** Base URL of the repositories: `git://127.0.0.1:port/`. */
   readonly url: string
   readonly stop: () => Promise<void>
 }
 
-/** Serves one repository, `path` below the URL, with one commit of the given files; branch `master`. */
+/** Serves a repository at `path` below the URL, with one commit of the given files on branch `master`. */
 export async function serveRepository(
   path: string,
   files: Readonly<Record<string, string>>,
@@ -35,7 +35,7 @@ export async function serveRepository(
   const daemon = spawn(
     'git',
     ['daemon', '--export-all', '--reuseaddr', '--listen=127.0.0.1', `--port=${port}`, `--base-path=${root}`],
-    // A group of its own: `git daemon` is a child of git's.
+    // A separate process group, because `git daemon` is a child of git.
     { stdio: 'ignore', detached: true },
   )
   await waitFor('git daemon', async () => (await run('git', ['ls-remote', `${url}${path}`])).status === 0)
@@ -54,7 +54,7 @@ async function end(daemon: ChildProcess): Promise<void> {
   await exit
 }
 
-/** A port that nothing listens on at this moment. */
+/** Returns a port that is free at this moment. */
 export async function freePort(): Promise<number> {
   const listener = createServer().listen(0, '127.0.0.1')
   await once(listener, 'listening')

@@ -7,10 +7,10 @@ const folder = join(packageRoot, '.node/cloud/bin')
 
 /** Python with boto3. */
 export const cloudPython = join(folder, 'python')
-/** AWS's own command. */
+/** The AWS CLI. */
 export const awsCli = join(folder, 'aws')
 
-/** Starts moto, a cloud that others made, on a free port of 127.0.0.1. */
+/** Starts moto, a simulator of AWS, on a free port of 127.0.0.1. */
 export async function startMoto() {
   const program = join(folder, 'moto_server')
   if (!existsSync(program)) throw new Error(`${program} is missing: run scripts/cloud-tools`)
@@ -28,10 +28,10 @@ export async function startMoto() {
   })
   return {
     url,
-    /** How many requests it has answered that STS would have got. */
+    /** Returns the number of STS requests it has answered. */
     stsCalls: () => log.split('"POST / HTTP').length - 1,
     async makeBucket(name: string) {
-      // As much of a signature as it looks at.
+      // The part of the signature that it examines.
       const authorization =
         'AWS4-HMAC-SHA256 Credential=AKIDTEST/20261121/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0'
       const { status } = await fetch(`${url}/${name}`, { method: 'PUT', headers: { authorization } })

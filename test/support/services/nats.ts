@@ -7,11 +7,11 @@ import { packageRoot } from '../../../src/lib/process/package.ts'
 import { toolEnvironment } from '../../../src/lib/process/tool-environment.ts'
 import { freePort } from './git-daemon.ts'
 
-/** Newer than what systems bring, where scripts/bus-peers was run. */
+/** Newer than the system's version if scripts/bus-peers was run. */
 const built = join(packageRoot, '.node/peers/nats-server')
 const program = existsSync(built) ? built : 'nats-server'
 
-/** A real nats-server on a port of 127.0.0.1, which can be ended and started again there. */
+/** A real nats-server on a port of 127.0.0.1, which can be stopped and started again on it. */
 export async function startNats(flags: readonly string[] = []) {
   const port = await freePort()
   let child: ChildProcess | undefined
@@ -30,7 +30,7 @@ export async function startNats(flags: readonly string[] = []) {
       isReady = line.includes('Server is ready')
       if (isReady) break
     }
-    // Its port may have become another's while it was away.
+    // Another program may have taken its port meanwhile.
     if (!isReady) throw new Error(`nats-server did not start on port ${port}`)
     started.stderr.resume()
   }

@@ -8,7 +8,7 @@ import { tempDir } from '../temp-dir.ts'
 import { answers } from '../answers.ts'
 import { waitFor } from '../wait-for.ts'
 
-/** A registry of container images on this machine, which an engine takes for safe because of its address. */
+/** A container registry on this machine, which an engine trusts because of its loopback address. */
 export async function startRegistry(): Promise<{
   readonly address: string
   readonly stop: () => Promise<void>

@@ -1,7 +1,7 @@
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
 
-/** An HTTP server that takes git's request and never answers; goes with the test. */
+/** An HTTP server that accepts git's request and never responds, until the test ends. */
 export async function stuckGitServer() {
   const sockets = new Set<Socket>()
   let asked = 0
@@ -16,7 +16,7 @@ export async function stuckGitServer() {
   })
   return {
     repo: `http://127.0.0.1:${(server.address() as AddressInfo).port}/owner/repository.git`,
-    /** How many requests have come. */
+    /** Returns the number of requests received. */
     asked: () => asked,
   }
 }

@@ -1,4 +1,4 @@
-// Stands in for Firecracker on machines without KVM: accepts its arguments and requests, validates each
+// Replaces Firecracker on machines without KVM: accepts its arguments and requests, validates each
 // against the published API description, and boots the VM through QEMU, so that the whole path behind the API
 // is real. Run as a program.
 import { openSync } from 'node:fs'
@@ -10,9 +10,9 @@ import { bootByQemu, end, hasBooted } from './stand-in.ts'
 const argv = process.argv.slice(2)
 /** The root of the file system as it sees it; the jail's when it is started in one. */
 const root = process.env['FAKE_JAIL'] ?? ''
-const told = new Map<string, Readonly<Record<string, unknown>>>()
-const say = (path: string, field: string): string => String(told.get(path)?.[field])
-const file = (path: string, field: string): string => root + say(path, field)
+const requests = new Map<string, Readonly<Record<string, unknown>>>()
+const fieldOf = (path: string, field: string): string => String(requests.get(path)?.[field])
+const file = (path: string, field: string): string => root + fieldOf(path, field)
 
 process.on('SIGTERM', () => end(143))
 createServer((request, response) => void answer(request, response)).listen(
@@ -29,7 +29,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
     response.end(JSON.stringify({ fault_message: faults.join('; ') }))
     return
   }
-  told.set(url, body)
+  requests.set(url, body)
   // Like Firecracker, which opens it immediately and keeps it open.
   if (url.startsWith('/drives/'))
     openSync(file(url, 'path_on_host'), body['is_read_only'] === true ? 'r' : 'r+')
@@ -39,15 +39,15 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
 
 function start(): Promise<void> {
   return bootByQemu({
-    cpus: say('/machine-config', 'vcpu_count'),
-    memoryMb: say('/machine-config', 'mem_size_mib'),
+    cpus: fieldOf('/machine-config', 'vcpu_count'),
+    memoryMb: fieldOf('/machine-config', 'mem_size_mib'),
     kernel: file('/boot-source', 'kernel_image_path'),
     initrd: file('/boot-source', 'initrd_path'),
-    // Its devices are not on PCI, but those that stand in for them are.
-    words: say('/boot-source', 'boot_args').replace('pci=off', ''),
+    // Firecracker's devices are not on PCI, but their replacements are.
+    words: fieldOf('/boot-source', 'boot_args').replace('pci=off', ''),
     lower: file('/drives/lower', 'path_on_host'),
     upper: file('/drives/upper', 'path_on_host'),
-    cid: say('/vsock', 'guest_cid'),
+    cid: fieldOf('/vsock', 'guest_cid'),
     vsock: file('/vsock', 'uds_path'),
     serial: ['-serial', 'stdio'],
   })

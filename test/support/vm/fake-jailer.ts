@@ -1,4 +1,4 @@
-// Stands in for Firecracker's jailer on machines without Firecracker: accepts exactly its documented
+// Replaces Firecracker's jailer on machines without Firecracker: accepts exactly its documented
 // arguments, checks that the jail contains what its user will need, creates what the jailer creates, and
 // becomes the stand-in of Firecracker. Run as a program. Source: Firecracker's docs/jailer.md.
 import { chmodSync, chownSync, copyFileSync, existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'

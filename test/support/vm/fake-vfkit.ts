@@ -1,4 +1,4 @@
-// Stands in for vfkit on machines without macOS: accepts its arguments, provides its sockets, and boots the
+// Replaces vfkit on machines without macOS: accepts its arguments, provides its sockets, and boots the
 // VM through QEMU. Run as a program.
 import { createServer as createHttpServer } from 'node:http'
 import { createServer } from 'node:net'

@@ -27,7 +27,7 @@ export function apiFaults(method: string, path: string, body: unknown): string[]
     new RegExp(`^${each.replaceAll(/\{\w+\}/g, '\\w+')}$`).test(path),
   )
   const operation = known === undefined ? undefined : description.paths[known]?.[method.toLowerCase()]
-  if (operation === undefined) return [`${method} ${path} is no request`]
+  if (operation === undefined) return [`${method} ${path} is not a known request`]
   const schema = operation.parameters?.find((parameter) => parameter.in === 'body')?.schema
   if (schema === undefined) return [`${method} ${path} takes no body`]
   const key = `${method} ${known}`

@@ -11,7 +11,7 @@ import { waitFor } from '../wait-for.ts'
 const MAC = '06:00:00:00:00:01'
 
 /**
- * Starts the frame filter in front of a program that stands in for passt, until the test ends.
+ * Starts the frame filter in front of a replacement for passt, until the test ends.
  *
  * @param standIn a Python program: `s` is passt's socket, `at(name)` a path in `directory`; the first request
  * is already answered

@@ -9,7 +9,7 @@ import { createWorkspaceProgram, runWorkspaceCli } from '../../../src/workspace/
  * status, ms}` for each. A command that exits too late is abandoned.
  */
 
-/** Commands that run a project, serve, or write in place: whoever calls these trusts the folder. */
+/** Commands that run a project, serve, or write in place: their caller trusts the folder. */
 const NOT_CLIENTS = new Set([
   'supervisor up',
   'supervisor run',

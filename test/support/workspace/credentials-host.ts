@@ -41,6 +41,6 @@ export async function startCredentialsHost(
   let log = ''
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding('utf8').on('data', (text: string) => (log += text))
-  await waitFor('the host’s part', () => log.includes('cloud credentials are issued'), 60_000)
+  await waitFor('the host’s part', () => log.includes('issuing cloud credentials'), 60_000)
   return { log: () => log, stop: () => void child.kill() }
 }

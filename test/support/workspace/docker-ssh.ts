@@ -49,10 +49,10 @@ export async function dockerSsh(ssh: Readonly<Record<string, unknown>> = {}): Pr
 }
 
 /** Returns the ids of the SSH worker processes of a server in this process. */
-export function crewProcesses(): readonly number[] {
+export function workerProcesses(): readonly number[] {
   return readdirSync('/proc/self/task')
     .flatMap((task) => readFileSync(`/proc/self/task/${task}/children`, 'utf8').trim().split(' '))
-    .filter((pid) => pid !== '' && commandLine(pid).includes('crew-child'))
+    .filter((pid) => pid !== '' && commandLine(pid).includes('ssh-worker'))
     .map(Number)
 }
 

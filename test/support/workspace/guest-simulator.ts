@@ -14,7 +14,7 @@ const NO_EXTENSIONS: ExtensionParts = {
     states: (units) => Promise.resolve(units.map(() => 'stopped')),
   },
 }
-const TOKEN = 'what the agent was told'
+const TOKEN = 'test-agent-token'
 
 export type SimulatedGuest = Awaited<ReturnType<typeof startSimulatedGuest>>
 

@@ -8,19 +8,19 @@ import type { AddressInfo } from 'node:net'
 import { createLogger } from '../../../src/lib/log/logger.ts'
 import { anyKey } from '../../../src/workspace/faces/ssh/authorized-keys.ts'
 import { ConnectionServer } from '../../../src/workspace/faces/ssh/connection-server.ts'
-import { createGate } from '../../../src/workspace/faces/ssh/gate.ts'
+import { createWorkspaceResolver } from '../../../src/workspace/faces/ssh/workspace-resolver.ts'
 import { loadHostKey } from '../../../src/workspace/faces/ssh/host-key.ts'
 import { WorkspaceTable } from '../../../src/workspace/lifecycle/table.ts'
 
-// Logs in over SSH as often as its argument says, and prints how many acknowledgments the kernel delayed in
+// Logs in over SSH as often as its argument requests, and prints how many acknowledgments the kernel delayed in
 // the meantime. Runs in a separate network namespace, whose counters no other program changes.
 
 const root = mkdtempSync(join(tmpdir(), 'logins-'))
 const { privateKey } = await loadHostKey(join(root, 'host_key'))
-const gate = createGate(new WorkspaceTable(), new Map())
+const resolver = createWorkspaceResolver(new WorkspaceTable(), new Map())
 const logger = createLogger({ level: 'silent', format: 'json' })
-const keeper = new ConnectionServer({ privateKey, gate, keyRule: anyKey, deniedPorts: [], logger })
-const server = createServer({ pauseOnConnect: true }, (socket) => void keeper.admit(socket)).listen(
+const handler = new ConnectionServer({ privateKey, resolver, keyRule: anyKey, deniedPorts: [], logger })
+const server = createServer({ pauseOnConnect: true }, (socket) => void handler.admit(socket)).listen(
   0,
   '127.0.0.1',
 )
@@ -39,7 +39,7 @@ for (let login = 0; login < Number(process.argv[2]); login++) {
 }
 console.log(delayed())
 server.close()
-await keeper.stop()
+await handler.stop()
 rmSync(root, { recursive: true })
 
 /** Returns DelayedACKs of TcpExt. Source: /proc/net/netstat. */

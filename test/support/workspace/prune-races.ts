@@ -179,7 +179,7 @@ export async function raceSnapshotWithPrune(numRuns: number): Promise<void> {
 }
 
 /**
- * Restores an image that a workspace requests while it is being deleted, whoever removes the remains of
+ * Restores an image that a workspace requests while it is being deleted, no matter who removes the remains of
  * deletions (threat P4).
  */
 export async function raceImageWithPrune(clear: 'prune' | 'resume'): Promise<void> {

@@ -4,7 +4,7 @@ import { onTestFinished } from 'vitest'
 import { createLogger } from '../../../src/lib/log/logger.ts'
 import { anyKey } from '../../../src/workspace/faces/ssh/authorized-keys.ts'
 import { ConnectionServer } from '../../../src/workspace/faces/ssh/connection-server.ts'
-import { createGate } from '../../../src/workspace/faces/ssh/gate.ts'
+import { createWorkspaceResolver } from '../../../src/workspace/faces/ssh/workspace-resolver.ts'
 import { loadHostKey } from '../../../src/workspace/faces/ssh/host-key.ts'
 import { SshServer } from '../../../src/workspace/faces/ssh/server.ts'
 import { WorkspaceTable } from '../../../src/workspace/lifecycle/table.ts'
@@ -16,12 +16,12 @@ export async function sshServer(options: { readonly graceMs?: number } = {}) {
   const destination = new PassThrough().setEncoding('utf8').on('data', (line: string) => lines.push(line))
   const logger = createLogger({ level: 'debug', format: 'json', destination })
   const hostKey = await loadHostKey(join(tempDir(), 'host_key'))
-  const gate = createGate(new WorkspaceTable(), new Map())
+  const resolver = createWorkspaceResolver(new WorkspaceTable(), new Map())
   const { privateKey } = hostKey
-  const settings = { privateKey, gate, keyRule: anyKey, deniedPorts: [], logger }
-  const keeper = new ConnectionServer({ ...settings, ...options })
+  const settings = { privateKey, resolver, keyRule: anyKey, deniedPorts: [], logger }
+  const handler = new ConnectionServer({ ...settings, ...options })
   const server = new SshServer(
-    keeper,
+    handler,
     { onLogin: () => () => undefined, onRefused: () => undefined, onEntry: () => undefined },
     logger,
   )

@@ -10,7 +10,7 @@ export interface TerminalClient {
   readonly screen: () => string
   readonly receivedBytes: () => number
   /** Messages from the server other than output. */
-  readonly told: readonly unknown[]
+  readonly controls: readonly unknown[]
   readonly shows: (what: string | RegExp) => Promise<void>
   readonly closed: Promise<{ readonly code: number; readonly reason: string }>
 }
@@ -27,12 +27,12 @@ export async function openTerminal(url: string, options: TerminalOptions = {}): 
   const { headers = {}, takes = true, onData } = options
   const socket = new WebSocket(url.replace(/^http/, 'ws'), 'terminal', { headers })
   onTestFinished(() => socket.terminate())
-  const told: unknown[] = []
+  const controls: unknown[] = []
   let screen = ''
   let receivedBytes = 0
   socket.on('message', (data: Buffer, isBinary) => {
     if (!isBinary) {
-      told.push(JSON.parse(data.toString()))
+      controls.push(JSON.parse(data.toString()))
       return
     }
     receivedBytes += data.length
@@ -54,7 +54,7 @@ export async function openTerminal(url: string, options: TerminalOptions = {}): 
   })
   return {
     socket,
-    told,
+    controls,
     closed,
     type: (text) => socket.send(Buffer.from(text)),
     say: (message) => socket.send(JSON.stringify(message)),

@@ -28,14 +28,14 @@ export function tinyTree(above = tempDir()): string {
   return tree
 }
 
-/** The tree as an archive owned by root, whoever runs the test. */
+/** The tree as an archive owned by root, no matter who runs the test. */
 export function pack(tree: string, ...options: readonly string[]): string {
   const archive = `${tree}.tar`
   execFileSync('tar', ['-C', tree, '--owner=0', '--group=0', ...options, '-cf', archive, '.'])
   return archive
 }
 
-/** Stands in for the guest programs: an init that is a shell script. */
+/** Replaces the guest programs: an init that is a shell script. */
 export function guestDir(script: string, above = tempDir()): string {
   const directory = join(above, 'guest')
   mkdirSync(join(directory, 'units'), { recursive: true })
@@ -73,10 +73,10 @@ export async function convertTar(
   parts: Converter,
   archive: string,
   signal?: AbortSignal,
-): Promise<{ readonly manifest: Manifest; readonly told: readonly string[] }> {
-  const told: string[] = []
+): Promise<{ readonly manifest: Manifest; readonly messages: readonly string[] }> {
+  const messages: string[] = []
   const source = await tarSource(archive, parts)
-  const manifest = await convert(parts, source, { progress: (message) => told.push(message), signal })
+  const manifest = await convert(parts, source, { progress: (message) => messages.push(message), signal })
   await source.close()
-  return { manifest, told }
+  return { manifest, messages }
 }

@@ -6,7 +6,7 @@ import { tempDir } from '../../support/temp-dir.ts'
 import { convertTar, converter } from '../../support/workspace/tiny-image.ts'
 import { baseTar } from '../../support/vm/vm-parts.ts'
 
-/** What a guest's agent would be: a unit that systemd starts, which tells what it sees and turns the VM off. */
+/** Replaces the guest's agent: a systemd unit that reports what it sees and powers off the VM. */
 function probeGuest(): string {
   const directory = join(tempDir(), 'guest')
   mkdirSync(join(directory, 'units'), { recursive: true })
@@ -33,7 +33,7 @@ systemctl poweroff --force --force
   return directory
 }
 
-test('the base image boots with systemd, its own kernel, its user and what workspaces need', async () => {
+test('the base image boots with systemd, its own kernel, its user and the tools workspaces need', async () => {
   const parts = await converter({
     guestDir: probeGuest(),
     kernel: { file: '/no/such/kernel', modules: undefined },

@@ -34,7 +34,7 @@ const READY = 'workspace-init: ready'
 const FORMATTED = 'workspace-init: formatted the upper disk'
 const FORMAT = { words: 'workspace.format=1' }
 
-/** Tells what it kept from its last start, and keeps something for the next. */
+/** Reports what it stored at its last start and stores something for the next. */
 const SCRIPT = `
 if read -r kept < /kept; then echo "guest: kept $kept"; else echo "guest: kept nothing"; fi
 while read -r _ place kind options _; do echo "guest: $place $kind $options"; done < /proc/mounts
@@ -47,7 +47,7 @@ async function image(script: string, backend: 'qemu' | 'firecracker' = 'qemu'): 
   return parts.store.resolve(manifest.digest)
 }
 
-/** Whatever is in a file, holes passed over quickly. */
+/** Reads the data in a file, skipping holes. */
 async function digestOf(file: string): Promise<string> {
   const hash = createHash('sha256')
   await pipeline(createReadStream(file, { highWaterMark: 2 ** 22 }), hash)
@@ -60,7 +60,7 @@ function write(file: string, at: number, bytes: Buffer): void {
   closeSync(handle)
 }
 
-test('the first start formats a sparse upper, the second keeps what was written, and the image stays as it is', async () => {
+test('the first start formats a sparse upper, the second keeps its data, and the image is unchanged', async () => {
   const booted = await image(SCRIPT)
   const before = await digestOf(booted.rootfs)
   const upper = newUpper(5)
@@ -69,7 +69,7 @@ test('the first start formats a sparse upper, the second keeps what was written,
   expect(first).toContain('guest: kept nothing')
   expect(first.find((line) => line.startsWith('guest: / overlay'))).toMatch(/^guest: \/ overlay rw,/)
   expect(statSync(upper).blocks * 512).toBeLessThan(5 * 2 ** 20)
-  // The word is given as long as nobody knows that it was formatted, and does no harm.
+  // The format argument is passed until the upper is known to be formatted, and is harmless.
   const second = await boot(booted, upper, FORMAT)
   expect(saidByInit(second)).toEqual([READY])
   expect(second).toContain('guest: kept one')
@@ -79,14 +79,14 @@ test('the first start formats a sparse upper, the second keeps what was written,
   execFileSync('e2fsck', ['-fn', upper], { stdio: 'ignore' })
 })
 
-test('two machines share one image and see nothing of each other', async () => {
+test('two machines share one image and do not see each other’s data', async () => {
   const booted = await image(SCRIPT)
   const uppers = [newUpper(), newUpper()] as const
   const both = await Promise.all(uppers.map((upper) => boot(booted, upper, FORMAT)))
   for (const console of both) expect(console).toContain('guest: kept nothing')
 })
 
-test("the kernel that Firecracker's images have, an ELF file, boots as well", async () => {
+test("an ELF kernel, as in Firecracker's images, boots too", async () => {
   const booted = await image(SCRIPT, 'firecracker')
   const handle = openSync(booted.kernel, 'r')
   const magic = Buffer.alloc(4)
@@ -111,7 +111,7 @@ describe('with one image', () => {
     }
   })
 
-  /** The one fault it told of, on a machine that then turned itself off. */
+  /** Returns the one error reported by a machine that then powered itself off. */
   async function faultOf(upper: string | undefined, words = ''): Promise<string> {
     const said = saidByInit(await boot(tiny, upper, { words }))
     expect(said).toHaveLength(1)
@@ -124,7 +124,7 @@ describe('with one image', () => {
     ['whose head is random', (file) => write(file, 0, randomFillSync(Buffer.alloc(64 * 1024)))],
     ['that ends early', (file) => truncateSync(file, 2 ** 20)],
   ]
-  test.each(DAMAGE)('an upper %s is never formatted, and that is told', async (_how, damage) => {
+  test.each(DAMAGE)('an upper %s is never formatted, and the guest reports it', async (_how, damage) => {
     const upper = newUpper()
     expect(saidByInit(await boot(tiny, upper, FORMAT))).toEqual([FORMATTED, READY])
     damage(upper)
@@ -137,25 +137,25 @@ describe('with one image', () => {
     expect(await digestOf(upper)).toBe(before)
   })
 
-  test('an upper that never was formatted and holds one byte is not formatted', async () => {
+  test('an unformatted upper with one byte of data is not formatted', async () => {
     const upper = newUpper()
     write(upper, 65_535, Buffer.from([1]))
     expect(await faultOf(upper, FORMAT.words)).toContain('FAULT the upper disk has no mountable file system')
   })
 
-  test('a blank upper that was formatted before is told, and not formatted again', async () => {
+  test('a blank upper that was formatted before is reported and not formatted again', async () => {
     const upper = newUpper()
     expect(await faultOf(upper)).toContain('FAULT the upper disk is blank but contained the workspace')
     expect(statSync(upper).blocks).toBe(0)
   })
 
-  test('a machine with one disk says so', async () => {
+  test('a machine with one disk reports it', async () => {
     expect(await faultOf(undefined, FORMAT.words)).toBe(
       'workspace-init: FAULT the kernel found only one virtio disk, vda; the VM should have two, the image and the upper',
     )
   })
 
-  test('F5 a host whose disk is full while the upper is formatted is told', async () => {
+  test('F5 a full host disk while the upper is formatted is reported', async () => {
     const directory = tempDir()
     mkdirSync(`${directory}/small`)
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=200k', 'tmpfs', `${directory}/small`])
@@ -164,10 +164,10 @@ describe('with one image', () => {
     expect(fault).toContain('FAULT the upper disk could not be formatted, writing to it failed')
   })
 
-  test('F1 a machine that is killed while it formats formats anew at its next start', async () => {
+  test('F1 a machine killed while formatting formats again at its next start', async () => {
     const upper = newUpper()
     let hasBeenKilled = false
-    // The disk has something on it, but not its head, which is written last.
+    // The disk has data but no superblock, which is written last.
     const watch = setInterval(() => {
       if (statSync(upper).blocks === 0 || hasBeenKilled) return
       hasBeenKilled = true
@@ -186,7 +186,7 @@ describe('with one image', () => {
   })
 })
 
-test('an image with no init says so', async () => {
+test('an image without an init is reported', async () => {
   const parts = await converter()
   execFileSync('rm', [`${parts.guestDir}/init`])
   const { manifest } = await convertTar(parts, pack(tinyTree()))

@@ -10,14 +10,14 @@ import { convertTar, converter, pack, tinyTree } from '../../support/workspace/t
 import { testKernel } from '../../support/vm/vm-parts.ts'
 import { convertInChild } from '../../support/vm/convert-in-child.ts'
 
-describe('faults', () => {
-  test('an archive that is not there is told', async () => {
+describe('a conversion', () => {
+  test('reports a missing archive', async () => {
     await expect(convertTar(await converter(), '/no/such.tar')).rejects.toMatchObject({
       code: 'INVALID_REQUEST',
     })
   })
 
-  test('without a kernel it is told where to get one', async () => {
+  test('reports where to get a kernel when there is none', async () => {
     const parts = await converter({ kernel: { file: undefined, modules: '/no/such/modules' } })
     const failing = convertTar(parts, pack(tinyTree()))
     await expect(failing).rejects.toMatchObject({ code: 'BACKEND_ERROR' })
@@ -35,7 +35,7 @@ describe('faults', () => {
       /is truncated/,
     ],
     ['is none', (file: string) => writeFileSync(file, 'no kernel'), /is not a supported kernel image/],
-  ])('a configured kernel that %s is told', async (_how, damage, says) => {
+  ])('reports a configured kernel that %s', async (_how, damage, says) => {
     const file = join(tempDir(), 'vmlinuz-x')
     writeFileSync(file, '')
     damage(file)
@@ -44,7 +44,7 @@ describe('faults', () => {
     expect(allBlobs(parts.store)).toEqual([])
   })
 
-  test('a kernel without what VMs need is told', async () => {
+  test('reports a kernel that lacks a required feature', async () => {
     const modules = join(tempDir(), 'modules')
     mkdirSync(modules)
     for (const name of ['modules.dep', 'modules.builtin'])
@@ -56,14 +56,14 @@ describe('faults', () => {
     await expect(convertTar(parts, pack(tinyTree()))).rejects.toThrow(/has no virtio_blk/)
   })
 
-  test('without the programs for guests it is told how to make them', async () => {
+  test('reports how to build the guest programs when they are missing', async () => {
     const parts = await converter({ guestDir: '/no/such/guest' })
     await expect(convertTar(parts, pack(tinyTree()))).rejects.toThrow('run npm run build')
   })
 
-  // What a tree, a kernel and a file system of it take: each size stops at another step.
+  // Sizes of a tree, a kernel and a file system: each limit fails at a different step.
   test.each(['1m', '4m', '20m', '60m', '110m', '130m'])(
-    'F5 a disk of %s is full: told, nothing is left, and more room is all it takes',
+    'F5 reports a full disk of %s, leaves nothing behind, and works with more space',
     async (size) => {
       const root = join(tempDir(), 'small')
       mkdirSync(root)
@@ -80,7 +80,7 @@ describe('faults', () => {
     },
   )
 
-  test('told to stop, a conversion ends and leaves nothing', async () => {
+  test('leaves nothing behind when it is aborted', async () => {
     const parts = await converter()
     const stop = new AbortController()
     const source = await tarSource(pack(tinyTree()), parts)
@@ -93,7 +93,7 @@ describe('faults', () => {
   })
 })
 
-test('two processes that want one image at once convert it once', async () => {
+test('runs once for two processes that request the same image', async () => {
   const parts = await converter()
   const task = {
     root: parts.store.root,
@@ -110,7 +110,7 @@ test('two processes that want one image at once convert it once', async () => {
 })
 
 test.each(['unpacking', 'installing', 'making', 'checking'])(
-  'F1 killed while %s, a conversion leaves what ends in .tmp alone, and the next one works',
+  'F1 leaves only .tmp files when killed while %s, and the next one works',
   async (step) => {
     const parts = await converter()
     const archive = pack(tinyTree())

@@ -29,15 +29,15 @@ import { testKernel } from '../../support/vm/vm-parts.ts'
 import { waitFor } from '../../support/wait-for.ts'
 import { convertInChild } from '../../support/vm/convert-in-child.ts'
 
-/** What debugfs says of a path inside a file system. */
+/** Returns debugfs's information about a path inside a file system. */
 const inside = (rootfs: string, request: string): string =>
   execFileSync('debugfs', ['-R', request, rootfs], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
 
-test('the same archive makes the same bytes, at another time, in another store and in another place', async () => {
+test('the same archive yields the same bytes at another time and in another store and directory', async () => {
   const archive = pack(tinyTree())
   const guest = guestDir(POWER_OFF)
   const first = await convertTar(await converter({ guestDir: guest }), archive)
-  // Everything that is unpacked gets another time, as the file systems count them in seconds.
+  // Wait for a new second, so that all unpacked files get different times.
   await waitFor('the next second', () => Date.now() - Date.parse(first.manifest.createdAt) > 1_100)
   const parts = await converter({ guestDir: guest })
   const stream = await tarSource(createReadStream(archive), { ...parts, name: 'elsewhere' })
@@ -55,7 +55,7 @@ test('the same archive makes the same bytes, at another time, in another store a
     expect(sha256(readFileSync(file))).toBe(second.files[name].digest)
 })
 
-test('an image holds what the archive held, with its owners, modes and times, and what is ours', async () => {
+test('an image contains the archive’s files with owners, modes and times, and our files', async () => {
   const tree = tinyTree()
   mkdirSync(join(tree, 'home/user'), { recursive: true })
   writeFileSync(join(tree, 'home/user/secret'), 'secret', { mode: 0o640 })
@@ -68,7 +68,7 @@ test('an image holds what the archive held, with its owners, modes and times, an
   chownSync(join(tree, 'home/user/secret'), 1_000, 1_001)
   execFileSync('tar', ['-C', tree, '-cf', archive, '.'])
   const parts = await converter()
-  const { manifest, told } = await convertTar(parts, archive)
+  const { manifest, messages } = await convertTar(parts, archive)
   const { rootfs } = await parts.store.resolve(manifest.digest)
   const secret = inside(rootfs, 'stat /home/user/secret')
   expect(secret).toMatch(/Mode: {2}0640/)
@@ -89,12 +89,12 @@ test('an image holds what the archive held, with its owners, modes and times, an
     kernelVersion: testKernel().release,
   })
   expect(manifest.rootfsPhysicalBytes).toBe(statSync(rootfs).blocks * 512)
-  expect(told.join('\n')).toMatch(
+  expect(messages.join('\n')).toMatch(
     /unpacking tiny\.tar\nleft out device nodes and FIFOs.*: 1\n.*kernel.*\ncreating a file system of \d+ MiB\nchecking the file system/,
   )
 })
 
-test('an image with systemd gets its units enabled, and no machine id', async () => {
+test('an image with systemd gets our units enabled and no machine ID', async () => {
   const tree = tinyTree()
   mkdirSync(join(tree, 'usr/lib/systemd'), { recursive: true })
   writeFileSync(join(tree, 'usr/lib/systemd/systemd'), '')
@@ -112,7 +112,7 @@ test('an image with systemd gets its units enabled, and no machine id', async ()
   expect(inside(rootfs, 'cat /etc/machine-id')).toBe('')
 })
 
-test("an image's own kernel is taken, the newest that has its modules", async () => {
+test("an image's newest kernel with modules is used", async () => {
   const tree = tinyTree()
   const { file, modules } = testKernel()
   mkdirSync(join(tree, 'boot'))
@@ -127,11 +127,11 @@ test("an image's own kernel is taken, the newest that has its modules", async ()
 
 const NOBODY = 65_534
 
-test('a user who is not root makes the image that root makes', async () => {
+test('an unprivileged user builds the same image as root', async () => {
   const archive = pack(tinyTree())
   const asRoot = await converter()
   const { manifest } = await convertTar(asRoot, archive)
-  // What it reads is everybody's to read. This checkout may not be: a mount of it is.
+  // The input must be world-readable. This checkout may not be, but a mount of it is.
   const directory = tempDir()
   execFileSync('cp', ['-a', archive, asRoot.guestDir, testKernel().file, testKernel().modules, directory])
   execFileSync('chmod', ['-R', 'a+rX', directory])
@@ -145,14 +145,14 @@ test('a user who is not root makes the image that root makes', async () => {
   mkdirSync(checkout)
   execFileSync('mount', ['--bind', packageRoot, checkout])
   onTestFinished(() => void execFileSync('umount', ['-l', checkout]))
-  // As service managers give some: sandboxes are made without.
+  // As with service managers that grant some capabilities; sandboxes must drop them.
   const withPower = '--inh-caps +net_bind_service --ambient-caps +net_bind_service'
   const asNobody = `setpriv --reuid ${NOBODY} --regid ${NOBODY} --clear-groups ${withPower} --`
   const { lines, ended } = convertInChild(task, asNobody.split(' '), checkout)
   expect([await ended, lines.at(-1)]).toEqual([[0, null], manifest.digest])
 })
 
-test('heavy work is done elsewhere: the process that asks stays awake', async () => {
+test('heavy work runs in other processes, and the caller stays responsive', async () => {
   const parts = await converter()
   const archive = pack(tinyTree())
   let longestMs = 0

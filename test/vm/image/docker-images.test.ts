@@ -19,7 +19,7 @@ async function engine(): Promise<DockerImages> {
   return images
 }
 
-/** An image of the engine's with a shell in it and nothing else. */
+/** Creates an engine image with only a shell. */
 async function imported(name: string, change = 'USER workspace'): Promise<string> {
   const archive = pack(tinyTree())
   const changes = [change, 'WORKDIR /work', 'ENV LANG=C.UTF-8'].flatMap((line) => ['--change', line])
@@ -33,39 +33,39 @@ async function imported(name: string, change = 'USER workspace'): Promise<string
   return id
 }
 
-/** The container that an export was of goes when the stream has ended. */
+/** Waits until the exported containers are removed, which happens after the stream ends. */
 const exportsAreGone = () =>
   waitFor(
     'the end of the exports',
     async () => (await docker('ps', '-aq', '--filter', 'label=workspace.image-export')) === '',
   )
 
-const work = (told: string[] = []) => ({
-  progress: (message: string) => void told.push(message),
+const work = (messages: string[] = []) => ({
+  progress: (message: string) => void messages.push(message),
   signal: new AbortController().signal,
 })
 
-test('an image of the engine becomes one that a VM boots, once', async () => {
+test('an engine image is converted to a bootable VM image once', async () => {
   const name = `${uniqueName('vm')}:1`
   const id = await imported(name)
   const parts = await converter({ guestDir: guestDir(`echo "guest: up"; ${POWER_OFF}`) })
-  const shelf = new MicrovmImages(parts, await engine())
-  const told: string[] = []
-  const first = await shelf.pull({ dockerRef: name, tag: '' }, work(told))
+  const images = new MicrovmImages(parts, await engine())
+  const messages: string[] = []
+  const first = await images.pull({ dockerRef: name, tag: '' }, work(messages))
   expect(first.tag).toBe(name.replace(':', '-'))
-  expect(told.at(-1)).toBe('checking the file system')
+  expect(messages.at(-1)).toBe('checking the file system')
   const again: string[] = []
-  expect(await shelf.pull({ dockerRef: name, tag: 'other' }, work(again))).toEqual({
+  expect(await images.pull({ dockerRef: name, tag: 'other' }, work(again))).toEqual({
     tag: 'other',
     digest: first.digest,
   })
   expect(again).toEqual([])
-  expect(await shelf.inspect(name, true)).toMatchObject({
+  expect(await images.inspect(name, true)).toMatchObject({
     sourceRef: name,
     sourceRefDigest: id,
     digest: first.digest,
   })
-  expect((await shelf.list()).map(({ tag }) => tag).toSorted()).toEqual([first.tag, 'other'].toSorted())
+  expect((await images.list()).map(({ tag }) => tag).toSorted()).toEqual([first.tag, 'other'].toSorted())
   const image = await parts.store.resolve(name)
   const config = execFileSync('debugfs', ['-R', 'cat /opt/workspace/image.json', image.rootfs], {
     encoding: 'utf8',
@@ -82,21 +82,21 @@ test('an image of the engine becomes one that a VM boots, once', async () => {
   await exportsAreGone()
 })
 
-test('many pulls of one image at once are one conversion', async () => {
+test('concurrent pulls of one image cause one conversion', async () => {
   const name = `${uniqueName('vm')}:1`
   await imported(name)
   const parts = await converter()
-  const shelf = new MicrovmImages(parts, await engine())
-  const told: string[] = []
+  const images = new MicrovmImages(parts, await engine())
+  const messages: string[] = []
   const all = await Promise.all(
-    [1, 2, 3, 4].map((n) => shelf.pull({ dockerRef: name, tag: `t${n}` }, work(told))),
+    [1, 2, 3, 4].map((n) => images.pull({ dockerRef: name, tag: `t${n}` }, work(messages))),
   )
   expect(new Set(all.map(({ digest }) => digest)).size).toBe(1)
-  expect(told.filter((message) => message === 'checking it')).toHaveLength(1)
+  expect(messages.filter((message) => message === 'checking it')).toHaveLength(1)
   expect(readdirSync(join(parts.store.root, 'blobs/sha256'))).toHaveLength(1)
 })
 
-test('an image is pulled from a registry by tag and by digest, anew when the tag moves, and from the engine when it is away', async () => {
+test('an image is pulled by tag and digest, again when the tag moves, and from the engine when the registry is down', async () => {
   const registry = await startRegistry()
   const reference = `${registry.address}/team/app:1`
   const push = async (change: string): Promise<string> => {
@@ -107,40 +107,40 @@ test('an image is pulled from a registry by tag and by digest, anew when the tag
     return digest
   }
   const parts = await converter()
-  const shelf = new MicrovmImages(parts, await engine())
+  const images = new MicrovmImages(parts, await engine())
   const byDigest = await push('USER one')
-  const first = await shelf.pull({ dockerRef: reference, tag: '' }, work())
+  const first = await images.pull({ dockerRef: reference, tag: '' }, work())
   expect(first.tag).toBe('app-1')
-  expect(await shelf.pull({ dockerRef: byDigest, tag: 'pinned' }, work())).toEqual({
+  expect(await images.pull({ dockerRef: byDigest, tag: 'pinned' }, work())).toEqual({
     tag: 'pinned',
     digest: first.digest,
   })
   await push('USER two')
-  const second = await shelf.pull({ dockerRef: reference, tag: '' }, work())
+  const second = await images.pull({ dockerRef: reference, tag: '' }, work())
   expect(second.digest).not.toBe(first.digest)
   expect((await parts.store.resolve('app-1')).digest).toBe(second.digest)
   expect((await parts.store.resolve('pinned')).digest).toBe(first.digest)
   await registry.stop()
-  const told: string[] = []
-  expect(await shelf.pull({ dockerRef: reference, tag: 'late' }, work(told))).toMatchObject({
+  const messages: string[] = []
+  expect(await images.pull({ dockerRef: reference, tag: 'late' }, work(messages))).toMatchObject({
     digest: second.digest,
   })
-  expect(told.join('\n')).toMatch(/pulling .* failed \(.*\); using the local copy/)
+  expect(messages.join('\n')).toMatch(/pulling .* failed \(.*\); using the local copy/)
   await docker('rmi', '-f', reference)
-  await expect(shelf.pull({ dockerRef: reference, tag: '' }, work())).rejects.toMatchObject({
+  await expect(images.pull({ dockerRef: reference, tag: '' }, work())).rejects.toMatchObject({
     code: 'REGISTRY_UNAVAILABLE',
   })
 })
 
-test('F5 an export that meets a full disk is told, and leaves no container', async () => {
+test('F5 an export to a full disk fails and leaves no container', async () => {
   const name = `${uniqueName('vm')}:1`
   await imported(name)
   const root = join(tempDir(), 'small')
   mkdirSync(root)
   execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', root])
   onTestFinished(() => void execFileSync('umount', ['-l', root]))
-  const shelf = new MicrovmImages(await converter({ store: await openStore({ root }) }), await engine())
-  await expect(shelf.pull({ dockerRef: name, tag: '' }, work())).rejects.toThrow('the disk is full')
+  const images = new MicrovmImages(await converter({ store: await openStore({ root }) }), await engine())
+  await expect(images.pull({ dockerRef: name, tag: '' }, work())).rejects.toThrow('the disk is full')
   expect(readdirSync(join(root, 'blobs/sha256'))).toEqual([])
   await exportsAreGone()
 })
@@ -190,8 +190,8 @@ test('the engine’s own images are listed, inspected, tagged and removed, and o
 test('an image for another architecture is refused', async () => {
   const parts = await converter()
   const source = await (await engine()).source('workspace-base:1', work())
-  const shelf = new MicrovmImages(parts, { source: () => Promise.resolve({ ...source, arch: 'riscv64' }) })
-  await expect(shelf.pull({ dockerRef: 'workspace-base:1', tag: '' }, work())).rejects.toMatchObject({
+  const images = new MicrovmImages(parts, { source: () => Promise.resolve({ ...source, arch: 'riscv64' }) })
+  await expect(images.pull({ dockerRef: 'workspace-base:1', tag: '' }, work())).rejects.toMatchObject({
     code: 'INVALID_REQUEST',
   })
 })

@@ -8,7 +8,7 @@ import { tempDir } from '../../support/temp-dir.ts'
 import { convertTar, converter, pack, tinyTree } from '../../support/workspace/tiny-image.ts'
 
 describe('hostile archives', () => {
-  /** An archive with one entry of a hostile name before a harmless one. */
+  /** Creates an archive with a hostile entry name before a harmless one. */
   function hostile(make: (entry: { add: (options: string) => void }) => void): string {
     const archive = join(tempDir(), 'hostile.tar')
     const script: string[] = ['import io, sys, tarfile', `t = tarfile.open(${JSON.stringify(archive)}, "w")`]
@@ -63,14 +63,14 @@ describe('hostile archives', () => {
       ],
     ],
     [
-      'links hard to a file and overwrites it',
+      'hard-links to a file and overwrites it',
       (path) => [
         `i.name = "h"; i.type = tarfile.LNKTYPE; i.linkname = "${path}"`,
         'i.name = "h"; d = b"hit"',
       ],
     ],
     [
-      'puts our own directories on links that lead out',
+      'replaces our directories with links that point outside',
       (path) => [
         `i.name = "opt"; i.type = tarfile.SYMTYPE; i.linkname = "${join(path, '..')}"`,
         `i.name = "lib"; i.type = tarfile.SYMTYPE; i.linkname = "${join(path, '..')}"`,
@@ -78,14 +78,14 @@ describe('hostile archives', () => {
       ],
     ],
     [
-      'enables our units behind a link that leads out',
+      'enables our units behind a link that points outside',
       (path) => [
         'i.name = "usr/lib/systemd/systemd"',
         `i.name = "etc/systemd/system/multi-user.target.wants"; i.type = tarfile.SYMTYPE; i.linkname = "${join(path, '..')}"`,
       ],
     ],
     [
-      'takes a file of this machine for its kernel',
+      'uses a file of this machine as its kernel',
       () => [
         'i.name = "boot/"; i.type = tarfile.DIRTYPE; i.mode = 0o755',
         'i.name = "boot/vmlinuz-1"; i.type = tarfile.SYMTYPE; i.linkname = "/etc/shadow"',
@@ -93,7 +93,7 @@ describe('hostile archives', () => {
     ],
   ]
 
-  test.each(CASES)('nothing outside is touched by an archive that %s', async (_how, entries) => {
+  test.each(CASES)('an archive that %s changes nothing outside', async (_how, entries) => {
     const path = victim()
     const above = join(path, '..')
     const archive = hostile(({ add }) => entries(path).forEach(add))
@@ -110,7 +110,7 @@ describe('hostile archives', () => {
     ['nothing', Buffer.alloc(0)],
     ['random bytes', Buffer.from('8f00ff10c3284be2'.repeat(100), 'hex')],
     ['half an archive', undefined],
-  ])('an archive that is %s is refused, and leaves nothing', async (_what, content) => {
+  ])('an archive that is %s is refused and leaves nothing behind', async (_what, content) => {
     const archive = join(tempDir(), 'bad.tar')
     writeFileSync(archive, content ?? readFileSync(pack(tinyTree())).subarray(0, 100_000))
     const parts = await converter()
@@ -118,7 +118,7 @@ describe('hostile archives', () => {
     expect(allBlobs(parts.store)).toEqual([])
   })
 
-  test('no file of this machine gets into the initrd by a link among the modules of an image', async () => {
+  test('a link among an image’s modules does not copy a file of this machine into the initrd', async () => {
     const tree = tinyTree()
     const { file, modules } = testKernel()
     mkdirSync(join(tree, 'boot'))

@@ -43,7 +43,7 @@ async function engineImage(): Promise<string> {
   return name
 }
 
-test('a server pulls with progress, stays awake meanwhile, and has the image afterwards', async () => {
+test('a server pulls with progress, stays responsive, and then has the image', async () => {
   const name = await engineImage()
   const server = await startServer()
   let longestMs = 0
@@ -70,7 +70,7 @@ test('a server pulls with progress, stays awake meanwhile, and has the image aft
   })
 })
 
-test('F36 a server that is told to stop gives up what it pulls, and leaves nothing of it', async () => {
+test('F36 a stopping server aborts a pull and leaves nothing of it', async () => {
   const name = await engineImage()
   const server = await startServer()
   const response = await fetch(`${server.url}/api/images/pull`, {
@@ -92,7 +92,7 @@ test('F36 a server that is told to stop gives up what it pulls, and leaves nothi
   expect(readdirSync(join(server.stateDir, 'qemu/images/blobs/sha256'))).toEqual([])
 })
 
-test('the command line pulls, lists, inspects, tags, removes and prunes', async () => {
+test('the CLI pulls, lists, inspects, tags, removes and prunes', async () => {
   const name = await engineImage()
   const server = await startServer({ default_image: name, image_aliases: { other: 'base' } })
   const environment = userEnvironment({ WORKSPACE_URL: server.url })
@@ -101,7 +101,7 @@ test('the command line pulls, lists, inspects, tags, removes and prunes', async 
     expect({ status, stderr }, argv.join(' ')).toEqual({ status: 0, stderr: '' })
     return JSON.parse(stdout)
   }
-  // Both that the configuration names, of which one is not to be had.
+  // The configuration names two, one of which is unavailable.
   const failed = await workspaceCli(['server', 'pull-images'], environment)
   expect([failed.status, failed.stderr]).toEqual([
     1,
@@ -128,19 +128,19 @@ test('the command line pulls, lists, inspects, tags, removes and prunes', async 
   expect([missing.status, missing.stderr]).toEqual([1, expect.stringContaining('image "nothing" not found')])
 })
 
-test('an image is built of an archive, a compressed one and standard input: one image', async () => {
+test('an archive, a compressed one and standard input yield the same image', async () => {
   const { config } = loadWorkspaceConfig(
     {},
     { flags: { state_dir: tempDir(), enabled_backends: ['qemu'], image: kernel() } },
   )
   const archive = pack(tinyTree())
-  const told: string[] = []
+  const messages: string[] = []
   const build = (of: Parameters<typeof buildImage>[1]['archive'], tag?: string) =>
     buildImage(config, {
       archive: of,
       tag,
       backend: undefined,
-      progress: (message) => told.push(message),
+      progress: (message) => messages.push(message),
       signal: new AbortController().signal,
       guestDir: guests,
     })
@@ -149,7 +149,7 @@ test('an image is built of an archive, a compressed one and standard input: one 
   expect(first).toMatchObject({ tag: 'tiny', backend: 'qemu' })
   const second = await build(createReadStream(archive), 'piped')
   expect(second).toMatchObject({ tag: 'piped', digest: first.digest })
-  expect(told.filter((message) => message === 'checking the file system')).toHaveLength(1)
+  expect(messages.filter((message) => message === 'checking the file system')).toHaveLength(1)
   execFileSync('gzip', ['-k', archive])
   expect(await build(`${archive}.gz`)).toMatchObject({ tag: 'tiny', digest: first.digest })
   const tag = JSON.parse(readFileSync(join(config.qemu.root, 'images/tags/piped.json'), 'utf8')) as object
@@ -161,10 +161,10 @@ test('an image is built of an archive, a compressed one and standard input: one 
 test.each([
   [['image', 'build'], 'name an archive'],
   [['image', 'build', 'x.tar', '--base'], 'name an archive'],
-  [['image', 'build', ''], 'It must name a file'],
+  [['image', 'build', ''], 'It must not be empty'],
   [['image', 'build', '/no/such.tar', '--backend', 'xen'], 'must be one of firecracker, vz, qemu'],
   [['image', 'build', '/no/such.tar'], 'no backend with VMs is in enabled_backends'],
-])('bad usage is told: %j', async (argv, says) => {
+])('%j is a usage error', async (argv, says) => {
   const { status, stderr } = await workspaceCli(argv, userEnvironment({ WORKSPACE_STATE_DIR: tempDir() }))
   expect([status === 0, stderr]).toEqual([false, expect.stringContaining(says)])
 })

@@ -4,7 +4,7 @@ import type { Backend } from '../../../src/workspace/backend/backend.ts'
 import { createIn, outputOf, sh } from '../../support/workspace/backends.ts'
 import { machineRoots, qemuBackend } from '../../support/vm/vm-server.ts'
 
-/** This checkout, which the machine has at /workspace; it brings its own node, since the machine has none. */
+/** This checkout, mounted at /workspace, with its own Node because the machine has none. */
 const checkout = fileURLToPath(new URL('../../..', import.meta.url))
 const SUPERVISOR = '/workspace/dist/guest/node /workspace/dist/src/bin/supervisor.js'
 const CGROUPS = '/sys/fs/cgroup'
@@ -37,8 +37,8 @@ afterAll(async () => {
   roots.remove()
 })
 
-test('a supervisor in a group of its own holds its processes to their memory and CPUs', async () => {
-  // As a service manager starts what may make groups of its own.
+test('a supervisor in its own control group enforces its processes’ memory and CPU limits', async () => {
+  // Started as by a service manager that delegates its control group.
   await inside(`mkdir /srv/project && cat >/srv/project/supervisor.yaml <<'END'\n${CONFIG}END
     mount -t cgroup2 none ${CGROUPS} && cd ${CGROUPS} && echo +memory +cpu >cgroup.subtree_control && mkdir service
     cd /srv/project && sh -c 'echo $$ >${CGROUPS}/service/cgroup.procs && exec ${SUPERVISOR} up' >log 2>&1 </dev/null &`)
@@ -51,7 +51,7 @@ test('a supervisor in a group of its own holds its processes to their memory and
   )
   const limits = `cd ${service}/supervisor-*/quiet && cat memory.max cpu.max`
   expect(await inside(limits)).toBe(`${64 << 20}\n50000 100000`)
-  // It goes back to where it came from, and leaves nothing there.
+  // It returns to its original group and leaves no groups behind.
   await inside(`kill $(cat ${service}/supervisor-*-itself/cgroup.procs)`)
   await until(`[ -z "$(cat ${service}/cgroup.procs ${service}/*/cgroup.procs)" ]`)
   expect(await inside(`find ${service} -mindepth 1 -type d; cat ${service}/cgroup.subtree_control`)).toBe('')

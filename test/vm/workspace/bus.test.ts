@@ -15,7 +15,7 @@ describe.each(LINES)('over $line', ({ settings }) => {
   let server: TestServer
   let ssh: OpenSsh
 
-  /** What a program inside gets for a message: the status and the body. */
+  /** Publishes a message inside; returns the status and body. */
   const publish = async (body: string, user = 'demo'): Promise<{ status: number; text: string }> => {
     const script = `const answer = await fetch('http://127.0.0.1:498/v1/publish', { method: 'POST', body: ${JSON.stringify(body)} })
       console.log(JSON.stringify({ status: answer.status, text: await answer.text() }))`
@@ -72,7 +72,7 @@ describe.each(LINES)('over $line', ({ settings }) => {
     })
   })
 
-  test('an event is taken at once, and reaches the listener', async () => {
+  test('an event is accepted immediately and reaches the listener', async () => {
     const listener = await readEventStream(`${server.url}/api/plugins/listeners/events/messages`)
     expect(await publish('{"namespace": "events", "type": "event", "payload": {"n": 1}}')).toMatchObject({
       status: 202,
@@ -81,12 +81,12 @@ describe.each(LINES)('over $line', ({ settings }) => {
     expect(event?.data).toMatchObject({ type: 'event', payload: { n: 1 }, workspace: { name: 'demo' } })
   })
 
-  test('what is no message is refused', async () => {
+  test('an invalid message is refused', async () => {
     const { status, text } = await publish('{}')
     expect([status, JSON.parse(text).error.code]).toEqual([400, 'MISSING_NAMESPACE'])
   })
 
-  test('F19 the agent comes back to a server that starts anew', async () => {
+  test('F19 the agent reconnects to a restarted server', async () => {
     server = await server.restart()
     ssh.remove()
     ssh = await openSsh(server)

@@ -11,7 +11,7 @@ import { machineRoots, vmServer } from '../../support/vm/vm-server.ts'
 import { waitFor } from '../../support/wait-for.ts'
 import { call, makeWorkspace, type TestServer } from '../../support/workspace/workspace-server.ts'
 
-/** The host, as user-mode networking shows it to the guest. */
+/** The host's address in user-mode networking. */
 const HOST = '10.0.2.2'
 
 describe('cloud credentials inside a virtual machine', () => {
@@ -61,7 +61,7 @@ describe('cloud credentials inside a virtual machine', () => {
     directory.remove()
   })
 
-  test('its agent starts the extension that the server enables, without more rights than it needs', async () => {
+  test('the agent starts the enabled extension with minimal privileges', async () => {
     expect(await extensions()).toEqual([
       { namespace: 'cloud-credentials', guest: 'running', host: 'connected' },
     ])
@@ -73,7 +73,7 @@ describe('cloud credentials inside a virtual machine', () => {
     expect(properties).toContain('UnitFileState=enabled-runtime')
   })
 
-  test('programs find where to ask in their environment, and curl gets credentials there', async () => {
+  test('the environment names the endpoint, and curl gets credentials from it', async () => {
     expect(
       await inside('echo $AWS_CONTAINER_CREDENTIALS_FULL_URI $CLOUD_CONTAINER_CREDENTIALS_FULL_URI'),
     ).toBe('http://127.0.0.1:499/credentials http://127.0.0.1:499/credentials')
@@ -85,13 +85,13 @@ describe('cloud credentials inside a virtual machine', () => {
         expect(log).not.toContain(secret)
   })
 
-  test('C4 what is not asked by the loopback address is refused', async () => {
+  test('C4 requests to other hosts than the loopback address are refused', async () => {
     const ask =
       "curl -sS -o /dev/null -w '%{http_code}' -H 'Host: evil.example' http://127.0.0.1:499/credentials"
     expect(await inside(ask)).toBe('403')
   })
 
-  test('AWS’s SDK is who the host says, by the workspace’s name, and lists buckets', async () => {
+  test('AWS’s SDK gets the configured role with the workspace’s name and lists buckets', async () => {
     const bundle = await rolldown({
       input: join(packageRoot, 'test/support/workspace/cloud-client.ts'),
       platform: 'node',
@@ -100,7 +100,7 @@ describe('cloud credentials inside a virtual machine', () => {
     await bundle.close()
     const { port } = new URL(moto.url)
     const environment = `AWS_REGION=us-east-1 AWS_ENDPOINT_URL=http://${HOST}:${port}`
-    // An emulated machine takes longer than a second, of which the SDK warns on standard error.
+    // An emulated machine takes longer than a second, and the SDK warns about that on standard error.
     const { stdout, stderr } = await ssh.run(
       'demo',
       `${environment} /opt/workspace/node --input-type=module -`,

@@ -25,7 +25,7 @@ afterAll(async () => {
   roots.remove()
 })
 
-test('F1 a machine that is killed becomes an error that says so, and starts again with its files', async () => {
+test('F1 a killed machine has status error with the reason and starts again with its files', async () => {
   const { pid } = await createIn(backend, 'killed')
   await outputOf(backend, 'killed', sh('echo kept > /workspace/file; sync'))
   process.kill(pid, 'SIGKILL')
@@ -40,7 +40,7 @@ test('F1 a machine that is killed becomes an error that says so, and starts agai
   expect(await outputOf(backend, 'killed', sh('cat /workspace/file'))).toMatchObject({ stdout: 'kept\n' })
 })
 
-test('F19 a server that comes back finds its machines running, and those that ended meanwhile as errors', async () => {
+test('F19 a restarted server finds its machines running, and ones that died meanwhile as errors', async () => {
   const { pid } = (await backend.find('killed')) ?? { pid: 0 }
   await backend.close()
   await open()
@@ -48,7 +48,7 @@ test('F19 a server that comes back finds its machines running, and those that en
   expect(await outputOf(backend, 'killed', sh('echo in'))).toMatchObject({ stdout: 'in\n' })
   await backend.close()
   process.kill(pid, 'SIGKILL')
-  await waitFor('the end', () => !existsSync(`/proc/${pid}`))
+  await waitFor('the monitor to exit', () => !existsSync(`/proc/${pid}`))
   await open()
   expect(await backend.find('killed')).toMatchObject({ state: { is: 'error' } })
 })
@@ -62,7 +62,7 @@ test('a machine whose user powers it off is stopped', async () => {
   expect(await backend.find('killed')).toMatchObject({ state: { is: 'stopped' } })
 })
 
-test('after a restart of the host its machines are stopped, and a stranger’s process is left alone', async () => {
+test('after a host restart machines are stopped, and a foreign process with the same PID is not touched', async () => {
   const stranger = process.pid
   const run = {
     hostBoot: 'another',
@@ -76,7 +76,7 @@ test('after a restart of the host its machines are stopped, and a stranger’s p
   writeFileSync(metadataFile('killed'), JSON.stringify({ ...metadata('killed'), run }))
   expect(await backend.find('killed')).toMatchObject({ state: { is: 'stopped' } })
   await backend.stop('killed')
-  // Of the same boot, but begun at another time: the number was given to another.
+  // Same boot but a different start time: the PID was reused.
   const { hostBoot: _ignored, ...rest } = run
   const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
   writeFileSync(
@@ -88,7 +88,7 @@ test('after a restart of the host its machines are stopped, and a stranger’s p
   expect(await backend.find('killed')).toMatchObject({ state: { is: 'stopped' } })
 })
 
-test('a disk that is damaged is told by the guest and not formatted', async () => {
+test('a damaged disk is reported by the guest and not formatted', async () => {
   const upper = join(roots.root, 'uppers/killed/upper.ext4')
   truncateSync(upper, 0)
   truncateSync(upper, 2 ** 30)
@@ -97,7 +97,7 @@ test('a disk that is damaged is told by the guest and not formatted', async () =
   await backend.remove('killed', false)
 })
 
-test('a guest that never answers is given up within the time that it has, and nothing of it runs on', async () => {
+test('a guest that never responds is stopped after its timeout and leaves no processes', async () => {
   await backend.close()
   await open({ bootTimeoutMs: 1_000 })
   await expect(createIn(backend, 'silent')).rejects.toThrow(/did not respond within [1-6] s/)
@@ -108,7 +108,7 @@ test('a guest that never answers is given up within the time that it has, and no
   await open()
 })
 
-test('two creations at once share one image and have a disk each', async () => {
+test('two concurrent creations share one image and have separate disks', async () => {
   const made = await Promise.all([createIn(backend, 'one'), createIn(backend, 'two')])
   expect(made.map(({ state }) => state.is)).toEqual(['running', 'running'])
   await outputOf(backend, 'one', sh('echo one > /workspace/file'))
@@ -126,8 +126,8 @@ test('two creations at once share one image and have a disk each', async () => {
   expect(images.filter(({ path }) => path.endsWith([...digests][0].replace('sha256:', '')))).toHaveLength(1)
 })
 
-test('F5 a guest that fills its disk is told so, and goes on', async () => {
-  // Most of it is only set aside: what is written is the last of it.
+test('F5 a guest that fills its disk gets an error and continues', async () => {
+  // Most of the space is only allocated; only the last part is written.
   const script = `
     cd /workspace
     fallocate -l $(($(df -B1 --output=avail . | tail -n 1) - 64 * 1024 * 1024)) aside
@@ -137,7 +137,7 @@ test('F5 a guest that fills its disk is told so, and goes on', async () => {
   expect(full.stdout).toBe('still here\n')
 })
 
-test('F19 an agent that is killed comes back, and the machine is reached again', async () => {
+test('F19 a killed agent restarts, and the machine is reachable again', async () => {
   const killed = outputOf(
     backend,
     'one',

@@ -21,7 +21,7 @@ const run = (): { readonly isReady: boolean } | null => {
   }
 }
 
-/** One that is made when there is first something in it; what is left of deletions goes while the server is at work already. */
+/** Waits for a directory, created on first use, to be empty; leftovers are deleted while the server already runs. */
 function untilEmpty(directory: string): Promise<void> {
   return waitFor(
     `${directory} to be empty`,
@@ -29,7 +29,7 @@ function untilEmpty(directory: string): Promise<void> {
   )
 }
 
-/** The steps of a creation, by what each leaves first. */
+/** The steps of a creation, by the first file each leaves. */
 const STEPS: readonly (readonly [string, () => boolean])[] = [
   ['its mark is made', () => existsSync(instance('.creating'))],
   ['its metadata is written', () => existsSync(instance('metadata.json'))],
@@ -39,7 +39,7 @@ const STEPS: readonly (readonly [string, () => boolean])[] = [
   ['its monitor is noted', () => run() !== null],
 ]
 
-/** At once when it is so: a look now and then would come too late. */
+/** Polls continuously: checking at intervals would be too late. */
 async function soon(what: string, isSo: () => boolean): Promise<void> {
   const endMs = performance.now() + 60_000
   while (!isSo()) {
@@ -48,7 +48,7 @@ async function soon(what: string, isSo: () => boolean): Promise<void> {
   }
 }
 
-test('F1 a server killed at any step of a machine’s creation leaves nothing of it', async () => {
+test('F1 a server killed at any step of creating a machine leaves nothing of it', async () => {
   const stateDir = join(tempDir(), 'state')
   const settings = await vmSettings(roots)
   onTestFinished(() => roots.remove())
@@ -67,7 +67,7 @@ test('F1 a server killed at any step of a machine’s creation leaves nothing of
   }
 })
 
-test('F1 a server killed while a machine runs, stops or is deleted finds it as it was left', async () => {
+test('F1 a server killed while a machine runs, stops or is deleted finds it in that state', async () => {
   const again = machineRoots()
   onTestFinished(() => again.remove())
   const stateDir = join(tempDir(), 'state')
@@ -80,17 +80,17 @@ test('F1 a server killed while a machine runs, stops or is deleted finds it as i
   stopping.catch(() => undefined)
   await server.end('SIGKILL')
   server = await serve({ stateDir, settings })
-  // It had begun to end, or nobody had told it yet.
+  // Either it had started to shut down or had not been asked yet.
   const { body } = await call(demo())
   expect(['running', 'stopped', 'error']).toContain(body.status)
   if (body.status === 'running') expect(body.pid).toBe(pid)
   const deleting = call(demo(), 'DELETE')
   deleting.catch(() => undefined)
-  await soon('the disk is gone', () => !existsSync(join(again.root, 'uppers/demo/upper.ext4')))
+  await soon('the disk is deleted', () => !existsSync(join(again.root, 'uppers/demo/upper.ext4')))
   await server.end('SIGKILL')
   server = await serve({ stateDir, settings })
   expect((await call(`${server.url}/api/workspaces`)).body).toEqual({ workspaces: [] })
   for (const directory of ['instances', 'uppers']) await untilEmpty(join(again.root, directory))
-  // Whoever inherited it waits for it in their own time.
-  await waitFor('its monitor’s end', () => /^(?:Z|)$/.test(readProcStat(pid)?.state ?? ''))
+  // The process that adopted it reaps it in its own time.
+  await waitFor('its monitor to exit', () => /^(?:Z|)$/.test(readProcStat(pid)?.state ?? ''))
 })

@@ -10,7 +10,7 @@ import { createIn, outputOf, sh } from '../../support/workspace/backends.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import { machineRoots, qemuBackend } from '../../support/vm/vm-server.ts'
 
-// Neither runs on the machines that test this: what stands in for them checks what it is told and boots it through QEMU.
+// Neither runs on test machines: stand-ins check their arguments and boot the machine in QEMU.
 const standIn = (name: string): string => {
   const file = join(tempDir(), name)
   const script = join(packageRoot, 'test/support/vm', `fake-${name}.ts`)
@@ -38,7 +38,7 @@ describe.each(MONITORS)('behind $how own interface', ({ kind, driver }) => {
   const roots = machineRoots()
   afterEach(() => roots.remove())
 
-  test('a machine boots, keeps its files and ends', async () => {
+  test('a machine boots, keeps its files and stops', async () => {
     const backend = await qemuBackend(roots, { driver: driver(roots.root), network: 'none' })
     await backend.open(() => undefined)
     try {
@@ -46,7 +46,7 @@ describe.each(MONITORS)('behind $how own interface', ({ kind, driver }) => {
       expect(made).toMatchObject({ backend: kind, state: { is: 'running' } })
       const { stdout } = await outputOf(backend, 'demo', sh('echo kept > /workspace/file; hostname'))
       expect(stdout).toBe('demo\n')
-      // Found by its disk even if all else that is known of it were lost.
+      // It is found by its disk even if all other records are lost.
       const holders = await findMachine({ disk: join(roots.root, 'uppers/demo/upper.ext4') })
       expect(holders.map(({ pid }) => pid)).toContain(made.pid)
       expect(await backend.stop('demo')).toMatchObject({ state: { is: 'stopped' }, pid: 0 })

@@ -8,7 +8,7 @@ import { machineRoots, qemuBackend } from '../../support/vm/vm-server.ts'
 const roots = machineRoots()
 afterAll(() => roots.remove())
 
-test('a machine on a tap device is reached by its address, and reaches the host', async () => {
+test('a machine on a tap device is reachable at its address and reaches the host', async () => {
   const backend = await qemuBackend(roots, { network: 'tap' })
   await backend.open(() => undefined)
   try {

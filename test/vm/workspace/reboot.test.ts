@@ -20,7 +20,7 @@ const BOOT_MS = 150_000
 
 type Roots = ReturnType<typeof machineRoots>
 
-/** Firecracker's stand-in, which boots through QEMU and ends at a reboot as Firecracker does. */
+/** A stand-in for Firecracker that boots in QEMU and, like Firecracker, exits at a reboot. */
 async function firecrackerServer(roots: Roots): Promise<TestServer> {
   const binary = join(tempDir(), 'firecracker')
   const script = join(packageRoot, 'test/support/vm/fake-firecracker.ts')
@@ -36,7 +36,7 @@ describe.each([
   { kind: 'qemu', serve: vmServer },
   { kind: 'firecracker', serve: firecrackerServer },
 ])('a $kind machine', ({ serve }) => {
-  test('boots again at its reboot, and stays off at its poweroff', { timeout: 400_000 }, async () => {
+  test('boots again after a reboot and stays off after a poweroff', { timeout: 400_000 }, async () => {
     const roots = machineRoots()
     onTestFinished(() => roots.remove())
     const server = await serve(roots)
@@ -54,10 +54,10 @@ describe.each([
     const stream = await readEventStream(`${server.url}/api/events`)
 
     await ssh.run('demo', 'sudo systemctl --no-block reboot', { stdin: '' })
-    const told = () =>
+    const statuses = () =>
       stream.events.filter(({ event }) => event === 'workspace').map(({ data }) => data.workspace.status)
-    await waitFor('the reboot', () => told().at(-1) === 'running', BOOT_MS)
-    expect(told()).toEqual(['starting', 'running'])
+    await waitFor('the reboot', () => statuses().at(-1) === 'running', BOOT_MS)
+    expect(statuses()).toEqual(['starting', 'running'])
     const after = await find()
     expect({ ...after, pid: 0 }).toEqual({ ...before, pid: 0 })
     expect(after.pid).not.toBe(before.pid)
@@ -65,7 +65,7 @@ describe.each([
     expect((await ssh.run('demo', 'cat /workspace/file', { stdin: '' })).stdout.toString()).toBe('kept\n')
 
     await ssh.run('demo', 'sudo systemctl --no-block poweroff', { stdin: '' })
-    await waitFor('the end', async () => (await find()).status === 'stopped', BOOT_MS)
-    expect(told()).toEqual(['starting', 'running', 'stopped'])
+    await waitFor('the poweroff', async () => (await find()).status === 'stopped', BOOT_MS)
+    expect(statuses()).toEqual(['starting', 'running', 'stopped'])
   })
 })

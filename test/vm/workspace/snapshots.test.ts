@@ -27,7 +27,7 @@ afterAll(async () => {
   roots.remove()
 })
 
-test('no snapshot is taken of a machine that runs', async () => {
+test('a snapshot of a running machine is refused', async () => {
   expect(await post('snapshots', { name: 'ready', source_workspace: 'source' })).toMatchObject({
     status: 409,
     body: { error: { code: 'SNAPSHOT_SOURCE_RUNNING' } },
@@ -38,7 +38,7 @@ test('no snapshot is taken of a machine that runs', async () => {
   })
 })
 
-test('a snapshot of a stopped machine is small, is listed, and its name is taken', async () => {
+test('a snapshot of a stopped machine is small, is listed and reserves its name', async () => {
   await post('workspaces/source/stop')
   const taken = await post('snapshots', { name: 'ready', source_workspace: 'source', comment: 'a note' })
   expect(taken).toMatchObject({ status: 201, body: { warnings: [] } })
@@ -61,7 +61,7 @@ test('a snapshot of a stopped machine is small, is listed, and its name is taken
   })
 })
 
-test('a request that a snapshot does not go with is refused', async () => {
+test('a request with fields that exclude a snapshot is refused', async () => {
   for (const more of [
     { image: 'base' },
     { repo: 'a/b' },
@@ -78,7 +78,7 @@ test('a request that a snapshot does not go with is refused', async () => {
   })
 })
 
-test('two workspaces that are made of it have its files, disks of their own and identities of their own', async () => {
+test('two workspaces created from it have its files, separate disks and separate identities', async () => {
   for (const name of ['one', 'two']) await makeWorkspace(server.url, { name, from_snapshot: 'ready' })
   expect(await inside('one', 'cat /workspace/file; hostname')).toBe('kept\none\n')
   await inside('one', 'echo changed > /workspace/file')
@@ -88,7 +88,7 @@ test('two workspaces that are made of it have its files, disks of their own and 
   expect(ids[1]).not.toBe(ids[0])
 })
 
-test('a snapshot that is deleted takes nothing away from what was made of it', async () => {
+test('deleting a snapshot does not affect workspaces created from it', async () => {
   expect(await call(`${server.url}/api/snapshots/ready`, 'DELETE')).toMatchObject({ status: 204 })
   expect(await call(`${server.url}/api/snapshots/ready`)).toMatchObject({
     status: 404,

@@ -37,7 +37,7 @@ afterAll(async () => {
   roots.remove()
 })
 
-test('a workspace is a machine of its own, with the fields of one', async () => {
+test('a workspace is a virtual machine with its fields', async () => {
   const { body } = await call(`${server.url}/api/workspaces/demo`)
   expect(body).toMatchObject({
     backend: 'qemu',
@@ -53,18 +53,18 @@ test('a workspace is a machine of its own, with the fields of one', async () => 
   )
 })
 
-test('programs run as the workspace’s user, and tell how they ended', async () => {
+test('programs run as the workspace’s user and return their exit status', async () => {
   expect(await inside('id -un; pwd')).toBe('workspace\n/workspace\n')
   const ended = await ssh.run('demo', 'echo out; echo err >&2; exit 7', { stdin: '' })
   expect([ended.status, ended.stdout.toString(), ended.stderr]).toEqual([7, 'out\n', 'err\n'])
 })
 
-test('a terminal has the size that it is given', async () => {
+test('a terminal has the requested size', async () => {
   const { stdout } = await runProgram('ssh', ['-tt', ...ssh.options, 'demo@127.0.0.1', 'stty size; tty'], '')
   expect(stdout.toString()).toMatch(/^\d+ \d+\r\n\/dev\/pts\/\d+\r\n/)
 })
 
-test('megabytes pass both ways without loss', async () => {
+test('megabytes are transferred in both directions without loss', async () => {
   const bytes = randomBytes(8 * 1024 * 1024)
   expect((await inside('sha256sum', bytes)).split(' ')[0]).toBe(hash(bytes))
   const back = await ssh.run('demo', 'cat', { stdin: bytes })
@@ -86,7 +86,7 @@ test('sftp, scp and rsync work', async () => {
   expect(readFileSync(`${file}.back`, 'utf8')).toBe('from outside')
 })
 
-test('tmux sessions are listed and ended', async () => {
+test('tmux sessions are listed and killed', async () => {
   await inside('tmux new-session -d -s work')
   const { body } = await call(`${server.url}/api/workspaces/demo/sessions`)
   expect(body.sessions).toMatchObject([
@@ -97,7 +97,7 @@ test('tmux sessions are listed and ended', async () => {
   })
 })
 
-test('a tunnel and a forward reach a port inside, and no other machine’s', async () => {
+test('a tunnel and a forward reach only ports of this machine', async () => {
   const script = `use IO::Socket::INET; my $s = IO::Socket::INET->new(LocalAddr => '127.0.0.1', LocalPort => 7002, Listen => 5) or die;
     while (my $p = $s->accept) { my $in = do { local $/; <$p> }; print $p "heard $in"; close $p }`
   await inside(
@@ -127,7 +127,7 @@ test('the client’s agent can be used inside', async () => {
   }
 })
 
-test('F19 a server that starts anew finds its machine running, with its programs', async () => {
+test('F19 a restarted server finds its machine running with its programs', async () => {
   await inside('tmux new-session -d -s stays')
   const before = await call(`${server.url}/api/workspaces/demo`)
   server = await server.restart()
@@ -138,14 +138,14 @@ test('F19 a server that starts anew finds its machine running, with its programs
   expect(await inside('tmux list-sessions -F "#{session_name}"')).toBe('stays\n')
 })
 
-test('the image is shared and cannot be written, and the disk above it is sparse', async () => {
+test('the image is shared and read-only, and the disk above it is sparse', async () => {
   expect(await inside('findmnt -no FSTYPE /')).toBe('overlay\n')
   const { size, blocks } = statSync(upper)
   expect(size).toBe(5 * 2 ** 30)
   expect(blocks * 512).toBeLessThan(200 * 2 ** 20)
 })
 
-test('what was written is there after stop and start, and gone after a reset', async () => {
+test('written files survive stop and start, and a reset deletes them', async () => {
   const url = `${server.url}/api/workspaces/demo`
   await inside('echo kept > /workspace/file')
   expect(await call(`${url}/reset`, 'POST')).toMatchObject({
@@ -161,7 +161,7 @@ test('what was written is there after stop and start, and gone after a reset', a
   expect(await inside('ls -A /workspace')).toBe('')
 })
 
-test('a deleted workspace leaves nothing', async () => {
+test('a deleted workspace leaves nothing behind', async () => {
   expect(await call(`${server.url}/api/workspaces/demo`, 'DELETE')).toMatchObject({ status: 204 })
   expect(existsSync(upper)).toBe(false)
   expect(existsSync(join(roots.root, 'instances/demo'))).toBe(false)

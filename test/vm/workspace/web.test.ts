@@ -18,7 +18,7 @@ afterAll(async () => {
   roots.remove()
 })
 
-test('a terminal in a machine is of its page’s size, and follows it', async () => {
+test('a terminal in a machine follows the page’s size', async () => {
   const terminal = await openTerminal(url('terminal?columns=101&rows=33'))
   terminal.type('stty size; trap "stty size" WINCH; hostname; echo rea""dy\r')
   await terminal.shows('33 101')
@@ -28,10 +28,10 @@ test('a terminal in a machine is of its page’s size, and follows it', async ()
   await terminal.shows('50 132')
   terminal.type('exit 7\r')
   expect(await terminal.closed).toMatchObject({ code: 1000 })
-  expect(terminal.told).toEqual([{ type: 'ended', exit_status: 7 }])
+  expect(terminal.controls).toEqual([{ type: 'ended', exit_status: 7 }])
 })
 
-test('a tmux session in a machine is found again', async () => {
+test('a tmux session in a machine can be reattached', async () => {
   const first = await openTerminal(url('terminal?session=work'))
   first.type('echo remem""bered\r')
   await first.shows('remembered')
@@ -40,7 +40,7 @@ test('a tmux session in a machine is found again', async () => {
   await again.shows('remembered')
 })
 
-test('what a machine uses is told', async () => {
+test('a machine’s usage is reported', async () => {
   const { body } = await call(`${server.url}/api/usage`)
   expect(body.workspaces).toEqual([{ name: 'demo', cpu_percent: null, memory_bytes: expect.any(Number) }])
   expect(body.workspaces[0].memory_bytes).toBeGreaterThan(50 * 2 ** 20)
@@ -52,7 +52,7 @@ test('what a machine uses is told', async () => {
     .toBeGreaterThan(0)
 })
 
-test('a port in a machine is told with its program, and what it serves is shown', async () => {
+test('a port in a machine is listed with its program and can be opened', async () => {
   const terminal = await openTerminal(url('terminal'))
   const serve =
     '$s = IO::Socket::INET->new(Listen => 5, LocalAddr => "127.0.0.1", LocalPort => 3000, ReuseAddr => 1);' +
@@ -67,16 +67,16 @@ test('a port in a machine is told with its program, and what it serves is shown'
   expect(answer.headers.get('content-security-policy')).toContain('sandbox')
 })
 
-test('the console’s last lines are told', async () => {
+test('the console’s last lines are returned', async () => {
   const { body } = await call(url('logs?lines=5'))
   expect(body.lines).toHaveLength(5)
   expect((await call(url('logs?lines=1000'))).body.lines.join('\n')).toContain('workspace-init: ready')
 })
 
-test('the page shows a machine, its connection to the bus and its console, and enters it', async () => {
+test('the page shows a machine, its bus connection and console, and opens a terminal', async () => {
   const page = await openWorkspacePage(`${server.url}/#/workspaces/demo`)
   await page.untilText('[data-card=facts]', 'qemu')
-  await page.untilText('[data-card=extensions]', 'No extension is enabled')
+  await page.untilText('[data-card=extensions]', 'No extensions are enabled')
   await page.untilText('[data-card=logs] pre', 'workspace-init: ready')
   await page.untilText('[data-card=usage]', 'MiB')
   await page.choose('.page-head a.main')
@@ -87,7 +87,7 @@ test('the page shows a machine, its connection to the bus and its console, and e
   expect(page.complaints).toEqual([])
 })
 
-test('a stop of the machine closes its terminals', async () => {
+test('stopping the machine closes its terminals', async () => {
   const terminal = await openTerminal(url('terminal'))
   terminal.type('echo rea""dy\r')
   await terminal.shows('ready')

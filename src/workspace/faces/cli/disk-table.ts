@@ -5,7 +5,7 @@ import type { WireDiskReport } from '../../api/disk.ts'
 
 const HEADINGS = ['', 'FILES', 'LOGICAL', 'PHYSICAL'] as const
 
-/** The report by category; verbose also by image, workspace, snapshot and orphan, the largest first. */
+/** Formats the report by category; verbose output also lists each image, workspace, snapshot and orphan, largest first. */
 export function diskTable(report: WireDiskReport, isVerbose: boolean): string {
   const { images, workspaces, snapshots = [], orphans, totals, notes } = report
   const rows: (readonly string[])[] = []
@@ -48,7 +48,7 @@ export function diskTable(report: WireDiskReport, isVerbose: boolean): string {
   const lines = [formatTable(HEADINGS, rows)]
   if (shared > 0)
     lines.push(
-      `${formatBytes(shared)} of that are counted more than once: ${formatBytes(totals.all.physical_bytes - shared)} are really taken`,
+      `${formatBytes(shared)} of that is shared and counted more than once; actual usage is ${formatBytes(totals.all.physical_bytes - shared)}`,
     )
   return [...lines, ...notes.map((note) => `note: ${note}`)].join('\n')
 }
@@ -58,14 +58,18 @@ function row(label: string, size: WireBytes): readonly string[] {
   return [label, files === undefined ? '–' : String(files), formatBytes(logical), formatBytes(physical)]
 }
 
-/** "1 running, 2 stopped": those states that there are. */
+/** Returns the number of workspaces in each state: "1 running, 2 stopped". */
 function counts(workspaces: WireDiskReport['workspaces']): string {
   const states = Map.groupBy(workspaces, ({ status }) => status)
-  const told = ['running', 'stopped', ...[...states.keys()].filter((s) => s !== 'running' && s !== 'stopped')]
-  return told.map((status) => `${states.get(status)?.length ?? 0} ${status}`).join(', ')
+  const shown = [
+    'running',
+    'stopped',
+    ...[...states.keys()].filter((s) => s !== 'running' && s !== 'stopped'),
+  ]
+  return shown.map((status) => `${states.get(status)?.length ?? 0} ${status}`).join(', ')
 }
 
-/** A digest by its first digits. */
+/** Shortens a digest to its first digits; returns other names unchanged. */
 export function shortName(name: string): string {
   return name.replace(/^(sha256:[0-9a-f]{12})[0-9a-f]+$/, '$1')
 }

@@ -20,40 +20,47 @@ import { addSsh } from './commands/ssh.ts'
 import { addSystem } from './commands/system.ts'
 import { addWorkspaceCommands } from './commands/workspaces.ts'
 
-/** The `workspace` program; resolves with its exit status. */
+/** Runs the `workspace` program; resolves with its exit status. */
 export function runWorkspaceCli(argv: readonly string[]): Promise<number> {
   return runProgram(createWorkspaceProgram(), argv, exitStatusOf)
 }
 
-/** All commands and options, of which help, completions and the reference page are made. */
+/** Creates the program with all commands and options, from which help, completions and the man page are generated. */
 export function createWorkspaceProgram(): Command {
   const program = createProgram(
     'workspace',
     packageVersion(),
     'Creates, runs and exposes isolated development environments.',
   )
-  addServe(program)
+  program.commandsGroup('Workspaces:')
   addWorkspaceCommands(program)
+  addEvents(program)
+  program.commandsGroup('Inside a workspace:')
   addSsh(program)
-  addInside(program)
   addSessions(program)
   addConnect(program)
-  addEvents(program)
+  addInside(program)
+  program.commandsGroup('Images and snapshots:')
   addImages(program)
   addSnapshots(program)
-  addBus(program)
-  addServerCommands(program)
+  program.commandsGroup('Disk:')
   addSystem(program)
+  program.commandsGroup('Bus:')
+  addBus(program)
+  program.commandsGroup('Server:')
+  addServe(program)
   addInfo(program)
+  addServerCommands(program)
+  addConfig(program)
   addDoctor(program)
   addInstallService(program)
-  addConfig(program)
+  program.commandsGroup('Other:').helpCommand('help [command]')
   addOutputOptions(program)
   addCompletion(program)
   return program
 }
 
-/** 1 for everything that a corrected command line would not change, 2 for what it would. */
+/** Returns 2 for errors that a corrected command line fixes, else 1. */
 function exitStatusOf(fault: Fault): number {
   return fault.code === 'SERVER_UNKNOWN' || fault.code === 'SERVER_URL_INVALID' ? 2 : 1
 }

@@ -3,12 +3,17 @@ import { formatTable } from '../../../lib/cli/table.ts'
 import type { WireCompactReport, WirePruneReport } from '../../api/prune.ts'
 import { shortName } from './disk-table.ts'
 
-const WORDS = { would_delete: 'can go', deleted: 'deleted', truncated: 'cut', failed: 'FAILED' } as const
+const ACTIONS = {
+  would_delete: 'would delete',
+  deleted: 'deleted',
+  truncated: 'truncated',
+  failed: 'FAILED',
+} as const
 
-/** What goes, or is gone, and what stays, each with its reason. */
+/** Formats the items that are or would be deleted and those that are kept, each with its reason. */
 export function pruneTable({ items, skipped, notes, totals, dry_run: isDryRun }: WirePruneReport): string {
   const rows = items.map(({ kind, name, backend, action, freed, reason, error }) => [
-    WORDS[action],
+    ACTIONS[action],
     kind,
     shortName(name),
     backend,
@@ -21,15 +26,20 @@ export function pruneTable({ items, skipped, notes, totals, dry_run: isDryRun }:
       : formatTable(['', 'KIND', 'NAME', 'BACKEND', 'PHYSICAL', 'WHY'], rows),
   ]
   if (skipped.length > 0) {
-    const stays = skipped.map(({ kind, name, reason }) => [kind, shortName(name), reason])
-    lines.push('', formatTable(['STAYS', 'NAME', 'WHY'], stays))
+    const kept = skipped.map(({ kind, name, reason }) => [kind, shortName(name), reason])
+    lines.push('', formatTable(['KEPT', 'NAME', 'WHY'], kept))
   }
-  const done = isDryRun ? 'can go' : totals.items === 1 ? 'is gone' : 'are gone'
-  if (items.length > 0) lines.push('', `${totals.items} ${done}: ${formatBytes(totals.freed.physical_bytes)}`)
+  const count = totals.items === 1 ? '1 item' : `${totals.items} items`
+  const freed = formatBytes(totals.freed.physical_bytes)
+  if (items.length > 0)
+    lines.push(
+      '',
+      isDryRun ? `would delete ${count} and free ${freed}` : `deleted ${count} and freed ${freed}`,
+    )
   return [...lines, ...notes.map((note) => `note: ${note}`)].join('\n')
 }
 
-/** What each disk gave back. */
+/** Formats the space reclaimed from each disk. */
 export function compactTable({ items, skipped, totals }: WireCompactReport): string {
   const rows = [
     ...items.map(({ name, backend, freed, error }) => [

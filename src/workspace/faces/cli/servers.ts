@@ -12,18 +12,18 @@ const cliFault = defineFaults({ SERVER_UNKNOWN: 'invalid', SERVER_URL_INVALID: '
 
 const LOCAL: ServerAddress = { name: 'local', url: 'http://127.0.0.1:8080' }
 
-/** Every key of the command line's own configuration file. */
+/** Schema of the CLI's configuration file. */
 export const cliSchema = section({
   servers: namedSections(
     Type.Object(
       {
-        url: optionalText('where its API is; http, https or unix:///path'),
-        token_file: optionalText('file with its bearer token'),
-        bus_token_file: optionalText('file with the token of its bus'),
+        url: optionalText('URL of its API: http, https or unix:///path'),
+        token_file: optionalText('file with its access token'),
+        bus_token_file: optionalText('file with its bus token'),
         ssh: optionalSection({
-          host: optionalText("host of its SSH server; default the API's"),
+          host: optionalText("host of its SSH server; default the API's host"),
           port: Type.Optional(
-            Type.Integer({ description: 'port of its SSH server; default what the API tells' }),
+            Type.Integer({ description: 'port of its SSH server; default the port that the API reports' }),
           ),
         }),
       },
@@ -31,7 +31,7 @@ export const cliSchema = section({
     ),
     'servers by name',
   ),
-  default_server: optionalText('the server meant when none is named'),
+  default_server: optionalText('server to use when none is given'),
 })
 
 const sources = {
@@ -45,10 +45,10 @@ const sources = {
 type CliSettings = Decoded<typeof cliSchema>
 
 /**
- * The server that a command is meant for: the one named, else WORKSPACE_URL (with the files that WORKSPACE_TOKEN_FILE and WORKSPACE_BUS_TOKEN_FILE name), else the configured default, else the one
- * on this machine.
+ * Returns the server that a command addresses: the one named, else WORKSPACE_URL (with WORKSPACE_TOKEN_FILE and
+ * WORKSPACE_BUS_TOKEN_FILE), else the configured default, else the one on this machine.
  *
- * @throws SERVER_UNKNOWN for a name that the configuration does not know, and SERVER_URL_INVALID
+ * @throws SERVER_UNKNOWN when the name is not configured, and SERVER_URL_INVALID when the URL is missing or invalid
  */
 export async function findServer(
   environment: Readonly<Record<string, string | undefined>>,
@@ -68,7 +68,7 @@ export async function findServer(
   return serverOf(name, settings)
 }
 
-/** The server of this machine: as it has recorded itself below this user's state directory, else at the usual address. */
+/** Returns the server on this machine: at the address recorded in this user's state directory, else at the default address. */
 async function findLocal(environment: Readonly<Record<string, string | undefined>>): Promise<ServerAddress> {
   const record = await findServerRecord(defaultStateDir(environment))
   return record === undefined
@@ -76,10 +76,10 @@ async function findLocal(environment: Readonly<Record<string, string | undefined
     : { ...LOCAL, url: record.url, tokenFile: record.tokenFile ?? undefined }
 }
 
-/** A configured server, or why it cannot be asked. */
+/** A configured server, or why its configuration is invalid. */
 export type ConfiguredServer = ServerAddress | { readonly name: string; readonly fault: Fault }
 
-/** Every configured server; where none is, the one that a command is meant for. */
+/** Returns every configured server, or the default one if none is configured. */
 export async function findAllServers(
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<readonly ConfiguredServer[]> {
@@ -100,8 +100,11 @@ function serverOf(name: string, settings: CliSettings): ServerAddress {
   const server = settings.servers[name]
   if (server?.url === undefined) {
     if (server !== undefined) throw cliFault('SERVER_URL_INVALID', `server "${name}" has no url`)
-    const known = Object.keys(settings.servers).join(', ') || 'none'
-    throw cliFault('SERVER_UNKNOWN', `server "${name}" is not in the CLI's configuration; known: ${known}`)
+    const names = Object.keys(settings.servers).join(', ') || 'none'
+    throw cliFault(
+      'SERVER_UNKNOWN',
+      `server "${name}" is not in the CLI's configuration; configured servers: ${names}`,
+    )
   }
   return {
     name,
@@ -116,11 +119,11 @@ function checkUrl(url: string, whose: string): string {
   if (/^(?:https?:\/\/|unix:\/\/\/.)/.test(url) && URL.canParse(url)) return url
   throw cliFault(
     'SERVER_URL_INVALID',
-    `${whose} is "${url}" and must be a URL such as http://127.0.0.1:8080 or unix:///path/of/socket`,
+    `${whose}: "${url}" is not a valid server URL; use one such as http://127.0.0.1:8080 or unix:///path/to/socket`,
   )
 }
 
-/** The checker takes longer to load than a command to run, and most users have no such file. */
+/** Reads the CLI's configuration. Loads the validator, which takes longer than a typical command, only if there is one. */
 async function readSettings(environment: Readonly<Record<string, string | undefined>>): Promise<CliSettings> {
   const isGiven =
     findConfigFile({ ...sources, environment }) !== undefined ||

@@ -17,25 +17,26 @@ import { type ServerAddress, socketPathOf } from '../../client/server-address.ts
 
 const sshFault = defineFaults({ SSH_CLIENT_MISSING: 'unavailable', SSH_KEY_FAILED: 'internal' })
 
-/** The name under which a host key stands in its known-hosts file, whatever the address. */
+/** Host name in the known-hosts file, independent of the server's address. */
 const ALIAS = 'workspace'
 
+/** Options of `sshInto`. */
 export interface SshOptions {
-  /** For ssh itself; they go before ours. */
+  /** Options for ssh, placed before ours. */
   readonly options?: readonly string[]
-  /** Whether the ports that the workspace's devcontainer.json names are forwarded. */
+  /** Whether to forward the ports listed in the workspace's devcontainer.json. */
   readonly forwards?: boolean
 }
 
 /**
- * Runs OpenSSH's client into a workspace, with the host key pinned that the API tells, and ends with its status.
+ * Connects to a workspace with OpenSSH's client, pinning the host key that the API reports, and exits with its status.
  *
- * @param words the remote command; none for a shell
+ * @param remoteCommand empty for a shell
  */
 export async function sshInto(
   { client, server }: CliContext,
   name: string,
-  words: readonly string[],
+  remoteCommand: readonly string[],
   { options: ownOptions = [], forwards = false }: SshOptions = {},
 ): Promise<never> {
   const [info, { host_key: hostKey }, forwardOptions] = await Promise.all([
@@ -54,16 +55,16 @@ export async function sshInto(
     '-l',
     name,
   ]
-  throw new ExitStatus(await runSsh([...options, '--', host, ...words]))
+  throw new ExitStatus(await runSsh([...options, '--', host, ...remoteCommand]))
 }
 
-/** The host that a server's API is on. */
+/** Returns the host of a server's API. */
 export function hostOf(server: ServerAddress): string {
   if (socketPathOf(server) !== undefined) return '127.0.0.1'
   return new URL(server.url).hostname.replace(/^\[|\]$/g, '')
 }
 
-/** A port that is in use here, most often by the same forward of another shell, is left out. */
+/** Returns ssh options that forward the workspace's ports, except those already in use here, usually by another shell's forward. */
 async function optionsForPorts(client: WorkspaceClient, name: string): Promise<readonly string[]> {
   const { forward_ports: ports = [] } = await client.get<WireWorkspace>(
     `/api/workspaces/${encodeURIComponent(name)}`,
@@ -88,33 +89,33 @@ async function isFree(port: number): Promise<boolean> {
 
 async function runSsh(argv: readonly string[]): Promise<number> {
   const child = spawn('ssh', argv, { stdio: 'inherit' })
-  // The terminal's signals reach ssh too, and it is for ssh to act on them.
+  // Signals from the terminal also reach ssh, which handles them.
   for (const signal of ['SIGINT', 'SIGQUIT'] as const) process.on(signal, () => undefined)
   return new Promise((resolve, reject) => {
     child.on('error', (error) =>
       reject(
-        sshFault('SSH_CLIENT_MISSING', `OpenSSH's client cannot be run: ${error.message}; install it`, error),
+        sshFault('SSH_CLIENT_MISSING', `cannot run OpenSSH's client: ${error.message}; install it`, error),
       ),
     )
     child.on('exit', (status, signal) => resolve(status ?? 128 + constants.signals[signal ?? 'SIGTERM']))
   })
 }
 
-/** Pins the host key that the API told, and names a key of our own for a user who has none. */
+/** Returns ssh options that pin the host key and, for a user without a key, select a generated one. */
 async function identityOptions(hostKey: string): Promise<readonly string[]> {
   const directory = userConfigDir('workspace', process.env)
   const options = [
     ['UserKnownHostsFile', await pin(hostKey, directory)],
     ['HostKeyAlias', ALIAS],
     ['StrictHostKeyChecking', 'yes'],
-    // Not written into the user's own files.
+    // Do not modify the user's known_hosts.
     ['UpdateHostKeys', 'no'],
   ]
   if (!hasOwnKey()) options.push(['IdentityFile', await ourKey(directory)])
   return options.flatMap(([key, value]) => ['-o', `${key}=${value}`])
 }
 
-/** A file for each key: two clients at once, of two servers, must not write over each other's. */
+/** Writes a known-hosts file for the key. One file per key, so that concurrent clients of two servers do not overwrite each other's. */
 async function pin(hostKey: string, configDir: string): Promise<string> {
   const directory = join(configDir, 'known_hosts.d')
   const file = join(directory, createHash('sha256').update(hostKey).digest('hex').slice(0, 32))
@@ -137,6 +138,6 @@ async function ourKey(directory: string): Promise<string> {
   if (existsSync(file)) return file
   const made = await run('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', 'workspace', '-f', file])
   if (made.status !== 0)
-    throw sshFault('SSH_KEY_FAILED', `ssh-keygen could not make ${file}: ${made.stderr.trim()}`)
+    throw sshFault('SSH_KEY_FAILED', `ssh-keygen could not create ${file}: ${made.stderr.trim()}`)
   return file
 }

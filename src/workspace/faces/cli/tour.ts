@@ -1,7 +1,7 @@
 import type { WorkspaceConfig } from '../../config.ts'
 import type { WorkspaceServer } from '../../server.ts'
 
-/** Where everything is and what to try first, for a person who has just started the server. */
+/** Returns the addresses of a started server and the first steps to try. */
 export function tour(config: WorkspaceConfig, server: WorkspaceServer): string {
   const scheme = config.http.tls === undefined ? 'http' : 'https'
   const api = config.http.socket ?? `${scheme}://${addressOf(config.http.host)}:${server.httpPort}`
@@ -14,15 +14,15 @@ ${page}
   API        ${api}/api/info
   Reference  ${api}/reference
   SSH        ${addressOf(config.ssh.host)} port ${server.sshPort}, host key ${server.sshFingerprint}
-  Backends   ${backends.length > 0 ? backends.join(', ') : 'none yet: "npx workspace doctor" says what is missing'}
+  Backends   ${backends.length > 0 ? backends.join(', ') : 'none; run "npx workspace doctor" to see what is missing'}
 
-Try, in another terminal in this folder:
+In another terminal, in this folder, try:
 
   ${url}npx workspace create demo --repo octocat/Hello-World
   ${url}npx workspace ssh demo
   ${url}npx workspace rm demo
 
-Ctrl-C stops the server; workspaces go on running.
+Press Ctrl-C to stop the server; workspaces keep running.
 
 `
 }

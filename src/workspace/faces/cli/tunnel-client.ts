@@ -4,21 +4,21 @@ import { text } from 'node:stream/consumers'
 import { faultFromAnswer, type ServerAddress, unreachable } from '../../client/server-address.ts'
 import { requestTo } from '../../client/server-request.ts'
 
-/** Opens a tunnel through a server's API. @throws the server's own faults, and SERVER_UNREACHABLE when none answers */
+/** Opens a tunnel through a server's API. @throws the server's faults, and SERVER_UNREACHABLE when it does not respond */
 export function openTunnelTo(server: ServerAddress, path: string): Promise<Duplex> {
   const headers = { connection: 'Upgrade', upgrade: 'workspace-tcp' }
   return new Promise((resolve, reject) => {
-    const asked = requestTo(server, path, { headers })
-    // Node's client would answer the end of one half with the end of the other.
-    asked.on('socket', (socket) => (socket.allowHalfOpen = true))
-    asked.on('upgrade', (_response, socket, head) => {
+    const request = requestTo(server, path, { headers })
+    // By default, Node's client closes both directions when one ends.
+    request.on('socket', (socket) => (socket.allowHalfOpen = true))
+    request.on('upgrade', (_response, socket, head) => {
       socket.setNoDelay(true)
       if (head.length > 0) socket.unshift(head)
       resolve(socket)
     })
-    asked.on('response', (response) => void refusal(response).then(reject))
-    asked.on('error', (error) => reject(unreachable(server, error.message)))
-    asked.end()
+    request.on('response', (response) => void refusal(response).then(reject))
+    request.on('error', (error) => reject(unreachable(server, error.message)))
+    request.end()
   })
 }
 

@@ -5,16 +5,16 @@ import type { WireWorkspace } from '../../api/workspace.ts'
 const HEADINGS = ['NAME', 'STATUS', 'BACKEND', 'AGE', 'SOURCE']
 
 /**
- * Workspaces as a person reads a list of them.
+ * Formats a list of workspaces.
  *
- * @param connected who is on the bus; told what their extensions do where it is there
+ * @param connected workspaces connected to the bus, whose extensions are shown at verbosity 2
  */
 export function workspacesTable(
   workspaces: readonly WireWorkspace[],
   verbosity = 0,
   connected: readonly WireConnected[] = [],
 ): string {
-  if (workspaces.length === 0) return 'no workspaces; make one with: workspace create NAME'
+  if (workspaces.length === 0) return 'no workspaces; create one with: workspace create NAME'
   const extensions = new Map(connected.map((each) => [each.name, each.extensions]))
   const headings = [
     ...HEADINGS,
@@ -38,7 +38,7 @@ function extensionsCell(extensions: WireConnected['extensions'] | undefined): st
     .join(' ')
 }
 
-/** The workspaces of several servers; one that could not be asked has a line that says why. */
+/** Formats the workspaces of several servers; an offline server has a line with the error. */
 export function serversTable(
   servers: readonly {
     readonly server_name: string
@@ -54,7 +54,7 @@ export function serversTable(
   return formatTable(['SERVER', ...HEADINGS], rows)
 }
 
-/** One workspace, a line a field. */
+/** Formats a workspace with one line per field. */
 export function workspaceRecord(workspace: WireWorkspace): string {
   return formatRecord(
     Object.entries(workspace)
@@ -63,7 +63,7 @@ export function workspaceRecord(workspace: WireWorkspace): string {
   )
 }
 
-/** Lists with commas between, groups with their keys. */
+/** Formats lists with commas and objects with their keys. */
 function textOf(value: WireWorkspace[keyof WireWorkspace]): string {
   if (typeof value !== 'object') return String(value)
   if (Array.isArray(value)) return value.join(',')

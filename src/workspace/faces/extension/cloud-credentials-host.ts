@@ -12,7 +12,7 @@ import { systemClock } from '../../../lib/clock/clock.ts'
 
 const NAMESPACE = 'cloud-credentials'
 
-/** The program `workspace-ext-cloud-credentials-host`; resolves with its exit status once a signal ends it. */
+/** Runs the program `workspace-ext-cloud-credentials-host` until a signal stops it; resolves with its exit status. */
 export function runCloudCredentialsHost(argv: readonly string[]): Promise<number> {
   const program = createProgram(
     'workspace-ext-cloud-credentials-host',
@@ -20,7 +20,7 @@ export function runCloudCredentialsHost(argv: readonly string[]): Promise<number
     'Issues short-lived cloud credentials to workspaces.',
   )
   program
-    .option('--config <file>', "the workspace server's config file; default WORKSPACE_CONFIG")
+    .option('--config <file>', "the workspace server's config file (default: WORKSPACE_CONFIG)")
     .action(async ({ config: file }: { config?: string }) => {
       const end = new AbortController()
       for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => end.abort())
@@ -30,13 +30,13 @@ export function runCloudCredentialsHost(argv: readonly string[]): Promise<number
   return runProgram(program, argv, () => 1)
 }
 
-/** Answers requests for credentials until `signal` ends it. */
+/** Answers credential requests until `signal` aborts. */
 async function serveCredentials(
   { cloud, server, bus }: Pick<WorkspaceConfig, 'cloud' | 'server' | 'bus'>,
   logger: Logger,
   signal: AbortSignal,
 ): Promise<void> {
-  if (!cloud.isUsed) logger.warn('no workspace has a role: set cloud.default_role or cloud.workspaces')
+  if (!cloud.isUsed) logger.warn('no workspace has a role; set cloud.default_role or cloud.workspaces')
   const assumeRole = await stsAssumeRole(cloud.sourceProfile, cloud.sessionDurationMs, systemClock)
   const issuer = new CredentialIssuer(cloud, assumeRole, {
     logger,
@@ -54,7 +54,7 @@ async function serveCredentials(
   await serveNamespace(NAMESPACE, answer, {
     server: { ...server, ...(bus.token !== undefined && { busToken: bus.token }) },
     signal,
-    onListening: () => logger.info({ url: server.url }, 'cloud credentials are issued'),
+    onListening: () => logger.info({ url: server.url }, 'issuing cloud credentials'),
     onProblem: (sentence) => logger.warn(sentence),
   })
 }

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { tokenNameOf } from '../../../lib/http/token-rule.ts'
 import type { AuditSubject } from '../../audit/audit-log.ts'
 
-/** What a request asks for and where it came from, for the audit log. */
+/** Returns the audit subject of a request: its action, workspace, client address and token. */
 export function subjectOf(
   request: { readonly raw: IncomingMessage },
   action: AuditSubject['action'],
@@ -12,7 +12,7 @@ export function subjectOf(
   return { action, workspace, address: raw.socket.remoteAddress ?? '', token: tokenNameOf(raw) }
 }
 
-/** What a request asks for of an image. */
+/** Returns the audit subject of a request for an image. */
 export function imageSubjectOf(
   request: { readonly raw: IncomingMessage },
   action: Extract<AuditSubject['action'], `image.${string}`>,
@@ -21,7 +21,7 @@ export function imageSubjectOf(
   return { ...subjectOf(request, action, ''), image }
 }
 
-/** What a request asks for of a snapshot, and of the workspace that it is taken of. */
+/** Returns the audit subject of a request for a snapshot and its source workspace. */
 export function snapshotSubjectOf(
   request: { readonly raw: IncomingMessage },
   action: Extract<AuditSubject['action'], `snapshot.${string}`>,

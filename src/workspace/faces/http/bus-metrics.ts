@@ -2,12 +2,12 @@ import { Counter, Gauge, type Registry } from 'prom-client'
 import type { Bus } from '../../bus/bus.ts'
 import type { BusCluster } from '../../bus/cluster/cluster.ts'
 
-/** The bus's figures for Prometheus, read when they are asked for. */
+/** Registers the bus's Prometheus metrics, whose values are read at each scrape. */
 export function addBusMetrics(registry: Registry, bus: Bus, cluster: BusCluster): void {
   const { counts } = bus
   const messages = new Counter({
     name: 'bus_messages_total',
-    help: 'Messages of guests that were taken, and answers that were sent to them',
+    help: 'Messages accepted from guests, and responses sent to them',
     labelNames: ['type'],
     registers: [],
     collect() {
@@ -19,7 +19,7 @@ export function addBusMetrics(registry: Registry, bus: Bus, cluster: BusCluster)
   })
   const lost = new Counter({
     name: 'bus_lost_total',
-    help: 'Messages that did not arrive',
+    help: 'Messages that were not delivered',
     labelNames: ['why'],
     registers: [],
     collect() {
@@ -33,10 +33,10 @@ export function addBusMetrics(registry: Registry, bus: Bus, cluster: BusCluster)
     },
   })
   const gauges: Readonly<Record<string, readonly [help: string, read: () => number]>> = {
-    bus_workspaces: ['Workspaces whose agents are connected', () => bus.workspaces().length],
-    bus_listeners: ['Namespaces that are listened to', () => bus.listeners().length],
-    bus_servers: ['Other servers of the bus that are there', () => cluster.size],
-    bus_pending_requests: ['Requests that wait for an answer', () => bus.pendingRequests],
+    bus_workspaces: ['Workspaces with a connected agent', () => bus.workspaces().length],
+    bus_listeners: ['Namespaces with a listener', () => bus.listeners().length],
+    bus_servers: ['Other servers connected to the bus', () => cluster.size],
+    bus_pending_requests: ['Requests waiting for a response', () => bus.pendingRequests],
   }
   const states = Object.entries(gauges).map(
     ([name, [help, read]]) =>

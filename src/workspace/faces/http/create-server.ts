@@ -16,8 +16,8 @@ import { busRoutes } from './routes/bus.ts'
 import { imageRoutes } from './routes/images.ts'
 import { insideRoutes } from './routes/inside.ts'
 import { PortHosts } from '../../tunnel/port-host.ts'
-import { PortDoor } from './ports/port-door.ts'
-import { passRoute } from './routes/passes.ts'
+import { PortProxy } from './ports/port-proxy.ts'
+import { ticketRoute } from './routes/tickets.ts'
 import { snapshotRoutes } from './routes/snapshots.ts'
 import { infoRoutes } from './routes/info.ts'
 import { portRoutes } from './routes/ports.ts'
@@ -27,7 +27,7 @@ import { terminalRoute } from './routes/terminal.ts'
 import { usageRoute } from './routes/usage.ts'
 import { workspaceRoutes } from './routes/workspaces.ts'
 
-/** The REST face of the workspace server, ready to listen. */
+/** Creates the HTTP server of the workspace server, ready to listen. */
 export function createWorkspaceHttp(
   face: HttpFace,
   security: { readonly token?: string | undefined; readonly tls?: { cert: string; key: string } | undefined },
@@ -37,16 +37,16 @@ export function createWorkspaceHttp(
   const hosts = new PortHosts(portsDomain)
   const { token, tls } = security
   const hasTls = tls !== undefined
-  const door = new PortDoor({ face, hosts, token, hasTls, logger })
+  const proxy = new PortProxy({ face, hosts, token, hasTls, logger })
   const server = createHttpServer({
     info: {
       title: 'Workspace server',
       version: face.version,
-      description: 'Creates, runs and exposes isolated development environments on this host.',
+      description: 'Creates, runs and exposes isolated development environments on one host.',
     },
     logger,
     allowedHosts: [...allowedHosts, ...(portsDomain === undefined ? [] : [`*.${portsDomain}`])],
-    divert: door,
+    divert: proxy,
     ...security,
     onUnauthorized: (request) =>
       face.audit.refuse(subjectOf({ raw: request }, 'api.refuse', ''), 'UNAUTHORIZED'),
@@ -71,7 +71,7 @@ export function createWorkspaceHttp(
   usageRoute(server, face)
   sessionRoutes(server, face)
   connectRoute(server, face)
-  passRoute(server, face, { hosts, hasTls, wantsToken: token !== undefined })
+  ticketRoute(server, face, { hosts, hasTls, requiresToken: token !== undefined })
   portRoutes(server)
   insideRoutes(server, face)
   terminalRoute(server, face)

@@ -16,7 +16,7 @@ import type { SnapshotLibrary } from '../../snapshot/snapshot-library.ts'
 import type { UsageSampler } from '../../usage/usage-sampler.ts'
 import type { BackendName } from '../../backend-name.ts'
 
-/** What the routes work on. */
+/** Dependencies of the HTTP routes. */
 export interface HttpFace {
   readonly config: WorkspaceConfig
   readonly version: string
@@ -37,6 +37,6 @@ export interface HttpFace {
   readonly images: ImageLibrary
   readonly snapshots: SnapshotLibrary
   readonly bus: Bus
-  /** The bus among those of other servers. */
+  /** This server's bus together with those of its peers. */
   readonly cluster: BusCluster
 }

@@ -1,6 +1,10 @@
 import { fault } from '../../errors.ts'
 
-/** Anything but true and false is refused before anything is touched: a misread `TRUE` would delete. */
+/**
+ * Parses a boolean query parameter that is `true` or `false`: a lenient reading of `TRUE` could delete data.
+ *
+ * @throws INVALID_REQUEST when the value is anything else
+ */
 export function parseFlag(name: string, value: string | undefined): boolean {
   if (value === undefined || value === 'false') return false
   if (value === 'true') return true

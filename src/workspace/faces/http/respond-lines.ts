@@ -4,10 +4,14 @@ import { answerFromWire } from '../../api/bus.ts'
 import type { BusCluster } from '../../bus/cluster/cluster.ts'
 import { WORKSPACE_CODES, fault } from '../../errors.ts'
 
-/** Sends every answer that can be sent; then throws what was wrong with the first that could not. */
+/**
+ * Sends every answer that can be sent.
+ *
+ * @throws the error of the first answer that could not be sent
+ */
 export async function respondToAll(cluster: BusCluster, namespace: string, { values }: Lines): Promise<void> {
   const sent = await Promise.allSettled(
-    // A line that is no answer rejects as one does that cannot be sent.
+    // An invalid line rejects like an answer that cannot be sent.
     values.map(async (value) => cluster.respond(namespace, answerFromWire(value))),
   )
   const refused = sent.flatMap((each, index) =>
@@ -19,7 +23,7 @@ export async function respondToAll(cluster: BusCluster, namespace: string, { val
   if (!isFault(error) || !(error.code in WORKSPACE_CODES)) throw error
   throw fault(
     error.code as keyof typeof WORKSPACE_CODES,
-    `${refused.length} of ${values.length} answers were refused, the first in line ${line}: ${error.message}`,
+    `${refused.length} of ${values.length} answers were rejected, the first on line ${line}: ${error.message}`,
     error,
   )
 }

@@ -4,12 +4,12 @@ import type { HttpServer } from '../../../lib/http/server.ts'
 import { errorToWire } from '../../api/error.ts'
 import { fault } from '../../errors.ts'
 
-/** Whether a client asked for the progress of long work. */
+/** Returns whether a client requests progress events. */
 export function wantsEvents(accept: string | undefined): boolean {
   return /(?:^|,)\s*text\/event-stream\s*(?:;|,|$)/i.test(accept ?? '')
 }
 
-/** Answers with the progress of a piece of work, then its result as `complete` or what went wrong as `error`. */
+/** Streams the progress of an operation as events, then its result as `complete` or its error as `error`. */
 export async function streamProgress(
   server: HttpServer,
   reply: FastifyReply,
@@ -21,10 +21,10 @@ export async function streamProgress(
     stream.send(await work((message) => stream.send({ message }, 'progress')), 'complete')
   } catch (error) {
     if (!isFault(error)) reply.log.error({ err: error }, `${what} failed`)
-    const told: Fault = isFault(error)
+    const failure: Fault = isFault(error)
       ? error
-      : fault('BACKEND_ERROR', `${what} failed; the server log says why`)
-    stream.send(errorToWire(told).error, 'error')
+      : fault('BACKEND_ERROR', `${what} failed; see the server log`)
+    stream.send(errorToWire(failure).error, 'error')
   }
   stream.end()
 }

@@ -4,32 +4,33 @@ import type { Logger } from '../../../lib/log/logger.ts'
 import { parseTerminalMessage } from '../../api/terminal.ts'
 import type { ExecProcess } from '../../backend/backend.ts'
 
-/** How much of what a program says may be on its way to a page, or wait there to be shown. */
-const MAX_UNTAKEN_BYTES = 2 ** 20
-/** How long a page may take for any of that. A program at a tmux session goes on without it. */
+/** Limit for output that the page has not acknowledged. */
+const MAX_UNACKNOWLEDGED_BYTES = 2 ** 20
+/** Time limit for the page to acknowledge any output. Programs in a tmux session continue without the page. */
 const STALL_MS = 60_000
 const PING_MS = 15_000
-/** A program that dies with its workspace ends a moment before that is known, or a while where it is the server that stops it. */
+/** A program that dies with its workspace exits shortly before the server notices that the workspace stopped. */
 const END_GRACE_MS = 500
+/** Exit statuses above this mean that a signal killed the program. */
 const KILLED = 128
 
-/** Why a terminal was closed; 1000 is its program's own end. */
+/** WebSocket close codes; 1000 means that the program exited. */
 const CLOSE = { workspaceEnded: 4001, protocol: 4002, tooSlow: 4003 } as const
 
 interface TerminalParts {
   readonly socket: WebSocket
   readonly process: ExecProcess
-  /** Resolves when the workspace does not run any more. */
+  /** Resolves when the workspace is no longer running. */
   readonly workspaceEnded: Promise<void>
-  /** Resolves when nothing is being done to the workspace. */
+  /** Resolves when no operation on the workspace is in progress. */
   readonly whenIdle: () => Promise<unknown>
   readonly logger: Pick<Logger, 'info'>
   readonly stallMs?: number
 }
 
 /**
- * Joins a page and a program at a terminal: binary messages are what is typed and shown, texts say the rest. The program
- * is read as fast as the page says that it has taken what it was sent. Resolves when both are over.
+ * Connects a page to a program on a terminal: binary messages carry input and output, text messages carry control data. The
+ * program's output is read as fast as the page acknowledges it. Resolves when the program has exited and the socket is closed.
  */
 export async function serveTerminal(parts: TerminalParts): Promise<void> {
   const { socket, process, logger } = parts
@@ -38,19 +39,19 @@ export async function serveTerminal(parts: TerminalParts): Promise<void> {
   let isWorkspaceGone = false
   const dismiss = (): void => {
     isWorkspaceGone = true
-    socket.close(CLOSE.workspaceEnded, 'the workspace does not run any more')
+    socket.close(CLOSE.workspaceEnded, 'the workspace is no longer running')
   }
   void parts.workspaceEnded.then(dismiss)
   socket.on('error', () => socket.terminate())
   socket.on('message', (data, isBinary) => {
     if (isBinary) return type(socket, process, data)
-    if (!obey(data, process, credit)) socket.close(CLOSE.protocol, 'a message that is not understood')
+    if (!handleControl(data, process, credit)) socket.close(CLOSE.protocol, 'invalid message')
   })
   process.stdin.on('error', () => undefined)
   const endPings = pingUntilDead(socket)
   socket.once('close', () => {
     endPings()
-    credit.end()
+    credit.close()
     void process.hangUp().catch(() => undefined)
   })
 
@@ -59,82 +60,82 @@ export async function serveTerminal(parts: TerminalParts): Promise<void> {
       if (socket.readyState !== socket.OPEN) break
       socket.send(chunk)
       if (!(await credit.spend(chunk.length))) {
-        socket.close(CLOSE.tooSlow, 'the page takes too long for what it is sent')
+        socket.close(CLOSE.tooSlow, 'the page did not acknowledge output in time')
         break
       }
     }
     const { status } = await process.exitStatus
     if (!isWorkspaceGone) {
-      const isKnown = Promise.all([parts.whenIdle(), status > KILLED && delay(END_GRACE_MS)])
-      await Promise.race([parts.workspaceEnded, isKnown])
+      const graceEnded = Promise.all([parts.whenIdle(), status > KILLED && delay(END_GRACE_MS)])
+      await Promise.race([parts.workspaceEnded, graceEnded])
     }
     socket.send(JSON.stringify({ type: 'ended', exit_status: status }), () => undefined)
     socket.close(1000)
   } catch (error) {
-    // Most often because the page left, and its program was hung up.
+    // Usually because the page disconnected and its program was hung up.
     if (socket.readyState === socket.OPEN)
-      logger.info({ err: error }, 'a terminal ended with its connection to the workspace')
-    socket.close(CLOSE.workspaceEnded, 'the connection to the workspace broke')
+      logger.info({ err: error }, 'terminal closed: the connection to the workspace was lost')
+    socket.close(CLOSE.workspaceEnded, 'the connection to the workspace was lost')
   }
   await closed
 }
 
-/** How much has been sent and not been taken yet. */
+/** Flow control: counts the bytes sent but not yet acknowledged. */
 class Credit {
   readonly #stallMs: number
-  #untakenBytes = 0
-  #isOver = false
+  #unacknowledgedBytes = 0
+  #isClosed = false
   #wake: () => void = () => undefined
 
   constructor(stallMs: number) {
     this.#stallMs = stallMs
   }
 
-  /** Resolves when more may be sent; with false when nothing is taken for too long, or nobody is there. */
+  /** Resolves with true when more may be sent, with false when the page stalls or disconnects. */
   async spend(bytes: number): Promise<boolean> {
-    this.#untakenBytes += bytes
-    while (this.#untakenBytes > MAX_UNTAKEN_BYTES && !this.#isOver) {
-      const before = this.#untakenBytes
+    this.#unacknowledgedBytes += bytes
+    while (this.#unacknowledgedBytes > MAX_UNACKNOWLEDGED_BYTES && !this.#isClosed) {
+      const before = this.#unacknowledgedBytes
       const woken = new Promise<void>((resolve) => (this.#wake = resolve))
       const timer = setTimeout(() => this.#wake(), this.#stallMs)
       await woken
       clearTimeout(timer)
-      if (this.#untakenBytes === before) return false
+      if (this.#unacknowledgedBytes === before) return false
     }
-    return !this.#isOver
+    return !this.#isClosed
   }
 
-  /** False when more is said to be taken than was sent. */
-  take(bytes: number): boolean {
-    if (bytes > this.#untakenBytes) return false
-    this.#untakenBytes -= bytes
+  /** Returns false if the page acknowledges more than was sent. */
+  acknowledge(bytes: number): boolean {
+    if (bytes > this.#unacknowledgedBytes) return false
+    this.#unacknowledgedBytes -= bytes
     if (bytes > 0) this.#wake()
     return true
   }
 
-  end(): void {
-    this.#isOver = true
+  close(): void {
+    this.#isClosed = true
     this.#wake()
   }
 }
 
-/** A program that does not read what is typed holds up the page, and not this server's memory. */
+/** Passes input to the program; pauses the page if the program does not read, instead of buffering here. */
 function type(socket: WebSocket, process: ExecProcess, data: RawData): void {
   if (process.stdin.destroyed || process.stdin.write(data)) return
   socket.pause()
   process.stdin.once('drain', () => socket.resume())
 }
 
-/** False for what is no message of the protocol. */
-function obey(data: RawData, process: ExecProcess, credit: Credit): boolean {
+/** Applies a control message; returns false if it is not a valid message. */
+function handleControl(data: RawData, process: ExecProcess, credit: Credit): boolean {
   const message = parseTerminalMessage((data as Buffer).toString())
   if (message === undefined) return false
-  if (message.type === 'taken') return credit.take(message.bytes)
+  if (message.type === 'taken') return credit.acknowledge(message.bytes)
   process.resize(message.columns, message.rows)
   return true
 }
 
-/** Ends a connection whose other side has vanished. */
+/** Pings the page and terminates a connection whose peer has vanished; returns a function that stops the pings. */
 function pingUntilDead(socket: WebSocket): () => void {
   let isAlive = true
   socket.on('pong', () => (isAlive = true))

@@ -3,14 +3,14 @@ import { changeToWire, snapshotToWire } from '../../api/event.ts'
 import type { WorkspaceTable } from '../../lifecycle/table.ts'
 
 /**
- * Tells any number of readers what becomes of the workspaces: to each a snapshot, then every change after it. What is
- * told is encoded once, however many read it.
+ * Streams workspace changes to any number of readers: a snapshot first, then every later change. Each event is encoded once for
+ * all readers.
  */
 export class WorkspaceFeed {
   readonly #table: WorkspaceTable
   readonly #readers = new Set<SseStream>()
   #lastId = 0
-  /** Until the next change; thousands of readers may come back at once. */
+  /** Cached until the next change: thousands of readers may reconnect at the same time. */
   #snapshot: Buffer | undefined
 
   constructor(table: WorkspaceTable) {
@@ -24,6 +24,7 @@ export class WorkspaceFeed {
     })
   }
 
+  /** Sends the snapshot to a reader and subscribes it until it closes. */
   add(reader: SseStream): void {
     this.#snapshot ??= encodeEvent(snapshotToWire(this.#table.list()), 'snapshot', this.#lastId)
     reader.sendEncoded(this.#snapshot)

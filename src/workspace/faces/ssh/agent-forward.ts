@@ -2,24 +2,24 @@ import type { Duplex } from 'node:stream'
 import type { Channel, Connection } from '../../../lib/ssh/ssh2.ts'
 import type { Logger } from '../../../lib/log/logger.ts'
 import type { InsideListener } from '../../backend/backend.ts'
-import type { Entered } from './gate.ts'
+import type { WorkspaceAccess } from './workspace-resolver.ts'
 import { joinChannel } from './join-channel.ts'
 
-/** What ssh2 1.17.0 gives its own channels. */
+/** The window and packet size that ssh2 1.17.0 gives its own channels. */
 const WINDOW_BYTES = 2 * 2 ** 20
 const PACKET_BYTES = 32 * 2 ** 10
 
 type Opened = ((error: Error | undefined, channel?: Channel) => void) & { type?: string }
 
-/** The private fields by which an ssh2 1.17.0 server opens a channel; it has a method for every type but this one. */
+/** The private fields with which an ssh2 1.17.0 server opens a channel. It has a method for every channel type except this one. */
 interface ConnectionInternals {
   readonly _chanMgr: { add(opened: Opened): number }
   readonly _protocol: { openssh_authAgent(channel: number, windowBytes: number, packetBytes: number): void }
 }
 
 /**
- * Lets programs in the workspace use the agent of one connection's client (`ssh -A`), by a socket that goes when the
- * connection does. It is made when a session first asks, and used by the sessions that do.
+ * Forwards the SSH agent of one connection's client (`ssh -A`) into the workspace, through a socket that is removed when the
+ * connection closes. The first session that requests forwarding creates the socket; later ones share it.
  */
 export class AgentForward {
   readonly #connection: Connection
@@ -36,16 +36,16 @@ export class AgentForward {
     })
   }
 
-  /** The socket's path inside the workspace; undefined when there is none after all. */
-  async listen({ backend, name }: Entered): Promise<string | undefined> {
+  /** Returns the socket's path inside the workspace, or undefined if the socket could not be created. */
+  async listen({ backend, name }: WorkspaceAccess): Promise<string | undefined> {
     this.#listener ??= backend.listenInside(name, (inside) => this.#forward(inside))
     try {
       const listener = await this.#listener
-      // The connection's end came first, and asked nobody to take the socket away.
+      // The connection closed first, so its close handler did not remove the socket.
       if (this.#isClosed) await listener.close()
       return listener.path
     } catch (error) {
-      this.#logger.warn({ err: error, workspace: name }, 'an SSH agent cannot be forwarded')
+      this.#logger.warn({ err: error, workspace: name }, 'SSH agent forwarding failed')
       return undefined
     }
   }
@@ -54,7 +54,7 @@ export class AgentForward {
     openAgentChannel(this.#connection)
       .then((channel) => joinChannel(channel, inside))
       .catch((error: unknown) => {
-        this.#logger.debug({ err: error }, 'an SSH client refused its agent')
+        this.#logger.debug({ err: error }, 'the SSH client refused to open an agent channel')
         inside.destroy()
       })
   }

@@ -3,20 +3,21 @@ import type { Logger } from '../../../lib/log/logger.ts'
 import type { KeyRule } from './authorized-keys.ts'
 import { fingerprintOf } from './host-key.ts'
 
-const MAX_TRIES = 6
+const MAX_ATTEMPTS = 6
 
-/** Who has logged in. */
+/** An authenticated user. */
 export interface Login {
-  /** The user name, which is the workspace's; as the client wrote it. */
+  /** The SSH user name, which is the workspace's name, exactly as the client sent it. */
   readonly user: string
-  /** Of the key that its owner has proven to hold. */
+  /** Fingerprint of the verified key. */
   readonly fingerprint: string
   readonly address: string
 }
 
+/** Codes of refused logins. */
 export const LOGIN_REFUSALS = ['METHOD_NOT_ALLOWED', 'KEY_NOT_ALLOWED', 'SIGNATURE_INVALID'] as const
 
-/** Why somebody who tried to log in was not let in. */
+/** A refused login attempt. */
 export interface LoginRefusal extends Omit<Login, 'fingerprint'> {
   readonly code: (typeof LOGIN_REFUSALS)[number]
 }
@@ -24,9 +25,9 @@ export interface LoginRefusal extends Omit<Login, 'fingerprint'> {
 type KeyContext = Extract<AuthContext, { method: 'publickey' }>
 
 /**
- * Lets in whoever proves to own the key they offer, whichever key that is. ssh2 does not verify the signature itself;
- * without this the logged fingerprint could be anybody's (threat S1). A connection that has not proven one within six
- * tries is closed (S5); asking which methods there are is no try.
+ * Accepts a client that proves it owns an allowed key. ssh2 does not verify the signature itself; without this check a client
+ * could log in under any fingerprint (threat S1). A connection without a verified key after six attempts is closed (S5); a
+ * query for the available methods does not count as an attempt.
  */
 export function authenticate(
   connection: Connection,
@@ -36,9 +37,9 @@ export function authenticate(
   onVerified: (login: Login) => void,
   onRefused: (refusal: LoginRefusal) => void,
 ): void {
-  let tries = 0
+  let attempts = 0
   connection.on('authentication', (context) => {
-    if (context.method !== 'none' && ++tries > MAX_TRIES) {
+    if (context.method !== 'none' && ++attempts > MAX_ATTEMPTS) {
       connection.end()
       return
     }
@@ -47,7 +48,7 @@ export function authenticate(
       return context.reject(['publickey'])
     }
     void decide(context).catch((error: unknown) => {
-      logger.error({ err: error, address }, 'SSH authentication')
+      logger.error({ err: error, address }, 'SSH authentication failed')
       context.reject()
     })
   })
@@ -56,12 +57,12 @@ export function authenticate(
 
   const decide = async (context: KeyContext): Promise<void> => {
     const isAllowed = await keyRule(context.key.data)
-    // The key is not named: that the client has it was not shown.
+    // The refusal omits the fingerprint: the client has not proven that it owns the key.
     if (!isAllowed) refuse(context.username, 'KEY_NOT_ALLOWED')
-    // The client first asks whether the key would do, without signing.
+    // A client first asks, without a signature, whether the key is acceptable.
     if (context.signature === undefined) return isAllowed ? context.accept() : context.reject(['publickey'])
     if (!ownsKey(context)) {
-      logger.warn({ address }, 'an SSH client offered a key and did not prove that it owns it')
+      logger.warn({ address }, 'SSH key rejected: the signature is invalid')
       refuse(context.username, 'SIGNATURE_INVALID')
       return context.reject(['publickey'])
     }
@@ -77,7 +78,7 @@ export function authenticate(
 function ownsKey(context: KeyContext): boolean {
   const key = ssh2.utils.parseKey(`${context.key.algo} ${context.key.data.toString('base64')}`)
   if (key instanceof Error || context.blob === undefined || context.signature === undefined) return false
-  // A key that cannot be computed with makes ssh2 return the error instead of throwing it.
+  // For an unusable key ssh2 returns the error instead of throwing it.
   const isVerified: unknown = key.verify(context.blob, context.signature, context.hashAlgo)
   return isVerified === true
 }

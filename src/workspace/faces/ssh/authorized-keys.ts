@@ -5,15 +5,15 @@ import { messageOf } from '../../../lib/errors/message.ts'
 
 const keysFault = defineFaults({ AUTHORIZED_KEYS_UNUSABLE: 'invalid' })
 
-/** Whether a key, given as its public blob, may log in. */
+/** Decides whether a key, given as its public blob, may log in. */
 export type KeyRule = (publicBlob: Buffer) => Promise<boolean>
 
-/** As the specification has it: identity is the user name, and every key that its owner holds will do. */
+/** Accepts every key: per the specification, the user name is the identity, and any key its owner holds is valid. */
 export const anyKey: KeyRule = () => Promise.resolve(true)
 
 /**
- * Only keys that a file in OpenSSH's authorized_keys format lists. It is read anew for every login, so that a key taken
- * out is out at once; while it cannot be read, nobody is let in.
+ * Accepts only keys listed in a file in OpenSSH's authorized_keys format. The file is read for every login, so that removing a
+ * key takes effect immediately. While the file is unreadable, every login is refused.
  */
 export function listedKeys(file: string): KeyRule {
   return async (publicBlob) => {
@@ -26,20 +26,17 @@ export function listedKeys(file: string): KeyRule {
 }
 
 /**
- * The public blobs in an authorized_keys file.
+ * Returns the public blobs in an authorized_keys file.
  *
- * @throws AUTHORIZED_KEYS_UNUSABLE, naming the line: options before a key (`from=`, `command=`) would restrict it elsewhere, and here be taken for nothing
+ * @throws AUTHORIZED_KEYS_UNUSABLE when the file is unreadable or a line has options before the key (`from=`, `command=`):
+ * OpenSSH would restrict such a key, and this server would silently ignore the restriction
  */
 export async function readAuthorizedKeys(file: string): Promise<readonly Buffer[]> {
   let content: string
   try {
     content = await readFile(file, 'utf8')
   } catch (error) {
-    throw keysFault(
-      'AUTHORIZED_KEYS_UNUSABLE',
-      `ssh.authorized_keys cannot be read: ${messageOf(error)}`,
-      error,
-    )
+    throw keysFault('AUTHORIZED_KEYS_UNUSABLE', `cannot read ssh.authorized_keys: ${messageOf(error)}`, error)
   }
   return content.split('\n').flatMap((line, index) => {
     const text = line.trim()

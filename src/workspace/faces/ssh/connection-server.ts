@@ -9,51 +9,52 @@ import type { ExecProcess } from '../../backend/backend.ts'
 import { AgentForward } from './agent-forward.ts'
 import { authenticate, type Login, type LoginRefusal } from './authenticate.ts'
 import type { KeyRule } from './authorized-keys.ts'
-import type { Entered, Gate } from './gate.ts'
-import { type Entry, serveSession } from './session.ts'
+import type { WorkspaceAccess, WorkspaceResolver } from './workspace-resolver.ts'
+import { type AccessResult, serveSession } from './session.ts'
 import { channelRefuser, type Refusal } from '../../../lib/ssh/refuse-channel.ts'
 import { fixRequests } from '../../../lib/ssh/request-fix.ts'
-import { mendWindows } from './window-fix.ts'
+import { fixWindows } from './window-fix.ts'
 import { refuseDenied } from '../../tunnel/denied-ports.ts'
 import { joinChannel } from './join-channel.ts'
 
-/** Only what is sound and what ssh2 really does: it offers group exchange to clients and cannot do it (threat S6). */
+/** Secure algorithms that ssh2 really implements: by default it offers group exchange, which it cannot perform (threat S6). */
 const ALGORITHMS: NonNullable<ServerConfig['algorithms']> = {
   kex: ['curve25519-sha256', 'curve25519-sha256@libssh.org'],
   serverHostKey: ['ssh-ed25519'],
   cipher: ['aes128-gcm@openssh.com', 'aes256-gcm@openssh.com', 'chacha20-poly1305@openssh.com', 'aes256-ctr'],
-  // The last two are for libssh2 before 1.11, which knows no encrypt-then-MAC.
+  // The last two are for libssh2 before 1.11, which has no encrypt-then-MAC.
   hmac: ['hmac-sha2-256-etm@openssh.com', 'hmac-sha2-512-etm@openssh.com', 'hmac-sha2-256', 'hmac-sha2-512'],
   compress: ['none'],
 }
 
-/** How long a connection may take to prove a key (threat S5). */
+/** Time limit for a connection to authenticate (threat S5). */
 const GRACE_MS = 30_000
-/** How long clients get to close their side when the server stops. */
+/** Time that clients have to close their side when the server stops. */
 const STOP_GRACE_MS = 1_000
-/** How long the engine then gets to end what clients were running. */
+/** Time that the engine then has to terminate the clients' programs. */
 const HANG_UP_MS = 1_000
-/** Shells, commands and subsystems that one connection may run at once. */
+/** Maximum number of concurrent shells, commands and subsystems of one connection. */
 const MAX_SESSIONS = 100
 
+/** Options of a `ConnectionServer`. */
 export interface ConnectionServerOptions {
   /** OpenSSH private key file, as ssh2 reads it. */
   readonly privateKey: string
-  readonly gate: Gate
+  readonly resolver: WorkspaceResolver
   readonly keyRule: KeyRule
-  /** Ports inside workspaces that no forward reaches. */
+  /** Ports inside workspaces that forwards must not reach. */
   readonly deniedPorts: readonly number[]
   readonly logger: Logger
   readonly graceMs?: number
 }
 
-/** What a connection's owner is told about it. */
+/** Callbacks for the events of one connection. */
 export interface ConnectionEvents {
-  /** Its user has proven a key. */
+  /** The user has authenticated. */
   readonly onProven?: (login: Login) => void
-  /** It was closed without a proven key, after tries; the last of them. */
+  /** The connection closed without authenticating; called with the last attempt. */
   readonly onRefused?: (refusal: LoginRefusal) => void
-  /** Its user has come into the workspace, or was first kept out of it; each once. @param code why not */
+  /** The user first entered the workspace (`code` undefined) or was first refused entry (`code` is the error code). Called at most once for each. */
   readonly onEntry?: (code: string | undefined) => void
   readonly onClosed?: () => void
 }
@@ -65,10 +66,10 @@ interface Admitted {
   readonly events: ConnectionEvents
 }
 
-/** Speaks SSH on connections that someone else has accepted. */
+/** Speaks SSH on sockets accepted elsewhere. */
 export class ConnectionServer {
   readonly #server: ssh2.Server
-  /** By `address port` of the other side. ssh2 tells of a connection only after its first line. */
+  /** Keyed by the peer's `address port`. ssh2 reports a connection only after its first line. */
   readonly #admitted = new Map<string, Admitted>()
   readonly #connections = new Set<Connection>()
   readonly #running = new Set<ExecProcess>()
@@ -83,8 +84,8 @@ export class ConnectionServer {
   }
 
   /**
-   * Takes a connection over, and gives it a limited time to prove a key, whether or not it ever says a word. What is
-   * returned ends it.
+   * Takes over a connection and limits the time it has to authenticate, even if the client sends nothing. Returns a
+   * function that closes the connection.
    */
   admit(socket: Socket, events: ConnectionEvents = {}): () => void {
     const key = `${socket.remoteAddress} ${socket.remotePort}`
@@ -96,17 +97,17 @@ export class ConnectionServer {
       this.#admitted.delete(key)
       events.onClosed?.()
     })
-    // Without it every small answer waits for the client's delayed acknowledgement, some 40 ms.
+    // Otherwise every small answer waits about 40 ms for the client's delayed acknowledgment.
     socket.setNoDelay(true)
     this.#server.injectSocket(socket)
-    // Until the login a client sends small packets only when the previous ones are acknowledged (Nagle's algorithm).
+    // Until login, clients send small packets only after the previous ones are acknowledged (Nagle's algorithm).
     socket.on('data', acknowledge)
-    // It was accepted paused, so that no byte was read in another process.
+    // The socket was accepted paused, so that no other process read from it.
     socket.resume()
     return () => socket.destroy()
   }
 
-  /** Says goodbye to every client; one that does not close its side is cut off a second later. Leaves no program running. */
+  /** Disconnects every client, forcibly after one second, and terminates their programs. */
   async stop(): Promise<void> {
     const sockets = [...this.#admitted.values()].map(({ socket }) => socket)
     const closed = sockets.map((socket) => new Promise((resolve) => socket.once('close', resolve)))
@@ -121,7 +122,7 @@ export class ConnectionServer {
   }
 
   #serve(connection: Connection, ip: string, port: number): void {
-    const { logger, gate, keyRule, deniedPorts } = this.#options
+    const { logger, resolver, keyRule, deniedPorts } = this.#options
     const admitted = this.#admitted.get(`${ip} ${port}`)
     this.#connections.add(connection)
     const gone = new AbortController()
@@ -131,7 +132,7 @@ export class ConnectionServer {
       gone.abort()
     })
     connection.on('error', (error) => logFailure(error, ip, logger))
-    mendWindows(connection)
+    fixWindows(connection)
     fixRequests(connection)
     let user = ''
     let refusal: LoginRefusal | undefined
@@ -149,9 +150,9 @@ export class ConnectionServer {
       },
       (last) => (refusal = last),
     )
-    // Before its socket's own, which says that the connection has gone.
+    // Must run before the socket's own close handler, which reports the connection as closed.
     admitted?.socket.prependOnceListener('close', () => refusal && admitted.events.onRefused?.(refusal))
-    const enter = reportingGate(gate, (code) => admitted?.events.onEntry?.(code))
+    const enter = reportingResolver(resolver, (code) => admitted?.events.onEntry?.(code))
     const agent = new AgentForward(connection, logger)
     const refuse = channelRefuser(connection)
     let sessions = 0
@@ -159,14 +160,14 @@ export class ConnectionServer {
       if (sessions >= MAX_SESSIONS) return refuse(reject, TOO_MANY_SESSIONS)
       sessions += 1
       const { localAddress, localPort } = admitted?.socket ?? {}
-      const begin = (entry: Entry): void => {
+      const start = (access: AccessResult): void => {
         if (gone.signal.aborted) return
         const session = accept()
         session.once('close', () => (sessions -= 1))
         const address = `${ip} ${port} ${localAddress} ${localPort}`
         const target = {
           user,
-          entry,
+          access,
           agent,
           connection: address,
           gone: gone.signal,
@@ -175,26 +176,29 @@ export class ConnectionServer {
         serveSession(session, target, logger)
       }
       enter(user).then(
-        (at) => begin({ is: 'entered', at }),
-        (why: unknown) => begin({ is: 'refused', why }),
+        (granted) => start({ is: 'granted', access: granted }),
+        (error: unknown) => start({ is: 'denied', error }),
       )
     })
     serveForwards(connection, () => enter(user), refuse, deniedPorts, logger)
   }
 }
 
-/** Logs why a connection failed. Clients whose network breaks, or who go away, are no failure. */
+/** Logs why a connection failed. A broken network or a client that disconnects is not a failure. */
 function logFailure(error: Error & { readonly level?: string }, address: string, logger: Logger): void {
-  if (error.level === 'socket') logger.debug({ address }, `an SSH client has gone: ${error.message}`)
-  else logger.warn({ address }, `an SSH connection failed: ${error.message}`)
+  if (error.level === 'socket') logger.debug({ address }, `SSH client disconnected: ${error.message}`)
+  else logger.warn({ address }, `SSH connection failed: ${error.message}`)
 }
 
-/** A gate that reports the first time it lets somebody through, and the first time it does not. */
-function reportingGate(gate: Gate, report: (code: string | undefined) => void): Gate {
+/** Wraps a resolver to report its first success and its first failure. */
+function reportingResolver(
+  resolver: WorkspaceResolver,
+  report: (code: string | undefined) => void,
+): WorkspaceResolver {
   const reported = { entry: false, refusal: false }
-  return async (user): Promise<Entered> => {
+  return async (user): Promise<WorkspaceAccess> => {
     try {
-      const entered = await gate(user)
+      const entered = await resolver(user)
       if (!reported.entry) report(undefined)
       reported.entry = true
       return entered
@@ -206,28 +210,28 @@ function reportingGate(gate: Gate, report: (code: string | undefined) => void): 
   }
 }
 
-/** The only destinations; anything else a client writes is refused as it stands, and never resolved (threat S3). */
+/** The only allowed destinations. Any other is refused without a DNS lookup (threat S3). */
 const LOCALHOST = new Set(['localhost', '127.0.0.1', '::1'])
 const MAX_FORWARDS = 500
 
 const TOO_MANY_SESSIONS: Refusal = {
   reason: 'resource shortage',
-  sentence: `one connection may have ${MAX_SESSIONS} sessions`,
+  sentence: `a connection can have at most ${MAX_SESSIONS} sessions`,
 }
 const TOO_MANY_FORWARDS: Refusal = {
   reason: 'resource shortage',
-  sentence: `one connection may have ${MAX_FORWARDS} forwards`,
+  sentence: `a connection can have at most ${MAX_FORWARDS} forwards`,
 }
-const ELSEWHERE: Refusal = {
+const FORBIDDEN_DESTINATION: Refusal = {
   reason: 'prohibited',
   sentence:
-    'forwards reach ports of the workspace itself alone: localhost, 127.0.0.1 or ::1, from 1 to 65535',
+    'forwards reach only ports of the workspace itself: localhost, 127.0.0.1 or ::1, ports 1 to 65535',
 }
 
-/** Serves `ssh -L` and `-D`: connections to the workspace's own loopback address. */
+/** Serves `ssh -L` and `-D`: connections to the workspace's loopback address. */
 function serveForwards(
   connection: Connection,
-  enter: () => Promise<Entered>,
+  enter: () => Promise<WorkspaceAccess>,
   refuse: ReturnType<typeof channelRefuser>,
   deniedPorts: readonly number[],
   logger: Logger,
@@ -235,7 +239,7 @@ function serveForwards(
   let open = 0
   connection.on('tcpip', (accept, reject, { destIP, destPort }) => {
     const isAllowed = LOCALHOST.has(destIP.toLowerCase()) && destPort >= 1 && destPort <= 65_535
-    if (!isAllowed) return refuse(reject, ELSEWHERE)
+    if (!isAllowed) return refuse(reject, FORBIDDEN_DESTINATION)
     if (open >= MAX_FORWARDS) return refuse(reject, TOO_MANY_FORWARDS)
     open += 1
     const forward = async (): Promise<void> => {
@@ -243,13 +247,13 @@ function serveForwards(
       const { backend, name } = await enter()
       const inside = await backend.dial(name, destPort)
       const channel = accept()
-      // ssh2 gives nothing when the client has gone meanwhile.
+      // ssh2 returns undefined if the client has disconnected in the meantime.
       if ((channel as ServerChannel | undefined) === undefined) return void inside.destroy()
       await joinChannel(channel, inside)
     }
     forward()
       .catch((error: unknown) => {
-        if (!isFault(error)) logger.warn({ err: error }, 'an SSH forward failed')
+        if (!isFault(error)) logger.warn({ err: error }, 'SSH port forward failed')
         refuse(reject, refusalOf(error))
       })
       .finally(() => (open -= 1))
@@ -257,7 +261,6 @@ function serveForwards(
 }
 
 function refusalOf(error: unknown): Refusal {
-  if (!isFault(error))
-    return { reason: 'connect failed', sentence: 'the forward failed; the server log says why' }
+  if (!isFault(error)) return { reason: 'connect failed', sentence: 'the forward failed; see the server log' }
   return { reason: error.kind === 'forbidden' ? 'prohibited' : 'connect failed', sentence: error.message }
 }

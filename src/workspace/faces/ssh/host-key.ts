@@ -6,20 +6,20 @@ import { writeFileDurable } from '../../../lib/fs/write-durable.ts'
 
 const hostKeyFault = defineFaults({ HOST_KEY_UNUSABLE: 'invalid' })
 
-/** The server's SSH identity, which clients pin. */
+/** The server's SSH host key, which clients pin. */
 export interface HostKey {
   /** OpenSSH private key file, as ssh2 reads it. */
   readonly privateKey: string
-  /** One line as in known_hosts: `ssh-ed25519 AAAA…`. */
+  /** One line in known_hosts format: `ssh-ed25519 AAAA…`. */
   readonly publicKey: string
   /** `SHA256:…`, as ssh-keygen -l prints it. */
   readonly fingerprint: string
 }
 
 /**
- * Reads the host key, making an Ed25519 one on the first start.
+ * Reads the host key, or generates an Ed25519 key on the first start.
  *
- * @throws HOST_KEY_UNUSABLE for a damaged file: a new key in its place would break every client that pinned the old one (threat S7)
+ * @throws HOST_KEY_UNUSABLE when the file is damaged: replacing it would break every client that pinned the old key (threat S7)
  */
 export async function loadHostKey(file: string): Promise<HostKey> {
   let content: string
@@ -41,8 +41,8 @@ export async function loadHostKey(file: string): Promise<HostKey> {
 }
 
 /**
- * A new private key. ssh2 1.17.0 drops leading zero bytes of what it generates, and then cannot read one key in 150
- * (https://github.com/mscdex/ssh2/issues/1514): those are thrown away.
+ * Generates a private key. ssh2 1.17.0 drops leading zero bytes of keys it generates and then cannot read one in 150
+ * (https://github.com/mscdex/ssh2/issues/1514); such keys are discarded.
  */
 export function generateHostKey(): string {
   for (;;) {
@@ -57,7 +57,7 @@ function parseHostKey(content: string): ParsedKey | Error {
   return new Error(`it is ${key.isPrivateKey() ? 'a private' : 'a public'} key of type ${key.type}`)
 }
 
-/** A public key's fingerprint as OpenSSH prints it. */
+/** Returns a public key's fingerprint as OpenSSH prints it. */
 export function fingerprintOf(blob: Buffer): string {
   return `SHA256:${createHash('sha256').update(blob).digest('base64').replace(/=+$/, '')}`
 }

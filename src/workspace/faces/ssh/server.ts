@@ -2,12 +2,12 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 import type { Logger } from '../../../lib/log/logger.ts'
 import type { Login, LoginRefusal } from './authenticate.ts'
 
-/** How many connections may be open at once that have not proven a key. */
-const MAX_UNPROVEN = 100
+/** Maximum number of open connections that have not authenticated. */
+const MAX_UNAUTHENTICATED = 100
 
-/** Whoever speaks SSH on accepted connections: this process, or others. */
-export interface ConnectionKeeper {
-  /** Takes a connection over; what is returned ends it. */
+/** Speaks SSH on accepted connections, in this process or in workers. */
+export interface ConnectionHandler {
+  /** Takes over a connection; returns a function that closes it. */
   readonly admit: (
     socket: Socket,
     events: {
@@ -20,71 +20,71 @@ export interface ConnectionKeeper {
   readonly stop: () => Promise<void>
 }
 
-/** Follows who logs in and who does not. */
-export interface LoginWatch {
-  /** The result is called when they have gone. */
+/** Observes logins and refusals. */
+export interface LoginObserver {
+  /** Returns a function to call when the user has disconnected. */
   readonly onLogin: (login: Login) => () => void
   readonly onRefused: (refusal: LoginRefusal) => void
-  /** Somebody who has logged in comes into their workspace, or not. @param code why not */
+  /** An authenticated user entered the workspace (`code` undefined) or was refused (`code` is the error code). */
   readonly onEntry: (login: Login, code: string | undefined) => void
 }
 
-/** The SSH face's door: accepts connections and hands them on. */
+/** The SSH listener: accepts connections and passes them to a `ConnectionHandler`. */
 export class SshServer {
   readonly #listener = createServer({ pauseOnConnect: true }, (socket) => this.#accept(socket))
-  readonly #keeper: ConnectionKeeper
+  readonly #handler: ConnectionHandler
   readonly #logger: Logger
-  readonly #watch: LoginWatch
-  /** What ends each of them, oldest first. */
-  readonly #unproven = new Set<() => void>()
+  readonly #observer: LoginObserver
+  /** Functions that close unauthenticated connections, oldest first. */
+  readonly #unauthenticated = new Set<() => void>()
 
-  constructor(keeper: ConnectionKeeper, watch: LoginWatch, logger: Logger) {
-    this.#keeper = keeper
-    this.#watch = watch
+  constructor(handler: ConnectionHandler, observer: LoginObserver, logger: Logger) {
+    this.#handler = handler
+    this.#observer = observer
     this.#logger = logger
   }
 
-  /** Resolves with the port. */
+  /** Starts listening; resolves with the port. */
   async listen(at: { readonly host: string; readonly port: number }): Promise<number> {
     await new Promise<void>((resolve, reject) => {
       this.#listener.once('error', reject)
       this.#listener.listen({ ...at, backlog: 1024 }, () => {
         this.#listener.removeListener('error', reject)
-        this.#listener.on('error', (error: Error) => this.#logger.error({ err: error }, 'SSH server'))
+        this.#listener.on('error', (error: Error) => this.#logger.error({ err: error }, 'SSH server error'))
         resolve()
       })
     })
     return (this.#listener.address() as AddressInfo).port
   }
 
-  /** Takes no more connections and ends those there are. */
+  /** Stops accepting connections and closes the open ones. */
   async stop(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#listener.close(() => resolve()))
-    await this.#keeper.stop()
+    await this.#handler.stop()
     await closed
   }
 
-  /** Beyond the limit the oldest unproven one goes: whoever speaks is proven long before a flood has pushed it out (S5). */
+  /** Beyond the limit, closes the oldest unauthenticated connection: a real client authenticates long before a flood displaces it (S5). */
   #accept(socket: Socket): void {
     let onLogout: (() => void) | undefined
-    let who: Login | undefined
-    const drop = this.#keeper.admit(socket, {
+    let user: Login | undefined
+    const drop = this.#handler.admit(socket, {
       onProven: (login) => {
-        this.#unproven.delete(drop)
-        who = login
-        onLogout = this.#watch.onLogin(login)
+        this.#unauthenticated.delete(drop)
+        user = login
+        onLogout = this.#observer.onLogin(login)
       },
-      onRefused: (refusal) => this.#watch.onRefused(refusal),
-      onEntry: (code) => who && this.#watch.onEntry(who, code),
+      onRefused: (refusal) => this.#observer.onRefused(refusal),
+      onEntry: (code) => user && this.#observer.onEntry(user, code),
       onClosed: () => {
-        this.#unproven.delete(drop)
+        this.#unauthenticated.delete(drop)
         onLogout?.()
       },
     })
-    this.#unproven.add(drop)
-    const [oldest] = this.#unproven
-    if (this.#unproven.size <= MAX_UNPROVEN || oldest === undefined) return
-    this.#unproven.delete(oldest)
+    this.#unauthenticated.add(drop)
+    const [oldest] = this.#unauthenticated
+    if (this.#unauthenticated.size <= MAX_UNAUTHENTICATED || oldest === undefined) return
+    this.#unauthenticated.delete(oldest)
     oldest()
   }
 }

@@ -6,23 +6,23 @@ import type { ExecProcess, ExitStatus, LoginEnvironment } from '../../backend/ba
 import { hangUpOnAbort } from '../../backend/follow-program.ts'
 import { fault } from '../../errors.ts'
 import type { AgentForward } from './agent-forward.ts'
-import type { Entered } from './gate.ts'
+import type { WorkspaceAccess } from './workspace-resolver.ts'
 import { sftpPace } from './sftp-pace.ts'
 
-/** What SSH clients may set (threat S4): LD_PRELOAD and its like would decide what runs. */
+/** Environment variables that SSH clients may set (threat S4): LD_PRELOAD and similar would control what runs. */
 const ALLOWED_VARIABLE = /^(?:LANG|LC_\w*|TERM)$/
-/** Linux passes no longer argument to a program (MAX_ARG_STRLEN, which counts the NUL that ends it). */
+/** Linux's limit for one argument (MAX_ARG_STRLEN, less the terminating NUL). */
 const MAX_COMMAND_BYTES = 131_071
-/** What ssh itself ends with when it could not do what it was asked. */
+/** Exit status that ssh itself uses for its own failures. */
 const FAILED = 255
 const MAX_COLUMNS = 4096
 const LOGGED_NAME_LENGTH = 64
-/** Keeps sftp-server busy while its answers travel here, and leaves it little to copy. */
+/** Enough to keep sftp-server busy while its answers are in flight, but little for it to copy. */
 const MAX_UNANSWERED_BYTES = 256 * 1024
-/** Signals that have a name in SSH (RFC 4254, section 6.10); of others the status tells. */
-const TOLD_SIGNAL = /^SIG(?:ABRT|ALRM|FPE|HUP|ILL|INT|KILL|PIPE|QUIT|SEGV|TERM|USR1|USR2)$/
+/** Signals that have a name in SSH (RFC 4254, section 6.10); others are reported as an exit status. */
+const NAMED_SIGNAL = /^SIG(?:ABRT|ALRM|FPE|HUP|ILL|INT|KILL|PIPE|QUIT|SEGV|TERM|USR1|USR2)$/
 
-/** Where distributions put it. */
+/** Runs sftp-server from the first path where a distribution installs it. */
 const SFTP_SERVER = `
 for dir in /usr/lib/openssh /usr/libexec/openssh /usr/lib/ssh /usr/libexec /usr/lib64/ssh; do
   [ -x "$dir/sftp-server" ] && exec "$dir/sftp-server"
@@ -34,25 +34,27 @@ type Program =
   { readonly is: 'shell' } | { readonly is: 'command'; readonly command: string } | { readonly is: 'sftp' }
 type Terminal = { columns: number; rows: number; name: string }
 
-/** Where a user has come in, or why they have not. */
-export type Entry =
-  { readonly is: 'entered'; readonly at: Entered } | { readonly is: 'refused'; readonly why: unknown }
+/** Access to the workspace, or the error why it was denied. */
+export type AccessResult =
+  | { readonly is: 'granted'; readonly access: WorkspaceAccess }
+  | { readonly is: 'denied'; readonly error: unknown }
 
+/** The user, workspace and connection of a session. */
 export interface SessionTarget {
-  /** As the client wrote it. */
+  /** The SSH user name as the client sent it. */
   readonly user: string
-  /** Known before the session begins: what it asks for has to be answered at once. */
-  readonly entry: Entry
+  /** Resolved before the session starts: session requests must be answered immediately. */
+  readonly access: AccessResult
   readonly agent: AgentForward
-  /** `client-ip client-port server-ip server-port`, as OpenSSH puts it. */
+  /** `client-ip client-port server-ip server-port`, in OpenSSH's format. */
   readonly connection: string
-  /** Aborted when the connection has closed. */
+  /** Aborts when the connection closes. */
   readonly gone: AbortSignal
-  /** The programs of all sessions, each from its start to its end. */
+  /** The running programs of all sessions. */
   readonly running: Set<ExecProcess>
 }
 
-/** Serves one SSH session: a shell or a command inside the workspace, with or without a terminal. */
+/** Serves one SSH session: a shell, command or sftp inside the workspace, with or without a terminal. */
 export function serveSession(session: Session, target: SessionTarget, logger: Logger): void {
   const variables: Record<string, string> = {}
   let terminal: Terminal | undefined
@@ -65,10 +67,10 @@ export function serveSession(session: Session, target: SessionTarget, logger: Lo
     ;(isAllowed ? accept : reject)?.()
   })
   session.on('auth-agent', (accept, reject) => {
-    const { entry } = target
-    const isPossible = entry.is === 'entered' && entry.at.backend.canListenInside(entry.at.name)
-    if (isPossible) agent = target.agent.listen(entry.at)
-    // Not every client wants to know.
+    const { access: result } = target
+    const isPossible = result.is === 'granted' && result.access.backend.canListenInside(result.access.name)
+    if (isPossible) agent = target.agent.listen(result.access)
+    // Not every client requests a reply.
     ;(isPossible ? accept : reject)?.()
   })
   session.on('pty', (accept, _reject, info) => {
@@ -85,28 +87,28 @@ export function serveSession(session: Session, target: SessionTarget, logger: Lo
     accept?.()
     void running?.then((process) => process.signal(`SIG${name}` as NodeJS.Signals)).catch(() => undefined)
   })
-  // Whatever a client calls itself, a line of the log stays short.
+  // A long user name must not inflate log lines.
   const workspace = target.user.slice(0, LOGGED_NAME_LENGTH)
   const run = (channel: ServerChannel, program: Program): void => {
     running = start(target, program, terminal, variables, agent)
     let isClosed = false
-    // The session's event comes before the channel's, which waits until all input is read.
+    // The session's close event precedes the channel's, which waits until all input is read.
     session.once('close', () => (isClosed = true))
     const kind = { isTerminal: terminal !== undefined, isSftp: program.is === 'sftp' }
     void connect(channel, running, kind, target).catch((error: unknown) => {
-      // A client that leaves while its program runs is no failure.
+      // A client that disconnects while its program runs is not a failure.
       if (isClosed || target.gone.aborted) {
-        logger.debug({ workspace }, 'an SSH client left while its program ran')
+        logger.debug({ workspace }, 'SSH client disconnected while its program was running')
         return
       }
       if (isFault(error)) logger.info({ code: error.code, workspace }, error.message)
-      else logger.error({ err: error, workspace }, 'an SSH session failed')
-      refuse(channel, isFault(error) ? error.message : 'the session failed; the server log says why')
+      else logger.error({ err: error, workspace }, 'SSH session failed')
+      refuse(channel, isFault(error) ? error.message : 'the session failed; see the server log')
     })
   }
   session.on('shell', (accept) => run(accept(), { is: 'shell' }))
   session.on('exec', (accept, _reject, { command }) => run(accept(), { is: 'command', command }))
-  // Not ssh2's own 'sftp': OpenSSH's server inside the workspace knows every operation its clients do.
+  // Not ssh2's own 'sftp': OpenSSH's server inside the workspace supports every operation its clients use.
   session.on('subsystem', (accept, reject, { name }) => {
     if (name === 'sftp') run(accept(), { is: 'sftp' })
     else reject()
@@ -120,9 +122,9 @@ async function start(
   variables: Readonly<Record<string, string>>,
   agent: Promise<string | undefined> | undefined,
 ): Promise<ExecProcess> {
-  if (target.entry.is === 'refused') throw target.entry.why
+  if (target.access.is === 'denied') throw target.access.error
   if (program.is === 'command') checkCommand(program.command)
-  const { backend, name } = target.entry.at
+  const { backend, name } = target.access.access
   const [login, agentSocket] = await Promise.all([backend.loginEnvironment(name), agent])
   return backend.exec(name, {
     argv: argvOf(program, login),
@@ -134,15 +136,15 @@ async function start(
   })
 }
 
-/** @throws INVALID_REQUEST for a command that no program can be given */
+/** @throws INVALID_REQUEST when no program can receive the command as an argument */
 function checkCommand(command: string): void {
   const bytes = Buffer.byteLength(command)
   if (bytes > MAX_COMMAND_BYTES)
     throw fault(
       'INVALID_REQUEST',
-      `the command has ${bytes} bytes and a program accepts at most ${MAX_COMMAND_BYTES}; send a script to standard input: bash -s < script`,
+      `the command is ${bytes} bytes long, which exceeds the limit of ${MAX_COMMAND_BYTES}; send a script on standard input instead: bash -s < script`,
     )
-  if (command.includes('\0')) throw fault('INVALID_REQUEST', 'the command has a NUL byte')
+  if (command.includes('\0')) throw fault('INVALID_REQUEST', 'the command contains a NUL byte')
 }
 
 function argvOf(program: Program, login: LoginEnvironment): readonly string[] {
@@ -169,7 +171,7 @@ function environmentOf(
   }
 }
 
-/** Joins the channel and the program until the program has ended and its last byte is sent. */
+/** Pipes the channel and the program into each other until the program has exited and its last byte is sent. */
 async function connect(
   channel: ServerChannel,
   running: Promise<ExecProcess>,
@@ -178,7 +180,7 @@ async function connect(
 ): Promise<void> {
   const process = await running
   all.add(process)
-  // A channel whose input nobody reads never closes.
+  // A channel whose input is never read does not emit close.
   const forget = hangUpOnAbort(gone, process)
   void process.exitStatus
     .catch(() => undefined)
@@ -186,15 +188,15 @@ async function connect(
       all.delete(process)
       forget()
     })
-  let isOver = false
-  const leave = (): void => {
-    if (!isOver) void process.hangUp().catch(() => undefined)
+  let hasExited = false
+  const hangUp = (): void => {
+    if (!hasExited) void process.hangUp().catch(() => undefined)
   }
-  // The client can be gone before the program has begun.
-  if (channel.destroyed) return leave()
-  channel.once('close', leave)
+  // The client may disconnect before the program has started.
+  if (channel.destroyed) return hangUp()
+  channel.once('close', hangUp)
   channel.on('error', () => undefined)
-  // A client that sends its end of input to a terminal means the key that says so.
+  // EOF from a client with a terminal means Ctrl-D.
   if (isTerminal) channel.on('end', () => process.stdin.write('\x04'))
   const pace = isSftp ? sftpPace(MAX_UNANSWERED_BYTES) : undefined
   if (pace === undefined) channel.pipe(process.stdin, { end: !isTerminal })
@@ -209,19 +211,19 @@ async function connect(
     isTerminal ? undefined : pipeline(process.stderr, channel.stderr, { end: false, signal: gone }),
   ])
   const status = await process.exitStatus
-  isOver = true
+  hasExited = true
   channel.unpipe(process.stdin)
   await end(channel, status)
 }
 
-/** ssh2 drops what is left of standard error when the channel ends before it. */
+/** Reports the exit status and closes the channel. Standard error ends first, because ssh2 drops what is left of it when the channel ends. */
 async function end(
   channel: ServerChannel,
   { status, signal, hasDumpedCore = false }: ExitStatus,
 ): Promise<void> {
   channel.stderr.end()
   await finished(channel.stderr).catch(() => undefined)
-  if (signal !== undefined && TOLD_SIGNAL.test(signal)) channel.exit(signal, hasDumpedCore)
+  if (signal !== undefined && NAMED_SIGNAL.test(signal)) channel.exit(signal, hasDumpedCore)
   else channel.exit(status)
   channel.end()
 }

@@ -2,20 +2,20 @@ import { Transform } from 'node:stream'
 
 const LENGTH_BYTES = 4
 
-/** How sftp requests and answers pass between a client and a server. */
+/** Streams that SFTP requests and answers pass through. */
 export interface SftpPace {
   readonly requests: Transform
   readonly answers: Transform
 }
 
 /**
- * Makes a pair of streams that pass SFTP messages unchanged and hold back requests while those that the server has not answered
- * exceed `maxUnansweredBytes`.
+ * Creates a pair of streams that pass SFTP messages unchanged and delay requests while unanswered ones exceed
+ * `maxUnansweredBytes`.
  *
- * OpenSSH's `sftp-server` reads 16 KiB for each request that it executes, whatever the size of that request, and every read copies all
- * that it has read before. A client that sends small writes without waiting for answers, as PuTTY does, makes it slower and slower.
+ * OpenSSH's `sftp-server` reads 16 KiB for each request it executes, regardless of the request's size, and every read copies its whole
+ * input buffer. A client that sends small writes without waiting for answers, as PuTTY does, makes it slower and slower.
  *
- * Answers are counted, not matched by their ids: each request has one (draft-ietf-secsh-filexfer-02, section 3).
+ * Answers are counted, not matched by id: each request has exactly one (draft-ietf-secsh-filexfer-02, section 3).
  */
 export function sftpPace(maxUnansweredBytes: number): SftpPace {
   const requestLengths = messageLengths()
@@ -25,7 +25,7 @@ export function sftpPace(maxUnansweredBytes: number): SftpPace {
   let resume: (() => void) | undefined
   const requests = new Transform({
     transform(chunk: Buffer, _encoding, done) {
-      // A request whose end is missing does not count: it would have no answer.
+      // An incomplete request does not count: it has no answer yet.
       for (const bytes of requestLengths(chunk)) {
         waiting.push(bytes)
         unansweredBytes += bytes
@@ -42,7 +42,7 @@ export function sftpPace(maxUnansweredBytes: number): SftpPace {
       if (unansweredBytes < maxUnansweredBytes) {
         const next = resume
         resume = undefined
-        // It may pass the next requests at once, and wait again.
+        // This may synchronously pass the next requests and wait again.
         next?.()
       }
       done(null, chunk)
@@ -51,7 +51,7 @@ export function sftpPace(maxUnansweredBytes: number): SftpPace {
   return { requests, answers }
 }
 
-/** Returns a function that takes a stream's bytes in turn, and returns the lengths of the messages that end in them. */
+/** Returns a function that accepts consecutive chunks of a stream and returns the lengths of the messages that end in each. */
 function messageLengths(): (chunk: Buffer) => readonly number[] {
   let declared = 0
   let seen = 0

@@ -6,7 +6,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ignoreMissing } from '../../../lib/fs/ignore-missing.ts'
 import type { HttpServer } from '../../../lib/http/server.ts'
 
-/** Where the build puts the page: `index.html`, and what it is made of in `assets/`, under names that change with their content. */
+/** Output directory of the build: `index.html`, and `assets/` with content-hashed file names. */
 const BUILT = fileURLToPath(new URL('built/', import.meta.url))
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -31,13 +31,13 @@ const ASSET_HEADERS = { 'cache-control': 'public, max-age=31536000, immutable' }
 interface Part {
   readonly type: string
   readonly content: Buffer
-  /** Made when somebody first asks for it. */
+  /** Created on first use. */
   zipped?: Buffer
 }
 
 /**
- * Serves the page at `/`. It holds nothing of the workspaces: for that it asks the API, with the token where one is needed.
- * Without a built page `/` says how to build it, and the API is there all the same.
+ * Serves the page at `/`. The page itself contains no data; it fetches everything from the API, with the token if required.
+ * If the page is not built, `/` explains how to build it; the API works regardless.
  */
 export function servePage({ app }: HttpServer, built = BUILT): void {
   const page = readPart(built, 'index.html')
@@ -46,7 +46,7 @@ export function servePage({ app }: HttpServer, built = BUILT): void {
 
   app.get('/', isPublic, (request, reply) => {
     if (page !== undefined) return sendPart(page, PAGE_HEADERS, request, reply)
-    const remedy = 'The page of this server is not built: run "npm run build" and start the server again.\n'
+    const remedy = 'The web page is not built. Run "npm run build" and restart the server.\n'
     return reply.status(503).type('text/plain; charset=utf-8').send(remedy)
   })
   app.get<{ Params: { readonly file: string } }>('/assets/:file', isPublic, (request, reply) => {

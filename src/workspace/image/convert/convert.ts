@@ -120,7 +120,7 @@ async function fill(
   const rootfs = join(target, 'rootfs.ext4')
   await makeRootfs({ tree, file: rootfs, measure: prepared }, owners, signal)
   await inSandbox({ staging, kernel, guestDir }, (sandboxed) =>
-    sandboxed.run(workerFile('image-settle'), { path: rootfs }, inPool),
+    sandboxed.run(workerFile('image-normalize'), { path: rootfs }, inPool),
   )
   progress('checking the file system')
   const readFacts = async (name: BootFile): Promise<FileFacts> =>

@@ -6,7 +6,7 @@ import { startNats } from '../../../support/services/nats.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 import { call, startWorkspaceServer } from '../../../support/workspace/workspace-server.ts'
 
-/** A server of the bus, both of whose ends a test has. */
+/** A server of the bus with its guest and host side controlled by the test. */
 async function startServer(name: string, natsUrl: string) {
   const backend = new FakeBackend()
   const server = await startWorkspaceServer({
@@ -38,7 +38,7 @@ describe('the bus of several servers', () => {
     await nats.end()
   })
 
-  test('a listener on one answers a workspace of the other, whether it names the server or not', async () => {
+  test('a listener on one server answers a workspace on another, with or without naming the server', async () => {
     const guest = await two.connected()
     const listener = await one.listen('demo')
     for (const count of [1, 2]) {
@@ -56,12 +56,12 @@ describe('the bus of several servers', () => {
       const answer = { ...one.answer(message?.data, { count }), workspace }
       expect(await one.api('listeners/demo/respond', 'POST', answer)).toMatchObject({ status: 204 })
       expect(await asked).toMatchObject({ status: 200, body: { payload: { count } } })
-      // Nobody waits for it any more.
+      // The request has already been answered.
       expect(await one.api('listeners/demo/respond', 'POST', answer)).toMatchObject({ status: 204 })
     }
   })
 
-  test('each shows the listeners and workspaces of both', async () => {
+  test('each server shows the listeners and workspaces of both', async () => {
     await one.connected('first')
     await two.connected('second')
     await one.listen('demo')
@@ -79,7 +79,7 @@ describe('the bus of several servers', () => {
     }
   })
 
-  test('B1 of two that listen at once on two servers one is refused, twenty times', async () => {
+  test('B1 one of two concurrent listeners on two servers is refused, twenty times', async () => {
     for (let i = 0; i < 20; i++) {
       const both = await Promise.all([one, two].map((server) => server.listen(`demo-${i}`)))
       expect(both.map(({ response }) => response.status).toSorted((a, b) => a - b)).toEqual([200, 409])
@@ -87,7 +87,7 @@ describe('the bus of several servers', () => {
     expect(await call(`${two.url}/api/plugins/listeners/system:a/messages`)).toMatchObject({ status: 403 })
   })
 
-  test('what waits for a listener gets one that comes on the other server, and nothing once that has left', async () => {
+  test('a waiting request reaches a listener that appears on the other server, and none after it leaves', async () => {
     const guest = await two.connected()
     const asked = guest.publish({ namespace: 'later' })
     await waitFor('the request', async () => (await two.metric('bus_pending')) === 'bus_pending_requests 1')
@@ -108,7 +108,7 @@ describe('the bus of several servers', () => {
     expect((await two.listen('later')).response.status).toBe(200)
   })
 
-  test('B2 an answer of another namespace, or for another workspace, reaches nobody on another server', async () => {
+  test('B2 an answer from another namespace or for another workspace is not delivered on another server', async () => {
     const guest = await two.connected()
     const other = await two.connected('other')
     const listener = await one.listen('demo')
@@ -133,7 +133,7 @@ describe('the bus of several servers', () => {
     void other
   })
 
-  test('a workspace of a server that is not there cannot be answered', async () => {
+  test('a workspace of an unreachable server cannot be answered', async () => {
     const answer = {
       workspace: { name: 'demo', server: 'host three' },
       in_reply_to: '01234567-89ab-7000-8000-000000000000',
@@ -144,12 +144,12 @@ describe('the bus of several servers', () => {
     expect(refused.body.error.message).toContain('server "host three"')
   })
 
-  test('without NATS each serves its own; when it is back, who listened first keeps the namespace', async () => {
+  test('each server works alone without NATS, and the first listener keeps the namespace when NATS is back', async () => {
     const guests = [await one.connected(), await two.connected()]
     await nats.end()
     await Promise.all([one.waitForServers(0), two.waitForServers(0)])
     const first = await one.listen('demo')
-    // Of two in the same millisecond it is the names that decide.
+    // Within the same millisecond, the server's name decides.
     await delay(5)
     const second = await two.listen('demo')
     expect([first.response.status, second.response.status]).toEqual([200, 200])
@@ -165,7 +165,7 @@ describe('the bus of several servers', () => {
     expect((await first.first(2))[1]?.data.payload).toEqual({ back: true })
   })
 
-  test('a message that NATS does not take is lost, and counted', async () => {
+  test('a message that NATS rejects is lost and counted', async () => {
     const guest = await two.connected()
     await one.listen('demo')
     await waitFor('the listener', async () => (await namespacesOf(two)).length === 1)
@@ -177,7 +177,7 @@ describe('the bus of several servers', () => {
     )
   })
 
-  test('a server that begins before NATS, or is called as another is, says so', async () => {
+  test('a server that starts before NATS or has a duplicate name logs that', async () => {
     await nats.end()
     const third = await startServer('host.one', nats.url)
     onTestFinished(() => third.stop())

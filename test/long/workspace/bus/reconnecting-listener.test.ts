@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => server.stop())
 const { connected } = busClient(() => ({ server, backend }))
 
-test('of 10,000 requests, 100 at once, each is answered or reported as expired, and none is doubled, while the listener reconnects', async () => {
+test('10,000 requests, 100 at a time, are each answered once or expire while the listener reconnects', async () => {
   const guest = await connected('demo', 1_000)
   const taken: string[] = []
   let expired = 0
@@ -48,7 +48,7 @@ test('of 10,000 requests, 100 at once, each is answered or reported as expired, 
     await listening.promise
   }
   await listen()
-  /** False for one that was on its way to a stream that had ended: its sender gets an error, and asks again. */
+  /** Returns false if the request was in flight to a closed stream: its sender gets an error and retries. */
   const isAnswered = async (n: number): Promise<boolean> => {
     const { status, body } = await guest.publish({ namespace: 'demo', payload: { n } })
     if (status === 504) return false
@@ -72,7 +72,7 @@ test('of 10,000 requests, 100 at once, each is answered or reported as expired, 
   await done
   expect(answered.size).toBe(REQUESTS)
   expect(Math.max(...answered.values())).toBe(1)
-  // None reaches a listener twice, and none but those that a stream took with it were asked again.
+  // No request reaches a listener twice, and only those lost with a stream were retried.
   expect(new Set(taken).size).toBe(taken.length)
   expect(taken.length).toBeLessThanOrEqual(REQUESTS + expired)
   expect(expired).toBeLessThan(IN_FLIGHT * RECONNECTIONS)

@@ -7,7 +7,7 @@ import { tempDir } from '../../../support/temp-dir.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 import { call } from '../../../support/workspace/workspace-server.ts'
 
-/** Servers that are processes of their own, on one bus. */
+/** Servers in separate processes on one bus. */
 async function startServers(names: readonly string[]) {
   const nats = await startNats()
   onTestFinished(() => nats.end())
@@ -27,7 +27,7 @@ async function startServers(names: readonly string[]) {
 
 const pathOf = (url: string, namespace = 'demo') => `${url}/api/plugins/listeners/${namespace}/messages`
 
-test('B1 F19 F20 F31 servers that ask at once, are killed, or are held and come back leave one listener', async () => {
+test('B1 F19 F20 F31 servers that register concurrently, are killed or are suspended leave one listener', async () => {
   const { servers, see } = await startServers(['one', 'two', 'three'])
   const [one, two, three] = servers
   if (one === undefined || two === undefined || three === undefined) throw new Error('a server is missing')
@@ -54,7 +54,7 @@ test('B1 F19 F20 F31 servers that ask at once, are killed, or are held and come 
   const second = await readEventStream(pathOf(three.url))
   expect(second.response.status).toBe(200)
   two.child.kill('SIGCONT')
-  // Who has listened for longer keeps it, and the one that was held never left.
+  // The longest listener keeps the namespace, and the suspended one never left.
   await second.ended
   await waitFor('one listener', async () => {
     const all = await Promise.all([two, three].map(({ url }) => call(`${url}/api/plugins/listeners`)))

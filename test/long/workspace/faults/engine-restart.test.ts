@@ -46,7 +46,7 @@ describe.runIf(canRunEngine())('F15 a real Docker engine', () => {
     expect(performance.now() - beganMs).toBeLessThan(ERROR_MS)
   }
 
-  test('F15 frozen: errors in 3 s, memory still answers, and all goes on after it', async (context) => {
+  test('F15 frozen: requests fail within 3 s, cached state is served, and all works afterwards', async (context) => {
     expect((await api('workspaces', 'POST', { name: 'frozen' })).status).toBe(201)
     await engine.signal('SIGSTOP')
     await refusesInTime()
@@ -57,7 +57,7 @@ describe.runIf(canRunEngine())('F15 a real Docker engine', () => {
     expect((await api('workspaces/frozen/stop', 'POST')).body.status).toBe('stopped')
   })
 
-  test('F15 killed: nothing is deleted, and the state is right again after its restart', async (context) => {
+  test('F15 killed: nothing is deleted, and the status is correct after its restart', async (context) => {
     expect((await api('workspaces', 'POST', { name: 'killed' })).status).toBe(201)
     await engine.signal('SIGKILL')
     await refusesInTime()
@@ -70,7 +70,7 @@ describe.runIf(canRunEngine())('F15 a real Docker engine', () => {
     expect((await api('workspaces')).body.workspaces).toHaveLength(2)
   })
 
-  test('F15 stopped in order: its workspaces are stopped when it is back', async (context) => {
+  test('F15 stopped cleanly: its workspaces are stopped when it is back', async (context) => {
     await becomes('killed', 'running')
     await engine.signal('SIGTERM')
     await refusesInTime()
@@ -84,8 +84,8 @@ describe.runIf(canRunEngine())('F15 a real Docker engine', () => {
     expect(await engine.docker('volume', 'ls', '-q')).toBe('')
   })
 
-  // How soon is proven beside the machine's own engine, in container-exits.test.ts; here, that it is seen at all.
-  test('F15 what happens behind the server is seen again after the engine has been away', async () => {
+  // container-exits.test.ts proves how soon with the machine's own engine; this proves that it is noticed at all.
+  test('F15 external changes are noticed again after the engine was down', async () => {
     expect((await api('workspaces', 'POST', { name: 'broken' })).status).toBe(201)
     await engine.docker('kill', 'ws-broken')
     await waitFor('the end', async () => (await statusOf('broken')) === 'stopped', RESYNC_MS)

@@ -9,12 +9,12 @@ import { tempDir } from '../../../support/temp-dir.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 import { call, makeWorkspace } from '../../../support/workspace/workspace-server.ts'
 
-/** Where the server is killed: at a request that then never reaches the engine, at one that does, or at its answer. */
+/** When the server is killed: before a request reaches the engine, after it does, or at its response. */
 const MOMENTS = ['POST /volumes/create', 'POST /containers/create', 'POST /containers/ID/start'].flatMap(
   (request) => (['before', 'during', 'after'] as const).map((when) => ({ when, request })),
 )
 
-/** Kills the server at a moment of its next creation. */
+/** Kills the server at a given step of its next creation. */
 function killAt(proxy: EngineProxy, { when, request }: (typeof MOMENTS)[number], kill: () => void): void {
   const isIt = (seen: string) =>
     seen.replace(/\/containers\/[^/]+\/start/, '/containers/ID/start') === request
@@ -35,7 +35,7 @@ function heal(proxy: EngineProxy): void {
 }
 
 test(
-  'F1 a server killed anywhere in a creation leaves nothing of it',
+  'F1 a server killed at any step of a creation leaves nothing of it',
   { timeout: 90_000 },
   async (context) => {
     const stateDir = join(tempDir(), 'state')
@@ -104,7 +104,7 @@ test('F1 a server killed during a clone leaves nothing of it', async () => {
   expect(await call(`${second.url}/api/workspaces/${name}`, 'DELETE')).toMatchObject({ status: 204 })
 })
 
-test('F1 a volume that was there before is never lost', { timeout: 60_000 }, async () => {
+test('F1 a volume that existed before is never lost', { timeout: 60_000 }, async () => {
   const stateDir = join(tempDir(), 'state')
   const proxy = await engineProxy()
   const name = uniqueName('adopted')

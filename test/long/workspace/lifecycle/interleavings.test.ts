@@ -19,7 +19,7 @@ import { systemClock } from '../../../../src/lib/clock/clock.ts'
 const NAMES = ['one', 'Two', 'tWO']
 const STEPS = ['list', 'find', 'hasVolume', 'volume', 'started', 'start', 'stop', 'remove']
 
-/** Codes that the specification allows, beside success. */
+/** Error codes that the specification allows. */
 const ALLOWED = {
   create: ['WORKSPACE_ALREADY_EXISTS', 'WORKSPACE_BUSY', 'BACKEND_UNAVAILABLE', 'BACKEND_ERROR'],
   start: [
@@ -42,15 +42,15 @@ type Action = keyof typeof ALLOWED
 
 type Event =
   | { readonly does: Action; readonly name: string; readonly keepVolume: boolean }
-  /** The engine goes on with one of the things it was asked for, or refuses it. */
+  /** The engine completes or refuses a pending operation. */
   | { readonly does: 'engineStep'; readonly which: number; readonly fails: boolean }
   | { readonly does: 'engineAway' | 'engineBack' }
-  /** Someone else stops, breaks, starts or removes a container. */
+  /** A container is stopped, broken, started or removed externally. */
   | { readonly does: 'behind'; readonly name: string; readonly becomes: 'running' | 'stopped' | 'gone' }
-  /** Files are written. */
+  /** Writes files. */
   | { readonly does: 'wait' }
 
-/** A lifecycle on an engine that goes on only when told to. */
+/** A lifecycle on an engine whose progress the test controls. */
 class World {
   readonly backend = new FakeBackend()
   readonly table = new WorkspaceTable()
@@ -115,7 +115,7 @@ class World {
     await turn()
   }
 
-  /** The engine comes back for good and finishes whatever it is asked. */
+  /** The engine recovers and completes all operations. */
   async settle(): Promise<void> {
     this.#isFree = true
     await this.happen({ does: 'engineAway' })
@@ -131,11 +131,11 @@ class World {
     })
   }
 
-  /** Every name can be used again, and nothing of its past is left. */
+  /** Checks that every name can be reused and nothing is left of earlier workspaces. */
   async findRemains(): Promise<readonly string[]> {
     const remains: string[] = []
     for (const name of ['one', 'two']) {
-      // What an unfinished creation has left goes by itself, and may be gone when its turn has come.
+      // Leftovers of an unfinished creation are removed automatically, possibly before this point.
       if (this.table.find(name) !== undefined) await this.#ask({ does: 'remove', name, keepVolume: false })
       if ((await this.backend.find(name)) !== undefined) remains.push(`container of ${name}`)
       await this.#make(name)
@@ -154,13 +154,13 @@ class World {
     const marks = await readdir(join(this.#stateDir, 'creating')).catch(() => [])
     const wrong: unknown[] = marks.map((mark) => ({ mark }))
     for (const name of ['one', 'two']) {
-      const [told, held] = [this.table.find(name), await this.backend.find(name)]
-      // One that was taken away behind the server stays visible until it is deleted.
+      const [listed, actual] = [this.table.find(name), await this.backend.find(name)]
+      // A workspace removed externally stays visible until it is deleted.
       const agree =
-        held === undefined
-          ? told === undefined || told.state.is === 'error'
-          : told?.state.is === held.state.is
-      if (!agree) wrong.push({ name, told: told?.state.is, held: held?.state.is })
+        actual === undefined
+          ? listed === undefined || listed.state.is === 'error'
+          : listed?.state.is === actual.state.is
+      if (!agree) wrong.push({ name, listed: listed?.state.is, actual: actual?.state.is })
     }
     return wrong
   }
@@ -223,7 +223,7 @@ const event: fc.Arbitrary<Event> = fc.oneof(
   { weight: 6, arbitrary: fc.constant({ does: 'wait' as const }) },
 )
 
-test('W10 whatever happens in whatever order, table and engine agree once it is quiet', async () => {
+test('W10 table and engine agree after any sequence of events', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(event, { minLength: 5, maxLength: 40 }), async (events) => {
       const stateDir = await mkdtemp(join(tmpdir(), 'interleavings-'))

@@ -21,7 +21,7 @@ afterAll(() => server.stop())
 
 const environment = () => userEnvironment({ WORKSPACE_URL: server.url })
 
-/** Inside a workspace: says back what it gets, once that has ended. */
+/** Starts a server inside the workspace that echoes its input after EOF. */
 async function echo(): Promise<number> {
   const inside = createServer({ allowHalfOpen: true }, (socket) => {
     void text(socket).then((said) => socket.end(`${said.length} ${said}`))
@@ -37,7 +37,7 @@ function start(...argv: readonly string[]) {
   return child
 }
 
-test('connect joins standard input and output, each ending by itself', async () => {
+test('connect joins standard input and output, and closes each direction separately', async () => {
   const child = start('connect', 'demo', String(await echo()))
   child.stdin.end('hello')
   const [said, status] = await Promise.all([
@@ -68,13 +68,13 @@ test.each([
   [['demo', '0'], 'must be a number from 1 to 65535'],
   [['nobody', '80'], 'workspace "nobody" does not exist'],
   [['demo', '1', '--local', '0'], 'cannot be reached'],
-])('connect %j says at once what is wrong', async (argv, sentence) => {
+])('connect %j reports the error immediately', async (argv, sentence) => {
   const { status, stdout, stderr } = await workspaceCli(['connect', ...argv], environment())
   expect([status, stdout]).toEqual([1, ''])
   expect(stderr).toContain(sentence)
 })
 
-test('sessions are listed and ended', async () => {
+test('sessions lists and kills sessions', async () => {
   const cli = (...argv: readonly string[]) => workspaceCli(['sessions', ...argv], environment())
   expect(JSON.parse((await cli()).stdout)).toEqual({ sessions: [] })
   expect((await cli('--table')).stdout).toBe('no tmux sessions\n')

@@ -19,7 +19,7 @@ afterEach(() => server.stop())
 const events = (...flags: readonly string[]) =>
   spawnCli(['events', ...flags], userEnvironment({ WORKSPACE_URL: server.url }))
 
-test('events prints JSON lines when piped, and ends in good order when interrupted', async () => {
+test('events prints JSON lines when piped, and exits cleanly when interrupted', async () => {
   const cli = events()
   const lines = () => cli.stdout().split('\n').slice(0, -1)
   await waitFor('the snapshot', () => lines().length === 1)
@@ -35,7 +35,7 @@ test('events prints JSON lines when piped, and ends in good order when interrupt
   expect(await cli.exit).toBe(0)
 })
 
-test('events prints a line for each on a terminal', async () => {
+test('events prints one line per event on a terminal', async () => {
   await makeWorkspace(server.url, { name: 'other' })
   const cli = events('--table')
   await waitFor('the snapshot', () => cli.stdout().includes('other'))
@@ -49,15 +49,15 @@ test('events prints a line for each on a terminal', async () => {
   )
 })
 
-test('events says that the server has ended', async () => {
+test('events reports that the server has stopped', async () => {
   const cli = events()
   await waitFor('the snapshot', () => cli.stdout() !== '')
   server = await server.restart()
   expect(await cli.exit).toBe(1)
-  expect(cli.stderr()).toMatch(/^workspace: server WORKSPACE_URL at .* does not answer \(.*\n$/)
+  expect(cli.stderr()).toMatch(/^workspace: server WORKSPACE_URL at .* is not responding \(.*\n$/)
 })
 
-test('events ends when nobody reads what it prints any more', async () => {
+test('events exits when its reader closes standard output', async () => {
   const cli = events()
   await waitFor('the snapshot', () => cli.stdout() !== '')
   cli.child.stdout.destroy()
@@ -65,7 +65,7 @@ test('events ends when nobody reads what it prints any more', async () => {
   expect(await cli.exit).toBe(0)
 })
 
-test('events of a server that is not there fails with one line', async () => {
+test('events prints one line when the server is unreachable', async () => {
   const { status, stderr } = await workspaceCli(
     ['events'],
     userEnvironment({ WORKSPACE_URL: 'http://127.0.0.1:9' }),

@@ -15,8 +15,8 @@ const SERVE = `use IO::Socket::INET;
 my $server = IO::Socket::INET->new(LocalAddr => "127.0.0.1:$ARGV[0]", Listen => 5, ReuseAddr => 1) or die;
 while (my $client = $server->accept) { print $client "hello from inside"; close $client }`
 
-/** On a network of its own, where a port inside is none of this machine. */
-test('ssh forwards the ports that a devcontainer.json names, for as long as the shell is open', async () => {
+// The workspace has its own network, so a port inside is not a port of this machine.
+test('ssh forwards the ports listed in devcontainer.json while the shell is open', async () => {
   const server = await startWorkspaceServer()
   onTestFinished(() => server.stop())
   const name = uniqueName('ports')
@@ -36,7 +36,7 @@ test('ssh forwards the ports that a devcontainer.json names, for as long as the 
   const shell = spawn(CLI[0], [CLI[1], 'ssh', name], { env: environment })
   onTestFinished(() => void shell.kill('SIGKILL'))
   await waitFor('the forward', async () => (await visit()) === 'hello from inside')
-  // A second shell finds the port in use, and does without.
+  // A second shell finds the port in use and does not forward it.
   const second = await workspaceCli(['ssh', name, 'echo', 'second'], environment)
   expect([second.status, second.stdout, second.stderr]).toEqual([0, 'second\n', ''])
   shell.stdin.end('exit 3\n')

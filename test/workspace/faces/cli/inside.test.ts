@@ -31,12 +31,12 @@ test.each([
   ],
   [['exec', 'dev', '--', 'printf', '[%s]', '--', 'two\nlines'], '[--][two\nlines]', 0],
   [['exec', 'dev', 'sh', '-c', 'exit 9'], '', 9],
-])('%j', async (argv, stdout, status) => {
+])('%j passes its arguments and exit status through', async (argv, stdout, status) => {
   const done = await cli(...argv)
   expect([done.stdout, done.status, done.stderr]).toEqual([stdout, status, ''])
 })
 
-test('logs prints the last lines, as many as asked for, without control characters', async () => {
+test('logs prints the requested number of lines without control characters', async () => {
   backend.printed = 'first\nsecond\n\u001B[31mthird\n'
   const { stdout } = await cli('logs', 'dev', '--table', '-n', '2')
   expect(stdout.split('\n')).toEqual([
@@ -50,12 +50,12 @@ test('logs prints the last lines, as many as asked for, without control characte
   expect([status, stderr]).toEqual([1, 'workspace: lines must be a number from 1 to 1000\n'])
 })
 
-test('ports lists what listens', async () => {
+test('ports lists open ports', async () => {
   const { status, stdout } = await cli('ports', 'dev')
   expect([status, JSON.parse(stdout)]).toEqual([0, { ports: expect.any(Array) }])
 })
 
-test('create --local-dir takes a directory as it is written here', async () => {
+test('create --local-dir resolves a relative directory', async () => {
   const directory = tempDir()
   const { stdout } = await cli('create', 'here', '--local-dir', relative(process.cwd(), directory))
   expect(JSON.parse(stdout)).toMatchObject({ local_dir: directory })

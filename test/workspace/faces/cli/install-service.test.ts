@@ -18,7 +18,7 @@ const hasSystemd = await run('systemd-analyze', ['--version']).then(
   () => false,
 )
 
-/** Of 10, as systemd-analyze(1) counts: without a line of hardening it is 9.6. */
+/** Maximum exposure level of 10, as systemd-analyze(1) computes it; without hardening it is 9.6. */
 const MOST_EXPOSED = { workspace: 8.3, supervisor: 8.6, 'content-server': 2.7 } as const
 
 function service(program: Service['program'], more: Partial<Service> = {}): Service {
@@ -29,27 +29,27 @@ function service(program: Service['program'], more: Partial<Service> = {}): Serv
     config: undefined,
     directory: '/tmp',
     path: '/usr/bin:/bin',
-    isOfMachine: true,
+    isSystemWide: true,
     ...more,
   }
 }
 
 describe.each(SERVICE_PROGRAMS)('the unit of %s', (program) => {
-  // Odd on purpose: the words of a unit have rules of their own.
+  // Contains every character that systemd's quoting treats specially.
   const config = '/nowhere/a "b" \\c %d $HOME.yaml'
 
-  test('runs a command line that its program understands, config and all', async () => {
+  test('runs a command line that its program accepts, including the config file', async () => {
     const [node = '', ...words] = commandOf(service(program, { config }))
     const { status, stderr } = await run(node, words)
     expect(status).not.toBe(0)
     expect(stderr).toContain(config)
   })
 
-  test.runIf(hasSystemd)('is one that systemd understands, for the machine and for a user', () => {
-    for (const isOfMachine of [true, false]) {
+  test.runIf(hasSystemd)('is valid for systemd, for the machine and for a user', () => {
+    for (const isSystemWide of [true, false]) {
       const file = join(tempDir(), `${program}.service`)
-      writeFileSync(file, systemdUnit(service(program, { config, isOfMachine })))
-      const user = isOfMachine ? [] : ['--user']
+      writeFileSync(file, systemdUnit(service(program, { config, isSystemWide })))
+      const user = isSystemWide ? [] : ['--user']
       const said = execFileSync('sh', ['-c', '"$@" 2>&1', '-', 'systemd-analyze', 'verify', ...user, file], {
         encoding: 'utf8',
         env: { ...process.env, XDG_RUNTIME_DIR: tempDir() },
@@ -58,7 +58,7 @@ describe.each(SERVICE_PROGRAMS)('the unit of %s', (program) => {
     }
   })
 
-  test.runIf(hasSystemd)('of the machine is exposed no more than it has to be', async () => {
+  test.runIf(hasSystemd)('has an exposure level within its limit', async () => {
     const file = join(tempDir(), `${program}.service`)
     writeFileSync(file, systemdUnit(service(program)))
     const { stdout } = await run('systemd-analyze', ['security', '--offline=true', '--no-pager', file])
@@ -67,26 +67,26 @@ describe.each(SERVICE_PROGRAMS)('the unit of %s', (program) => {
     expect(exposure).toBeLessThanOrEqual(MOST_EXPOSED[program])
   })
 
-  test('of a user takes no capability away, which a user cannot', () => {
-    const unit = systemdUnit(service(program, { isOfMachine: false }))
+  test('of a user drops no capabilities, which requires root', () => {
+    const unit = systemdUnit(service(program, { isSystemWide: false }))
     expect(unit).not.toMatch(
       /^(?:CapabilityBoundingSet|ProtectClock|ProtectKernelLogs|ProtectKernelModules)=/m,
     )
-    // What filters system calls there implies NoNewPrivileges, without which sudo works.
+    // System call filters in a user unit imply NoNewPrivileges, which breaks sudo.
     if (program !== 'content-server') expect(unit).not.toMatch(/^(?:SystemCall|Restrict|LockPersonality)/m)
   })
 
-  test('of a user has its variables beside the config file, not in place of their directory', () => {
-    expect(systemdUnit(service(program, { isOfMachine: false }))).toContain(
+  test('of a user reads its environment file from the config directory', () => {
+    expect(systemdUnit(service(program, { isSystemWide: false }))).toContain(
       `\nEnvironmentFile=-%h/.config/${program}/environment\n`,
     )
   })
 
-  test('has the config as one word', () => {
+  test('quotes the config file as one argument', () => {
     expect(systemdUnit(service(program, { config }))).toContain(' "/nowhere/a \\"b\\" \\\\c %%d $$HOME.yaml"')
   })
 
-  test('is a property list on macOS', () => {
+  test('is a valid property list on macOS', () => {
     const list = launchdPlist(service(program, { config: '/a & b/<c>.yaml' }), '/var/log/x.log')
     expect(list).toContain('<string>/a &amp; b/&lt;c&gt;.yaml</string>')
     const parse = 'import plistlib, sys, json; print(json.dumps(plistlib.loads(sys.stdin.buffer.read())))'
@@ -104,7 +104,7 @@ describe('workspace install-service', () => {
   }
 
   test.runIf(process.platform === 'linux')(
-    'writes the unit of a user, and nothing over another',
+    'writes a user unit and does not overwrite a different one',
     async () => {
       const home = tempDir()
       const file = join(home, '.config/systemd/user/workspace.service')
@@ -120,7 +120,7 @@ describe('workspace install-service', () => {
       writeFileSync(file, `${written}# mine\n`)
       expect(await cli(home)).toMatchObject({
         status: 1,
-        stderr: `workspace: ${file} is there and is another: look at it, then use --force to write over it\n`,
+        stderr: `workspace: ${file} already exists with different content; review it, then overwrite it with --force\n`,
       })
       expect(readFileSync(file, 'utf8')).toBe(`${written}# mine\n`)
       expect(await cli(home, '--force')).toMatchObject({ status: 0 })
@@ -128,7 +128,7 @@ describe('workspace install-service', () => {
     },
   )
 
-  test('names the programs that there are', async () => {
+  test('lists the available programs', async () => {
     expect(await cli(tempDir(), 'analyzer')).toMatchObject({
       status: 2,
       stderr: expect.stringContaining('Allowed choices are workspace, supervisor, content-server'),

@@ -20,7 +20,7 @@ async function served(fill: (disk: MachineDisk) => void) {
   return { disk, server, environment: userEnvironment({ WORKSPACE_URL: server.url }) }
 }
 
-/** Answers a question on a terminal, and returns all that the terminal was sent with the exit status. */
+/** Answers a prompt on a terminal; returns the terminal's output, including the exit status. */
 async function answering(answer: string, argv: readonly string[], environment: NodeJS.ProcessEnv) {
   const line = [...CLI, ...argv].map((word) => `'${word}'`).join(' ')
   const { stdout } = await run(
@@ -59,7 +59,7 @@ describe('system df', () => {
     expect(verbose).toMatch(/^ {2}\S+uppers\/stray \[upper\]/m)
   })
 
-  test('draws bars, the largest first, and a map whose words are escaped', async () => {
+  test('draws bars, largest first, and a treemap with escaped labels', async () => {
     const { environment, disk } = await served((each) => {
       each.machine('small')
       each.machine('large')
@@ -68,7 +68,7 @@ describe('system df', () => {
     })
     const bars = (await workspaceCli(['system', 'df', '--tree', '--table'], environment)).stdout.split('\n')
     expect(bars[0]).toMatch(/^workspace large +1\.00 MiB {2}█+$/)
-    expect(bars.at(-2)).toMatch(/^in all +1\.0\d MiB$/)
+    expect(bars.at(-2)).toMatch(/^total +1\.0\d MiB$/)
     const file = join(tempDir(), 'disk.svg')
     await workspaceCli(['system', 'df', '--svg', file], environment)
     const map = readFileSync(file, 'utf8')
@@ -82,7 +82,7 @@ describe('system prune', () => {
   const old = (disk: MachineDisk): void => disk.machine('old', { ageMs: 100 * HOUR_MS })
 
   test.each([[[]], [['--force']], [['--json']], [['--all']], [['--all', '--force']]])(
-    'deletes nothing with %j where nobody can be asked, and ends with 2',
+    'deletes nothing with %j and exits with 2 without a terminal',
     async (flags) => {
       const { environment, disk } = await served(old)
       const { status, stderr, stdout } = await workspaceCli(['system', 'prune', ...flags], environment)
@@ -92,7 +92,7 @@ describe('system prune', () => {
     },
   )
 
-  test('with --json --dry-run tells the plan, and with --json --force does it', async () => {
+  test('shows the plan with --json --dry-run and applies it with --json --force', async () => {
     const { environment, disk } = await served(old)
     const look = await workspaceCli(['system', 'prune', '--json', '--dry-run'], environment)
     expect(look.status).toBe(0)
@@ -110,11 +110,11 @@ describe('system prune', () => {
     expect(disk.has('uppers/old')).toBe(false)
   })
 
-  test('shows what it would do, asks, and does it only when that is agreed to', async () => {
+  test('shows the plan and deletes only after confirmation', async () => {
     const { environment, disk } = await served(old)
     const refused = await answering('n', ['system', 'prune'], environment)
-    expect(refused).toMatch(/can go +instance +old/)
-    expect(refused).toMatch(/Delete this, 12\.0 KiB\? \[y\/N\]/)
+    expect(refused).toMatch(/would delete +instance +old/)
+    expect(refused).toMatch(/Delete this item and free 12\.0 KiB\? \[y\/N\]/)
     expect(refused).toMatch(/nothing was deleted/)
     expect(refused).toMatch(/status=1/)
     expect(disk.has('uppers/old')).toBe(true)
@@ -124,7 +124,7 @@ describe('system prune', () => {
     expect(disk.has('uppers/old')).toBe(false)
   })
 
-  test('passes its options on, and takes only the scopes that are named', async () => {
+  test('passes its options on and prunes only the given scopes', async () => {
     const { environment, disk } = await served((each) => {
       each.machine('young')
       each.upper('stray')
@@ -139,14 +139,14 @@ describe('system prune', () => {
     expect(disk.has('uppers/stray')).toBe(true)
   })
 
-  test('ends with 1 where something could not be deleted', async () => {
+  test('exits with 1 when an item cannot be deleted', async () => {
     const { environment, disk } = await served(old)
     writeFileSync(disk.at('uppers/old/precious'), 'x')
     const { status, stdout } = await workspaceCli(['system', 'prune', '--json', '--force'], environment)
     expect([status, JSON.parse(stdout).items[0].action]).toEqual([1, 'failed'])
   })
 
-  test('with --all tells of servers that are away or know no prune, and ends with 0', async () => {
+  test('exits with 0 with --all when servers are offline or do not support pruning', async () => {
     const { server, disk } = await served(old)
     const earlier = createServer((request, response) => {
       const isInfo = request.url === '/api/info'
@@ -176,9 +176,9 @@ describe('system prune', () => {
         { server_name: 'here', result: { dry_run: false, items: [{ name: 'old', action: 'deleted' }] } },
         {
           server_name: 'earlier',
-          error: expect.stringMatching(/version that does not know this/) as unknown,
+          error: expect.stringMatching(/does not support this/) as unknown,
         },
-        { server_name: 'away', error: expect.stringMatching(/does not answer/) as unknown },
+        { server_name: 'away', error: expect.stringMatching(/is not responding/) as unknown },
       ],
     })
     expect(disk.has('uppers/old')).toBe(false)

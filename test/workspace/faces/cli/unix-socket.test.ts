@@ -7,7 +7,7 @@ import { tempDir } from '../../../support/temp-dir.ts'
 import { userEnvironment, workspaceCli } from '../../../support/workspace/workspace-cli.ts'
 import { startWorkspaceServer } from '../../../support/workspace/workspace-server.ts'
 
-test('the command line speaks to a server on a Unix socket, with its token', async () => {
+test('the CLI connects to a server on a Unix socket with its token', async () => {
   const directory = tempDir()
   const socket = join(directory, 'a b.sock')
   const token = join(directory, 'token')
@@ -35,10 +35,10 @@ test('the command line speaks to a server on a Unix socket, with its token', asy
   })
   expect(await workspaceCli(['list'], { ...environment, WORKSPACE_TOKEN_FILE: '/no/such' })).toMatchObject({
     status: 1,
-    stderr: expect.stringMatching(/the token of server .* cannot be read .*\/no\/such.*name the file/),
+    stderr: expect.stringMatching(/cannot read the token file of server .*\/no\/such.*set its path/),
   })
   expect(await workspaceCli(['list'], userEnvironment({ WORKSPACE_URL: 'unix:///no/such' }))).toMatchObject({
     status: 1,
-    stderr: expect.stringContaining('unix:///no/such does not answer'),
+    stderr: expect.stringContaining('unix:///no/such is not responding'),
   })
 })

@@ -54,13 +54,13 @@ test('create --local-dir mounts a directory of the server', async () => {
   expect(await json('create', 'here', '--local-dir', directory)).toMatchObject({ local_dir: directory })
 })
 
-test('create --no-provision leaves a devcontainer.json unheeded', async () => {
+test('create --no-provision ignores devcontainer.json', async () => {
   const directory = tempDir()
   writeFileSync(join(directory, '.devcontainer.json'), '{"image": "other:1"}')
   expect(await json('create', 'demo', '--local-dir', directory, '--no-provision')).toMatchObject({
     image: 'workspace-base:1',
   })
-  expect(await json('create', 'heeded', '--local-dir', directory)).toMatchObject({ image: 'other:1' })
+  expect(await json('create', 'provisioned', '--local-dir', directory)).toMatchObject({ image: 'other:1' })
 })
 
 test('create --repo clones inside the workspace', async () => {
@@ -69,7 +69,7 @@ test('create --repo clones inside the workspace', async () => {
   expect(stderr).toMatch(/^workspace: cloning http:\/\/127\.0\.0\.1:9\/nothing\.git failed: fatal: .*\n$/)
 })
 
-test('create sends the image and the backend that were asked for', async () => {
+test('create sends the requested image and backend', async () => {
   expect(await json('create', 'demo', '--image', 'other:2', '--backend', 'docker')).toMatchObject({
     image: 'other:2',
   })
@@ -80,7 +80,7 @@ test('create sends the image and the backend that were asked for', async () => {
   })
 })
 
-test('list and ls print JSON when piped and a table when told', async () => {
+test('list and ls print JSON when piped and a table with --table', async () => {
   expect(await json('list')).toEqual({ workspaces: [] })
   await create('demo')
   expect((await json('ls')).workspaces).toMatchObject([{ name: 'demo' }])
@@ -88,11 +88,13 @@ test('list and ls print JSON when piped and a table when told', async () => {
   expect(stdout).toMatch(/^NAME +STATUS +BACKEND +AGE +SOURCE\ndemo +running +docker +\d+s\n$/)
 })
 
-test('list says how to make the first workspace', async () => {
-  expect((await cli('list', '--table')).stdout).toBe('no workspaces; make one with: workspace create NAME\n')
+test('list explains how to create the first workspace', async () => {
+  expect((await cli('list', '--table')).stdout).toBe(
+    'no workspaces; create one with: workspace create NAME\n',
+  )
 })
 
-test('list prints a table on a terminal, and JSON there when told', async () => {
+test('list prints a table on a terminal and JSON with --json', async () => {
   await create('demo')
   expect(await workspaceCliOnTerminal(['list'], environment())).toContain('NAME  STATUS')
   expect(JSON.parse(await workspaceCliOnTerminal(['list', '--json'], environment()))).toMatchObject({
@@ -100,19 +102,19 @@ test('list prints a table on a terminal, and JSON there when told', async () => 
   })
 })
 
-test('show prints one workspace, a line a field', async () => {
+test('show prints a workspace with one line per field', async () => {
   await create('demo')
   expect(await json('show', 'demo')).toMatchObject({ name: 'demo', status: 'running' })
   expect((await cli('show', 'demo', '--table')).stdout).toMatch(/^name +demo\nstatus +running\n/)
 })
 
-test('stop and start change the state', async () => {
+test('stop and start change the status', async () => {
   await create('demo')
   expect(await json('stop', 'demo')).toMatchObject({ status: 'stopped' })
   expect((await cli('start', 'demo', '--table')).stdout).toBe('demo is running\n')
 })
 
-test('rm deletes a workspace, and keeps its files when told', async () => {
+test('rm deletes a workspace and keeps its files with --keep-volume', async () => {
   await create('demo')
   expect(await json('rm', 'demo', '--keep-volume')).toEqual({ deleted: 'demo' })
   expect(await backend.hasVolume('demo')).toBe(true)
@@ -121,7 +123,7 @@ test('rm deletes a workspace, and keeps its files when told', async () => {
   expect(await backend.hasVolume('demo')).toBe(false)
 })
 
-test('info says what the server is', async () => {
+test('info prints information about the server', async () => {
   expect(await json('info')).toMatchObject({ name: 'test-server', http_port: server.httpPort })
   expect((await cli('info', '--table')).stdout).toContain('enabled_backends  docker\n')
 })
@@ -130,13 +132,13 @@ test('create shows its progress on a terminal', async () => {
   expect(await workspaceCliOnTerminal(['create', 'demo'], environment())).toContain('creating the container')
 })
 
-test('ssh runs a command in the workspace and ends with its status', async () => {
+test('ssh runs a command in the workspace and exits with its status', async () => {
   await create('demo')
   const ran = await cli('ssh', 'demo', 'echo out; echo err >&2; exit 7')
   expect(ran).toMatchObject({ status: 7, stdout: 'out\n', stderr: 'err\n' })
 })
 
-test('ssh makes a key for a user who has none, once, and pins the host key', async () => {
+test('ssh generates a key once for a user without one and pins the host key', async () => {
   await create('demo')
   const user = environment()
   const first = await workspaceCli(['ssh', 'demo', 'true'], user)
@@ -156,7 +158,7 @@ test('ssh makes a key for a user who has none, once, and pins the host key', asy
   ])
 })
 
-test('ssh into a stopped workspace says how to start it', async () => {
+test('ssh into a stopped workspace explains how to start it', async () => {
   await create('demo')
   await cli('stop', 'demo')
   expect(await cli('ssh', 'demo', 'true')).toMatchObject({
@@ -174,7 +176,7 @@ test.each([
     'is neither owner/repo nor a URL, such as git/git or https://example.com/x.git',
   ],
   [['create', 'a_b'], 'workspace name "a_b" must be 1 to 63 letters, digits or hyphens'],
-])('%j fails with one line that names the thing', async (argv, said) => {
+])('%j fails with a one-line message', async (argv, said) => {
   await create('demo')
   const { status, stdout, stderr } = await cli(...argv)
   expect({ status, stdout }).toEqual({ status: 1, stdout: '' })

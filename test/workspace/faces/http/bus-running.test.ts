@@ -9,7 +9,7 @@ import { waitFor } from '../../../support/wait-for.ts'
 import { spawnCli, userEnvironment, workspaceCli } from '../../../support/workspace/workspace-cli.ts'
 import { call, startWorkspaceServer, type TestServer } from '../../../support/workspace/workspace-server.ts'
 
-describe('who runs the bus', () => {
+describe('a running bus', () => {
   let backend: FakeBackend
   let server: TestServer
   beforeEach(async () => {
@@ -20,7 +20,7 @@ describe('who runs the bus', () => {
 
   const { api, listen, connected, answer } = busClient(() => ({ server, backend }))
 
-  test('answers come as lines too, and what cannot be sent holds up none of the others', async () => {
+  test('answers are accepted as lines, and an invalid line does not block the others', async () => {
     const guest = await connected()
     const listener = await listen('demo')
     const asked = [guest.publish({ namespace: 'demo' }), guest.publish({ namespace: 'demo' })]
@@ -37,7 +37,7 @@ describe('who runs the bus', () => {
     expect(await refused.json()).toMatchObject({
       error: {
         code: 'MISSING_WORKSPACE',
-        message: expect.stringContaining('1 of 3 answers were refused, the first in line 2'),
+        message: expect.stringContaining('1 of 3 answers were rejected, the first on line 2'),
       },
     })
     expect(
@@ -49,7 +49,7 @@ describe('who runs the bus', () => {
     expect(await (await respond(deep)).json()).toMatchObject({ error: { code: 'INVALID_BODY' } })
   })
 
-  test('lines are taken by that route alone', async () => {
+  test('other routes refuse lines', async () => {
     const { status } = await fetch(`${server.url}/api/workspaces`, {
       method: 'POST',
       headers: { 'content-type': 'application/x-ndjson' },
@@ -58,7 +58,7 @@ describe('who runs the bus', () => {
     expect(status).toBe(400)
   })
 
-  test('whoever watches sees what passes and what is lost, and no payload', async () => {
+  test('a watcher sees delivered and lost messages without payloads', async () => {
     const guest = await connected()
     const tail = spawnCli(['bus', 'tail'], userEnvironment({ WORKSPACE_URL: server.url }))
     const seen = () =>
@@ -93,7 +93,7 @@ describe('who runs the bus', () => {
     expect(metrics).toContain('bus_pending_requests 0')
   })
 
-  test('W12 whoever asks for payloads sees them, and no secret', async () => {
+  test('W12 a watcher that requests payloads gets them without secrets', async () => {
     const guest = await connected()
     const environment = userEnvironment({ WORKSPACE_URL: server.url })
     const tail = spawnCli(['bus', 'tail', 'nobody', '--payloads'], environment)
@@ -111,7 +111,7 @@ describe('who runs the bus', () => {
     })
   })
 
-  test('B1 with a token only who shows it may listen, answer and look', async () => {
+  test('B1 listening, answering and watching require the bus token', async () => {
     const token = 'canary-0123456789'
     const guarded = await startWorkspaceServer({
       backends: () => [new FakeBackend()],
@@ -142,7 +142,7 @@ describe('who runs the bus', () => {
     expect(guarded.log()).not.toContain(token)
   })
 
-  test('F16 F29 a listener that does not read is dropped, its namespace is free, and others go on', async () => {
+  test('F16 F29 a listener that does not read is dropped, its namespace is released, and others continue', async () => {
     const guest = await connected()
     const other = await connected('other')
     const url = new URL(`${server.url}/api/plugins/listeners/slow/messages`)
@@ -150,7 +150,7 @@ describe('who runs the bus', () => {
     onTestFinished(() => void asked.destroy())
     await new Promise((resolve) => asked.once('response', (response) => resolve(response.pause())))
     const payload = { text: 'x'.repeat(64 * 1024) }
-    await waitFor('the listener’s end', async () => {
+    await waitFor('the listener to be dropped', async () => {
       await Promise.all(
         Array.from({ length: 20 }, () => guest.publish({ namespace: 'slow', type: 'event', payload })),
       )

@@ -44,7 +44,7 @@ describe('the bus', () => {
     })
   })
 
-  test('several answers come as lines to who wants them so, and only the last to others', async () => {
+  test('a client that accepts lines gets every answer, and others get only the last', async () => {
     const guest = await connected()
     const listener = await listen('demo')
     const all = guest.publish({ namespace: 'demo' }, { accept: 'application/x-ndjson' })
@@ -78,7 +78,7 @@ describe('the bus', () => {
     expect(await asked).toMatchObject({ status: 200 })
   })
 
-  test('B1 a second listener is refused until the first is gone', async () => {
+  test('B1 a second listener is refused until the first disconnects', async () => {
     const first = new AbortController()
     onTestFinished(() => first.abort())
     const url = `${server.url}/api/plugins/listeners/demo/messages`
@@ -147,7 +147,7 @@ describe('the bus', () => {
     expect(await guest.publish(body)).toMatchObject({ status, body: { error: { code } } })
   })
 
-  test('B4 a message that is too long on the wire alone is refused, and what others wait for goes on', async () => {
+  test('B4 a message too long only on the wire is refused, and other requests continue', async () => {
     const guest = await connected()
     const listener = await listen('demo')
     const asked = guest.publish({ namespace: 'demo' })
@@ -163,7 +163,7 @@ describe('the bus', () => {
     expect(await asked).toMatchObject({ status: 200 })
   })
 
-  test('the agent takes POST /v1/publish of this machine’s programs, and nothing else', async () => {
+  test('the agent accepts only POST /v1/publish from local programs', async () => {
     const guest = await connected()
     expect((await fetch(guest.url)).status).toBe(405)
     expect((await fetch(`${guest.url}/more`, { method: 'POST' })).status).toBe(404)
@@ -172,7 +172,7 @@ describe('the bus', () => {
     })
   })
 
-  test('F16 a request that nobody answers in time is told as 504', async () => {
+  test('F16 a request that is not answered in time fails with 504', async () => {
     const guest = await connected('demo', 50)
     expect(await guest.publish({ namespace: 'a' })).toMatchObject({
       status: 504,
@@ -180,7 +180,7 @@ describe('the bus', () => {
     })
   })
 
-  test('F19 without the host a request is refused at once, and an event waits for it', async () => {
+  test('F19 without a connection to the host, a request fails immediately and an event waits', async () => {
     const guest = await connected()
     const listener = await listen('demo')
     const asked = guest.publish({ namespace: 'demo' })
@@ -196,7 +196,7 @@ describe('the bus', () => {
     expect(event?.data).toMatchObject({ type: 'event', payload: { n: 1 } })
   })
 
-  test('the command line listens, answers and shows who is there', async () => {
+  test('the CLI listens, answers and lists connected workspaces', async () => {
     const guest = await connected()
     const environment = userEnvironment({ WORKSPACE_URL: server.url })
     const listener = spawnCli(['bus', 'listen', 'demo', '--respond', '{"ok": true}'], environment)

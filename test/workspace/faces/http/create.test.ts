@@ -24,7 +24,7 @@ describe('creating by HTTP', () => {
     expect(answer.status).toBe(status)
   }
 
-  test('create answers 201 with the workspace, and leaves out what is empty or zero', async () => {
+  test('create answers 201 with the workspace and omits empty and zero fields', async () => {
     const { status, body } = await create({ name: 'demo' })
     expect(status).toBe(201)
     expect(body).toEqual({
@@ -41,7 +41,7 @@ describe('creating by HTTP', () => {
     expect(await api('workspaces/demo')).toMatchObject({ status: 200, body })
   })
 
-  test('create takes every field, and null or empty for what is left out', async () => {
+  test('create accepts every field and treats null and empty as omitted', async () => {
     const directory = tempDir()
     const full = {
       name: 'full',
@@ -69,7 +69,7 @@ describe('creating by HTTP', () => {
     expect((await create(empty)).status).toBe(201)
   })
 
-  test('W1 every bad name is refused by every route that takes one', async () => {
+  test('W1 every route that takes a name refuses every invalid one', async () => {
     for (const name of [...BAD_NAMES, ...NO_NAMES])
       expectError(await create({ name }), 400, 'INVALID_WORKSPACE_NAME')
     for (const name of BAD_NAMES.filter((each) => each !== '' && !/^\.+$/.test(each) && each.length < 2048)) {
@@ -81,7 +81,7 @@ describe('creating by HTTP', () => {
     expect((await api('workspaces')).body).toEqual({ workspaces: [] })
   })
 
-  test('W1 H9 every good name lives a whole life', async () => {
+  test('W1 H9 every valid name can be created, used and deleted', async () => {
     for (const name of GOOD_NAMES.filter((each) => !['A', 'Demo'].includes(each))) {
       expect((await create({ name })).status, name).toBe(201)
       expect((await api(`workspaces/${name}/stop`, 'POST')).status).toBe(200)
@@ -90,12 +90,12 @@ describe('creating by HTTP', () => {
     }
   })
 
-  test('W3 every bad repository is refused before anything is made', async () => {
+  test('W3 every invalid repository is refused before anything is created', async () => {
     for (const repo of BAD_REPOS) expectError(await create({ name: 'x', repo }), 400, 'INVALID_REPO_URL')
     expect((await api('workspaces')).body).toEqual({ workspaces: [] })
   })
 
-  test('W4 bad directories are refused, and a directory beside a repository', async () => {
+  test('W4 invalid directories and a directory together with a repository are refused', async () => {
     for (const path of [
       'relative',
       '/',
@@ -125,7 +125,7 @@ describe('creating by HTTP', () => {
     expectError(await create(body), 400, 'INVALID_REQUEST')
   })
 
-  test('a failed create tells why and leaves nothing behind', async () => {
+  test('a failed create reports why and leaves nothing behind', async () => {
     backend.before.set('started', () => {
       throw fault('BACKEND_ERROR', 'the container would not start')
     })
@@ -136,7 +136,7 @@ describe('creating by HTTP', () => {
     expect((await create({ name: 'demo' })).status).toBe(201)
   })
 
-  test('a failed clone leaves nothing behind, but for a volume that was there before', async () => {
+  test('a failed clone leaves nothing behind except a volume that existed before', async () => {
     const repo = 'http://127.0.0.1:9/none.git'
     expectError(await create({ name: 'demo', repo }), 500, 'CLONE_FAILED')
     expect([await backend.list(), await backend.hasVolume('demo')]).toEqual([[], false])
@@ -146,7 +146,7 @@ describe('creating by HTTP', () => {
     expect([await backend.list(), await backend.hasVolume('demo')]).toEqual([[], true])
   })
 
-  test('what cannot be undone yet is shown as an error, and undone when the engine is back', async () => {
+  test('an incomplete rollback is shown as an error and completed when the engine is back', async () => {
     backend.before.set('started', () => {
       backend.isAvailable = false
       throw fault('BACKEND_UNAVAILABLE', 'the engine went away')
@@ -158,11 +158,11 @@ describe('creating by HTTP', () => {
     })
     backend.before.clear()
     backend.setAvailable(true)
-    await waitFor('the undoing', async () => (await api('workspaces/demo')).status === 404)
+    await waitFor('the rollback', async () => (await api('workspaces/demo')).status === 404)
     expect([await backend.list(), await backend.hasVolume('demo')]).toEqual([[], false])
   })
 
-  test('while a workspace is made it shows as starting, is busy, and can be deleted', async () => {
+  test('a workspace being created is starting, is busy, and can be deleted', async () => {
     backend.before.set(
       'started',
       (signal) =>
@@ -196,7 +196,7 @@ describe('creating by HTTP', () => {
     expect(events.at(-1)).toMatch(/^event: complete\ndata: \{"name":"demo","status":"running",/)
   })
 
-  test('a streamed create that fails ends with code and message; a bad request is no stream', async () => {
+  test('a streamed create that fails ends with code and message; an invalid request is not streamed', async () => {
     backend.before.set('started', () => {
       throw fault('BACKEND_ERROR', 'no luck')
     })
@@ -213,7 +213,7 @@ describe('creating by HTTP', () => {
     expect((await stream({ name: '-' })).status).toBe(400)
   })
 
-  test('W12 a password in a repository URL is shown and logged nowhere', async () => {
+  test('W12 a password in a repository URL is never shown or logged', async () => {
     await create({ name: 'demo', repo: 'http://user:canary-password@127.0.0.1:9/x' })
     await create({ name: 'demo', repo: 'http://user:canary-password@127.0.0.1:9/x?y' })
     expect(server.log()).not.toContain('canary-password')

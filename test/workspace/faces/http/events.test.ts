@@ -22,7 +22,7 @@ describe('the event stream', () => {
       /^sse_streams_dropped_total (\d+)$/m.exec(await (await fetch(`${server.url}/metrics`)).text())?.[1],
     )
 
-  test('begins with a snapshot and tells the life of a workspace', async () => {
+  test('starts with a snapshot and reports every change of a workspace', async () => {
     await api('workspaces', 'POST', { name: 'old' })
     const stream = await open()
     expect(stream.response.headers.get('content-type')).toBe('text/event-stream')
@@ -30,10 +30,10 @@ describe('the event stream', () => {
     const { body: stopped } = await api('workspaces/demo/stop', 'POST')
     await api('workspaces/demo/start', 'POST')
     await api('workspaces/DEMO', 'DELETE')
-    const [snapshot, ...told] = await stream.first(7)
+    const [snapshot, ...changes] = await stream.first(7)
     expect(snapshot).toMatchObject({ event: 'snapshot', data: { workspaces: [{ name: 'old' }] } })
-    expect(told.map(({ event }) => event)).toEqual(Array.from({ length: 6 }, () => 'workspace'))
-    expect(told.map(({ data }) => data)).toEqual([
+    expect(changes.map(({ event }) => event)).toEqual(Array.from({ length: 6 }, () => 'workspace'))
+    expect(changes.map(({ data }) => data)).toEqual([
       { type: 'created', workspace: expect.objectContaining({ name: 'Demo', status: 'starting' }) },
       { type: 'changed', workspace: made },
       { type: 'changed', workspace: stopped },
@@ -41,29 +41,29 @@ describe('the event stream', () => {
       { type: 'changed', workspace: made },
       { type: 'deleted', name: 'Demo' },
     ])
-    const ids = [snapshot, ...told].map((each) => Number(each?.id))
+    const ids = [snapshot, ...changes].map((each) => Number(each?.id))
     expect(ids.slice(1)).toEqual(ids.slice(0, -1).map((id) => id + 1))
   })
 
-  test('tells a creation that fails as created and deleted', async () => {
+  test('reports a failed creation as created and deleted', async () => {
     const stream = await open()
     backend.before.set('started', () => Promise.reject(new Error('no')))
     expect((await api('workspaces', 'POST', { name: 'demo' })).status).toBe(500)
-    const [, ...told] = await stream.first(3)
-    expect(told.map(({ data }) => data.type)).toEqual(['created', 'deleted'])
+    const [, ...changes] = await stream.first(3)
+    expect(changes.map(({ data }) => data.type)).toEqual(['created', 'deleted'])
   })
 
-  test('tells what happens behind the back of the server, and nothing when nothing has changed', async () => {
+  test('reports external changes, and nothing when nothing has changed', async () => {
     await api('workspaces', 'POST', { name: 'demo' })
     const stream = await open()
     await stream.first(1)
-    // What the engine reports twice, what is refused, and what another request reads change nothing.
+    // Duplicate engine events, refused requests and reads change nothing.
     backend.happen('demo', { is: 'running' })
     expect((await api('workspaces/demo/start', 'POST')).status).toBe(409)
     backend.setAvailable(true)
     backend.happen('demo', { is: 'error', message: 'it broke' })
-    const [, told] = await stream.first(2)
-    expect(told?.data).toMatchObject({
+    const [, changes] = await stream.first(2)
+    expect(changes?.data).toMatchObject({
       type: 'changed',
       workspace: { status: 'error', error_message: 'it broke' },
     })
@@ -72,7 +72,7 @@ describe('the event stream', () => {
     expect(stream.events).toHaveLength(3)
   })
 
-  test('gives whoever connects again a new snapshot', async () => {
+  test('sends a new snapshot to a client that reconnects', async () => {
     const first = await open()
     await api('workspaces', 'POST', { name: 'demo' })
     await first.first(3)
@@ -81,7 +81,7 @@ describe('the event stream', () => {
     expect(snapshot?.id).toBe(first.events[2]?.id)
   })
 
-  test('ends with the server, and a HEAD request does not open one', async () => {
+  test('ends when the server stops, and is not opened by a HEAD request', async () => {
     expect((await fetch(`${server.url}/api/events`, { method: 'HEAD' })).status).toBe(405)
     const stream = await open()
     await stream.first(1)
@@ -90,7 +90,7 @@ describe('the event stream', () => {
     server = other
   })
 
-  test('F29 H12 a reader that never reads is dropped and counted, and others are on time', async () => {
+  test('F29 H12 drops and counts a client that never reads, and serves others on time', async () => {
     await api('workspaces', 'POST', { name: 'demo' })
     const silent = connect(server.httpPort, '127.0.0.1').pause()
     onTestFinished(() => void silent.destroy())
@@ -98,7 +98,7 @@ describe('the event stream', () => {
     silent.write('GET /api/events HTTP/1.1\r\nhost: localhost\r\n\r\n')
     const stream = await open()
     await stream.first(1)
-    // The kernel takes some megabytes before anything piles up here.
+    // The kernel buffers a few megabytes before data accumulates in the server.
     let count = 0
     for (; (await dropped()) === 0 && count < 400; count++) {
       backend.happen('demo', { is: 'error', message: `${count} ${'x'.repeat(100_000)}` })
@@ -108,7 +108,7 @@ describe('the event stream', () => {
     expect(count).toBeGreaterThan(10)
   })
 
-  test('H12 a snapshot larger than the bound drops nobody who reads', async () => {
+  test('H12 does not drop a reading client for a snapshot larger than the limit', async () => {
     await api('workspaces', 'POST', { name: 'demo' })
     backend.happen('demo', { is: 'error', message: 'x'.repeat(3_000_000) })
     await waitFor('the change', async () => (await api('workspaces/demo')).body.status === 'error')

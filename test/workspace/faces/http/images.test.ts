@@ -25,7 +25,7 @@ beforeEach(async () => {
       image_aliases: { go: 'golang:1.25' },
       qemu: { root },
       audit: { file: auditFile },
-      // No engine is there: what concerns stores alone works all the same.
+      // No engine is running; routes that use only stores work without it.
       docker: { host: 'unix:///no/such/socket' },
     },
   })
@@ -40,7 +40,7 @@ const audited = () =>
     .split('\n')
     .map((line) => JSON.parse(line) as object)
 
-test('images are listed with what the configuration has to do with them', async () => {
+test('images are listed with their source, alias and default', async () => {
   const base = await storeImage(store, 'one', 'base')
   const dangling = await storeImage(store, 'two')
   await store.setTag('mine', base.digest, 'debian:12')
@@ -97,7 +97,7 @@ test('an image is inspected by tag, digest, reference and alias', async () => {
   }
 })
 
-test('F8 verifying reads every byte: a damaged image of the right size is told', async () => {
+test('F8 verifying reads all data and reports a damaged image of the right size', async () => {
   const { digest } = await storeImage(store, 'one', 'base')
   expect((await images('/inspect/base?verify=true')).status).toBe(200)
   writeFileSync(join(store.directoryOf(digest), 'kernel'), 'kernel eno')
@@ -109,7 +109,7 @@ test('F8 verifying reads every byte: a damaged image of the right size is told',
   )
 })
 
-test('F8 an image that is cut short is listed as not cached, and inspecting it says why', async () => {
+test('F8 a truncated image is listed as not cached, and inspecting it explains why', async () => {
   const { digest } = await storeImage(store, 'one', 'base')
   truncateSync(join(store.directoryOf(digest), 'rootfs.ext4'), 1)
   expect((await images()).body.images[0]).toMatchObject({ name: 'base', cached: false })
@@ -128,7 +128,7 @@ test('F8 an unreadable tag is listed as in use, and can be deleted', async () =>
   expect((await images('/base', 'DELETE')).status).toBe(204)
 })
 
-test('a tag is given and taken away, and the image waits for prune', async () => {
+test('a tag is added and removed, and the image stays until it is pruned', async () => {
   const { digest } = await storeImage(store, 'one', 'first')
   expect((await images('/tag', 'POST', { source: 'first', target: 'second' })).status).toBe(204)
   expect((await images('/first', 'DELETE')).status).toBe(204)
@@ -152,7 +152,7 @@ test('a tag is given and taken away, and the image waits for prune', async () =>
 })
 
 describe('prune', () => {
-  test('deletes what the configuration does not name, and first only tells it', async () => {
+  test('previews and then deletes images that the configuration does not name', async () => {
     const base = await storeImage(store, 'one', 'base')
     const other = await storeImage(store, 'two', 'other')
     const aliased = await storeImage(store, 'three')
@@ -174,7 +174,7 @@ describe('prune', () => {
     expect((await images('/inspect/other')).status).toBe(200)
   })
 
-  test('P3 deletes nothing while what workspaces boot from cannot be told', async () => {
+  test('P3 deletes nothing while the images in use are unknown', async () => {
     const { digest } = await storeImage(store, 'two', 'other')
     const instance = join(root, 'instances/demo')
     mkdirSync(instance, { recursive: true })

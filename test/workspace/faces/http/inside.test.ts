@@ -27,8 +27,8 @@ describe('the inside of a container', () => {
     await server.stop()
   })
 
-  // Workspaces of tests are in the host's own network.
-  test('a port is told while something listens on it', async () => {
+  // Test workspaces share the host's network.
+  test('a port is listed while a program listens on it', async () => {
     const inside = createServer()
     await new Promise<void>((resolve) => inside.listen(0, '127.0.0.1', resolve))
     onTestFinished(() => void inside.close())
@@ -46,7 +46,7 @@ describe('the inside of a container', () => {
     onTestFinished(() => void inside.close())
     const { port } = inside.address() as { port: number }
     const tableBytes = async () => (await readFile('/proc/net/tcp', 'utf8')).length
-    // A closed connection stays in the table for a minute, or for a second where the kernel needs its ports again.
+    // A closed connection stays in the table for a minute, or for a second if the kernel needs its port.
     for (let i = 0; i < 200 && (await tableBytes()) <= 2 ** 20; i++)
       await Promise.all(Array.from({ length: 100 }, () => once(connect(port, '127.0.0.1').resume(), 'close')))
     expect(await tableBytes()).toBeGreaterThan(2 ** 20)
@@ -55,7 +55,7 @@ describe('the inside of a container', () => {
     expect(body.ports).toContainEqual({ port, address: '127.0.0.1', process: null })
   })
 
-  test('the program that listens is named', async () => {
+  test('a listening program is named', async () => {
     const listen = '$s = IO::Socket::INET->new(Listen => 1, LocalAddr => "127.0.0.1"); sleep'
     await docker('exec', '-d', `ws-${name}`, 'perl', '-MIO::Socket::INET', '-e', listen)
     const named = async () =>
@@ -65,12 +65,12 @@ describe('the inside of a container', () => {
     await expect.poll(named).toEqual([{ port: expect.any(Number), address: '127.0.0.1', process: 'perl' }])
   })
 
-  test('its log is empty as long as its own process says nothing', async () => {
+  test('its log is empty while its main process prints nothing', async () => {
     expect(await api('logs')).toMatchObject({ status: 200, body: { lines: [] } })
   })
 })
 
-describe('what a workspace printed', () => {
+describe('the log of a workspace', () => {
   const backend = new FakeBackend()
   let server: TestServer
   const lines = async (query = '') =>
@@ -84,12 +84,12 @@ describe('what a workspace printed', () => {
   })
   afterAll(() => server.stop())
 
-  test('H10 is told line by line, without what would steer a terminal', async () => {
+  test('H10 is returned line by line without control characters', async () => {
     backend.printed = 'plain\n\u001B[31mred\u001B[0m\u0007\r\n<b>&\u001B]0;title\u0007\n'
     expect((await lines()).lines).toEqual(['plain', 'red', '<b>&'])
   })
 
-  test('is told from its end, as many lines as are asked for', async () => {
+  test('returns the requested number of last lines', async () => {
     backend.printed = Array.from({ length: 1_500 }, (_, at) => `line ${at}\n`).join('')
     expect((await lines()).lines).toHaveLength(200)
     expect((await lines('?lines=2')).lines).toEqual(['line 1498', 'line 1499'])
@@ -97,7 +97,7 @@ describe('what a workspace printed', () => {
       expect((await lines(`?lines=${wrong}`)).error.code, wrong).toBe('INVALID_REQUEST')
   })
 
-  test('a workspace that does not run has no ports, and its log all the same', async () => {
+  test('is available for a stopped workspace, unlike its ports', async () => {
     backend.printed = 'last words\n'
     await call(`${server.url}/api/workspaces/demo/stop`, 'POST')
     expect((await call(`${server.url}/api/workspaces/demo/ports`)).body.error.code).toBe(

@@ -29,7 +29,7 @@ describe('a built page', () => {
   })
   afterAll(remove)
 
-  test('is served without the token, under a policy that lets nothing in from elsewhere', async () => {
+  test('is served without the token and with a policy that allows only its own origin', async () => {
     const answer = await fetch(await serve(built))
     expect(await answer.text()).toContain('<title>page</title>')
     const policy = answer.headers.get('content-security-policy')
@@ -38,7 +38,7 @@ describe('a built page', () => {
     expect(answer.headers.get('cache-control')).toBe('no-cache')
   })
 
-  test('has its parts sent zipped to whoever takes that, to be kept', async () => {
+  test('serves compressed, cacheable assets to clients that accept them', async () => {
     const url = `${await serve(built)}/assets/page-abc.js`
     const zipped = await fetch(url)
     expect(await zipped.text()).toBe('let a = 1\n'.repeat(100))
@@ -50,12 +50,15 @@ describe('a built page', () => {
     expect(await plain.text()).toBe('let a = 1\n'.repeat(100))
   })
 
-  test.each(['/assets/other.js', '/assets/..%2findex.html', '/assets/'])('does not have %s', async (path) => {
-    expect((await fetch((await serve(built)) + path)).status).toBe(404)
-  })
+  test.each(['/assets/other.js', '/assets/..%2findex.html', '/assets/'])(
+    'does not serve %s',
+    async (path) => {
+      expect((await fetch((await serve(built)) + path)).status).toBe(404)
+    },
+  )
 })
 
-test('a page that is not built says how to build it', async () => {
+test('a server without a built page explains how to build it', async () => {
   const answer = await fetch(await serve(join(tempDir(), 'none')))
   expect(answer.status).toBe(503)
   expect(await answer.text()).toContain('npm run build')

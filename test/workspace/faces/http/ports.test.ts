@@ -17,7 +17,7 @@ const hostOf = (port: number | string, workspace = 'demo') =>
 
 describe('a port of a workspace', () => {
   const here = () => `127.0.0.1:${server.httpPort}`
-  /** Both ways to a port. */
+  /** A port by host name and by path. */
   const ways = (port: number) => [
     { host: hostOf(port), prefix: '' },
     { host: here(), prefix: below(port, '') },
@@ -31,7 +31,7 @@ describe('a port of a workspace', () => {
   })
   afterAll(() => server.stop())
 
-  test('answers with what is served there: method, path, query, body and status as they are', async () => {
+  test('receives method, path, query and body unchanged and returns status and body', async () => {
     const { port } = await serveInside(async (asked, answer) => {
       const sent = await text(asked)
       answer.writeHead(418, { 'x-own': 'yes', 'content-type': 'text/plain' })
@@ -49,7 +49,7 @@ describe('a port of a workspace', () => {
     }
   })
 
-  test('carries 20 MiB either way unchanged', async () => {
+  test('transfers 20 MiB in either direction unchanged', async () => {
     const { port } = await serveInside((asked, answer) => void asked.pipe(answer))
     const data = Buffer.alloc(20 * 2 ** 20, 'abcdefghijk')
     for (const { host, prefix } of ways(port)) {
@@ -58,7 +58,7 @@ describe('a port of a workspace', () => {
     }
   })
 
-  test('streams what it says as it says it, and learns when its reader leaves', async () => {
+  test('streams its response and is notified when the client disconnects', async () => {
     let hasLeft = 0
     let sayMore = (): void => undefined
     const { port } = await serveInside((_asked, answer) => {
@@ -77,7 +77,7 @@ describe('a port of a workspace', () => {
     }
   })
 
-  test('an answer that breaks off inside breaks off outside', async () => {
+  test('a response truncated inside is truncated outside', async () => {
     const { port } = await serveInside((_asked, answer) => {
       answer.writeHead(200, { 'content-length': '1000' })
       answer.write('half', () => answer.destroy())
@@ -88,7 +88,7 @@ describe('a port of a workspace', () => {
     }
   })
 
-  test('a WebSocket passes both ways', async () => {
+  test('a WebSocket carries messages in both directions', async () => {
     const { inside, port } = await serveInside((_asked, answer) => answer.end())
     new WebSocketServer({ server: inside, path: '/hmr' }).on('connection', (socket, asked) => {
       socket.send(String(asked.headers.origin))
@@ -108,7 +108,7 @@ describe('a port of a workspace', () => {
     }
   })
 
-  test('headers of the connection stay there, and it is told who asks', async () => {
+  test('hop-by-hop headers are not forwarded, and the client’s address is', async () => {
     let seen: IncomingMessage['headers'] = {}
     const { port } = await serveInside((asked, answer) => {
       seen = asked.headers
@@ -140,7 +140,7 @@ describe('a port of a workspace', () => {
     }
   })
 
-  test('below a path what it says is in a sandbox and speaks for nothing but itself', async () => {
+  test('below a path, its responses are sandboxed and cannot affect the server’s host', async () => {
     const { port } = await serveInside((asked, answer) => {
       answer.writeHead(302, {
         location: asked.url === '/away' ? 'https://example.org/' : '/login?x',
@@ -166,7 +166,7 @@ describe('a port of a workspace', () => {
     )
   })
 
-  test('at a host of its own it keeps its cookies, and gives none to its neighbours', async () => {
+  test('at its own host, it keeps its cookies and shares none with other ports', async () => {
     const { port } = await serveInside((asked, answer) => {
       answer.writeHead(200, {
         'set-cookie': ['a=b; Domain =localhost; Path=/', 'workspace-port=evil', 'c=d'],
@@ -181,7 +181,7 @@ describe('a port of a workspace', () => {
     expect(headers['content-security-policy']).toBeUndefined()
   })
 
-  test('nothing of the API is at the host of a port', async () => {
+  test('the host of a port does not serve the API', async () => {
     const { port } = await serveInside((_asked, answer) => answer.end('inside'))
     for (const path of ['/api/info', '/metrics', '/openapi.json', '/', '/api/workspaces/demo/proxy/1/'])
       expect(await text((await ask(server, hostOf(port), { path })).answer), path).toBe('inside')
@@ -197,14 +197,14 @@ describe('a port of a workspace', () => {
     expect(await text(tunnel.answer)).toBe('inside')
   })
 
-  test('a page is told what is wrong where nothing listens, and a program in JSON', async () => {
+  test('a closed port is reported as a page to browsers and as JSON to programs', async () => {
     const { inside, port } = await serveInside(() => undefined)
     inside.close()
     for (const { host, prefix } of ways(port)) {
       const page = await ask(server, host, { path: `${prefix}/`, headers: { accept: 'text/html' } })
       expect(page.status).toBe(502)
       expect(page.headers['content-security-policy']).toContain("default-src 'none'")
-      expect(await text(page.answer)).toContain('Nothing answers on this port')
+      expect(await text(page.answer)).toContain('This port is not responding')
       const json = await ask(server, host, { path: `${prefix}/` })
       expect(JSON.parse(await text(json.answer)).error.code).toBe('CONNECT_FAILED')
     }
@@ -213,24 +213,24 @@ describe('a port of a workspace', () => {
   test.each([
     ['a workspace that is not there', 3000, 'nobody', 404, 'WORKSPACE_NOT_FOUND'],
     ['a port that is denied', 499, 'demo', 403, 'PORT_DENIED'],
-  ])('%s is refused either way', async (_what, port, workspace, status, code) => {
+  ])('%s is refused by host and by path', async (_what, port, workspace, status, code) => {
     const answers = [
       await ask(server, hostOf(port, workspace)),
       await ask(server, here(), { path: `/api/workspaces/${workspace}/proxy/${port}/` }),
     ]
-    for (const { answer, ...told } of answers) {
-      expect(told.status).toBe(status)
+    for (const { answer, ...refusal } of answers) {
+      expect(refusal.status).toBe(status)
       expect(JSON.parse(await text(answer)).error.code).toBe(code)
     }
   })
 
-  test.each(['0', '65536', '08', 'x', '-1'])('W7 %s is no port below a path', async (port) => {
+  test.each(['0', '65536', '08', 'x', '-1'])('W7 %s is refused as a port below a path', async (port) => {
     const { status, answer } = await ask(server, here(), { path: below(port) })
     expect(status).toBe(400)
     expect(JSON.parse(await text(answer)).error.code).toBe('INVALID_PORT')
   })
 
-  test('H2 pages elsewhere act on no port, and those of the same workspace may', async () => {
+  test('H2 pages of other origins are refused, and those of the same workspace are accepted', async () => {
     const { port } = await serveInside((_asked, answer) => answer.end('done'))
     const post = (origin: string) =>
       ask(server, hostOf(port), { method: 'POST', headers: { origin, 'sec-fetch-site': 'cross-site' } })
@@ -241,19 +241,19 @@ describe('a port of a workspace', () => {
     expect((await post(`http://${hostOf(1)}`)).status).toBe(200)
   })
 
-  test('H7 a request that names two hosts reaches no port', async () => {
+  test('H7 a request that names two hosts does not reach a port', async () => {
     const { port } = await serveInside((_asked, answer) => answer.end('inside'))
     const socket = connect(server.httpPort, '127.0.0.1')
     socket.end(`GET / HTTP/1.1\r\nHost: ${hostOf(port)}\r\nHost: ${here()}\r\n\r\n`)
     expect(await text(socket)).toMatch(/^HTTP\/1\.1 400/)
   })
 
-  test('a use of a port is a use of its workspace, and one that comes back is refused', async () => {
+  test('a request to a port counts as activity of its workspace, and a loop is refused', async () => {
     const { status } = await ask(server, hostOf(3000), { headers: { via: '1.1 workspace' } })
     expect(status).toBe(400)
   })
 
-  test('the address to open is a host of its own where the browser finds it, else a path', async () => {
+  test('the URL to open is its own host if the browser can resolve it, else a path', async () => {
     const urlFor = async (host: string) => {
       const asked = await ask(server, host, {
         method: 'POST',
@@ -270,7 +270,7 @@ describe('a port of a workspace', () => {
   })
 })
 
-test('F36 a stop of the server does not wait for what a workspace streams without end', async () => {
+test('F36 a stopping server does not wait for an endless stream from a workspace', async () => {
   const own = await startWorkspaceServer({ backends: () => [backend] })
   await call(`${own.url}/api/workspaces`, 'POST', { name: 'streaming' })
   const { port } = await serveInside((_asked, answer) => void answer.write('begun'))
@@ -279,7 +279,7 @@ test('F36 a stop of the server does not wait for what a workspace streams withou
   })
   await once(answer, 'data')
   const cut = buffer(answer).catch(String)
-  // After 8 s all that is still open is cut: that time does not come here.
+  // Open connections are cut after 8 s; fake timers keep that from happening here.
   vi.useFakeTimers({ toFake: ['setTimeout'] })
   onTestFinished(() => void vi.useRealTimers())
   const stopped = own.stop()

@@ -7,7 +7,7 @@ import { serveTerminal } from '../../../../src/workspace/faces/http/terminal-soc
 import { openTerminal } from '../../../support/workspace/terminal-client.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 
-/** A program of which the test says what it prints, and how it ends when it is hung up. */
+/** A program whose output and exit on hang-up are controlled by the test. */
 function program(stdout: Readable, stdin = new PassThrough()) {
   const ended = Promise.withResolvers<{ status: number }>()
   let hangUps = 0
@@ -54,7 +54,7 @@ const endless = () =>
     },
   })
 
-test('a page that takes nothing for too long is let go, and its program hung up', async () => {
+test('a page that acknowledges nothing for too long is disconnected and its program hung up', async () => {
   const { process, hangUps } = program(endless())
   const terminal = await openTerminal(await serve(process, { stallMs: 100 }), {
     takes: false,
@@ -65,14 +65,14 @@ test('a page that takes nothing for too long is let go, and its program hung up'
   await waitFor('the hang-up', () => hangUps() === 1)
 })
 
-test('a page that takes slowly stays', async () => {
+test('a page that acknowledges slowly stays connected', async () => {
   const { process } = program(endless())
   const terminal = await openTerminal(await serve(process), { onData: () => undefined })
   await waitFor('ten times the bound', () => terminal.receivedBytes() > 10 * 2 ** 20)
   expect(terminal.socket.readyState).toBe(terminal.socket.OPEN)
 })
 
-test('what is typed waits in the page while the program reads nothing, and all of it arrives', async () => {
+test('input waits in the page while the program does not read, and all of it arrives', async () => {
   const stdin = new PassThrough()
   const { process } = program(new PassThrough(), stdin)
   const terminal = await openTerminal(await serve(process))
@@ -85,7 +85,7 @@ test('what is typed waits in the page while the program reads nothing, and all o
   await waitFor('the rest', () => read === typed * 65_536)
 })
 
-test('a program that is killed with its workspace is told as the workspace’s end', async () => {
+test('a program killed with its workspace is reported as the workspace stopping', async () => {
   const stdout = new PassThrough()
   const { process, ended } = program(stdout)
   const gone = Promise.withResolvers<void>()
@@ -94,10 +94,10 @@ test('a program that is killed with its workspace is told as the workspace’s e
   ended.resolve({ status: 137 })
   setImmediate(() => gone.resolve())
   expect((await terminal.closed).code).toBe(4001)
-  expect(terminal.told).toEqual([])
+  expect(terminal.controls).toEqual([])
 })
 
-test('a program that a stop of its workspace killed is told as that, however long the stop takes', async () => {
+test('a program killed by stopping its workspace is reported as that, even if the stop takes long', async () => {
   const stdout = new PassThrough()
   const { process, ended } = program(stdout)
   const gone = Promise.withResolvers<void>()
@@ -107,10 +107,10 @@ test('a program that a stop of its workspace killed is told as that, however lon
   ended.resolve({ status: 143 })
   setTimeout(() => gone.resolve(), 1_000)
   expect((await terminal.closed).code).toBe(4001)
-  expect(terminal.told).toEqual([])
+  expect(terminal.controls).toEqual([])
 })
 
-test('a program that is killed alone is told with its status', async () => {
+test('a program killed alone is reported with its status', async () => {
   const stdout = new PassThrough()
   const { process, ended } = program(stdout)
   const terminal = await openTerminal(await serve(process))
@@ -118,5 +118,5 @@ test('a program that is killed alone is told with its status', async () => {
   ended.resolve({ status: 137 })
   expect((await terminal.closed).code).toBe(1000)
   expect(terminal.screen()).toBe('last words')
-  expect(terminal.told).toEqual([{ type: 'ended', exit_status: 137 }])
+  expect(terminal.controls).toEqual([{ type: 'ended', exit_status: 137 }])
 })

@@ -29,14 +29,14 @@ describe('a terminal in a container', () => {
     await server.stop()
   })
 
-  test('a login shell has the size it was asked for, takes what is typed, and tells how it ended', async () => {
+  test('a login shell has the requested size, reads input and reports its exit status', async () => {
     const terminal = await openTerminal(url('?columns=101&rows=33'))
     terminal.type('stty size; echo "[$TERM]" $((20+22))\r')
     await terminal.shows('33 101')
     await terminal.shows('[xterm-256color] 42')
     terminal.type('exit 7\r')
     expect(await terminal.closed).toMatchObject({ code: 1000 })
-    expect(terminal.told).toEqual([{ type: 'ended', exit_status: 7 }])
+    expect(terminal.controls).toEqual([{ type: 'ended', exit_status: 7 }])
   })
 
   test('a resize reaches the program', async () => {
@@ -47,7 +47,7 @@ describe('a terminal in a container', () => {
     await terminal.shows('50 132')
   })
 
-  test('a tmux session is made, and found again with what it showed after the connection broke', async () => {
+  test('a tmux session is created, and reattached with its content after the connection breaks', async () => {
     const first = await openTerminal(url('?session=work'))
     first.type('echo remem""bered\r')
     await first.shows('remembered')
@@ -59,7 +59,7 @@ describe('a terminal in a container', () => {
   })
 
   test.each(['#(touch /tmp/expanded)', '=$0', 'a:0', '-x', '', 'pro*', 'x'.repeat(65)])(
-    'W6 a session called %j is refused and runs nothing',
+    'W6 a session named %j is refused and runs nothing',
     async (session) => {
       const refused = openTerminal(url(`?session=${encodeURIComponent(session)}`))
       await expect(refused).rejects.toThrow(/^400 .*INVALID_REQUEST/)
@@ -70,7 +70,7 @@ describe('a terminal in a container', () => {
     },
   )
 
-  test('a program that prints 100 MB waits for a reader that takes slowly, and nothing is lost', async () => {
+  test('a program that prints 100 MB waits for a slow reader, and nothing is lost', async () => {
     const size = 100 * MEGABYTE
     let pending = 0
     let mostPending = 0
@@ -90,7 +90,7 @@ describe('a terminal in a container', () => {
     const before = process.memoryUsage.rss()
     let mostMemory = before
     const watch = setInterval(() => (mostMemory = Math.max(mostMemory, process.memoryUsage.rss())), 50)
-    // Raw, so that what is printed arrives as it is; and exec, so that nothing is printed after it.
+    // Raw mode, so that output arrives unchanged; exec, so that nothing is printed after it.
     terminal.type('PS1=; stty raw -echo; clear\r')
     const started = terminal.receivedBytes()
     terminal.type(`exec head -c ${size} /dev/zero\n`)
@@ -103,12 +103,12 @@ describe('a terminal in a container', () => {
     expect(mostMemory - before).toBeLessThan(150 * MEGABYTE)
   })
 
-  test('a page that takes nothing is sent no more than it may have', async () => {
+  test('a page that acknowledges nothing is sent no more than the limit', async () => {
     const terminal = await openTerminal(url(), { takes: false, onData: () => undefined })
     terminal.type('exec yes\r')
     await waitFor('the bound', () => terminal.receivedBytes() > MEGABYTE)
     const received = terminal.receivedBytes()
-    // Its program stands still: not a byte more for as long as another terminal works.
+    // Its program is blocked: no more bytes arrive while another terminal works.
     const other = await openTerminal(url())
     other.type('for i in 1 2 3; do sleep 0.2; done; echo do""ne\r')
     await other.shows('done')
@@ -117,7 +117,7 @@ describe('a terminal in a container', () => {
     await waitFor('more of it', () => terminal.receivedBytes() > 2 * MEGABYTE - 100_000)
   })
 
-  test('a program in it ends when the page goes away', async () => {
+  test('its program is terminated when the page disconnects', async () => {
     const terminal = await openTerminal(url())
     terminal.type('exec sleep 98765\r')
     const count = async (): Promise<number> => {
@@ -150,11 +150,11 @@ describe('a terminal in a container', () => {
     expect((await terminal.closed).code).toBe(1009)
   })
 
-  test('the 33rd terminal of a workspace is refused, and one that is closed makes room', async () => {
+  test('the 33rd terminal of a workspace is refused until one is closed', async () => {
     const open = await Promise.all(Array.from({ length: 32 }, () => openTerminal(url())))
     await expect(openTerminal(url())).rejects.toThrow(/^503 .*TOO_MANY_TERMINALS/)
     open[0]?.socket.terminate()
-    await waitFor('room', () =>
+    await waitFor('a free slot', () =>
       openTerminal(url()).then(
         () => true,
         () => false,
@@ -162,7 +162,7 @@ describe('a terminal in a container', () => {
     )
   })
 
-  test('a stop of the workspace closes it with 4001', async () => {
+  test('stopping the workspace closes it with 4001', async () => {
     const terminal = await openTerminal(url())
     await call(`${server.url}/api/workspaces/${name}/stop`, 'POST')
     expect((await terminal.closed).code).toBe(4001)
@@ -196,7 +196,7 @@ describe('before the upgrade', () => {
     remove()
   })
 
-  test('the token opens it, and so does a pass, once', async () => {
+  test('the token opens it, and a ticket opens it once', async () => {
     await openTerminal(url(), { headers })
     const { status, body } = await issue({ for: 'terminal' })
     expect(status).toBe(201)
@@ -205,7 +205,7 @@ describe('before the upgrade', () => {
     await expect(openTerminal(url(`?pass=${body.pass}`))).rejects.toThrow(/^401 .*UNAUTHORIZED/)
   })
 
-  test('neither token nor pass, a wrong pass, an old one and one for a port open nothing', async () => {
+  test('a missing, wrong, expired or port ticket is refused', async () => {
     await expect(openTerminal(url())).rejects.toThrow(/^401/)
     await expect(openTerminal(url('?pass=guess'))).rejects.toThrow(/^401/)
     const port = await issue({ for: 'port', port: 3000 })
@@ -215,7 +215,7 @@ describe('before the upgrade', () => {
     await expect(openTerminal(url(`?pass=${old.body.pass}`))).rejects.toThrow(/^401/)
   })
 
-  test('a pass is issued with the token alone, for a workspace that is there and what is known', async () => {
+  test('a ticket requires the token, an existing workspace and a known purpose', async () => {
     const bare = await call(`${server.url}/api/workspaces/${name}/passes`, 'POST', { for: 'terminal' })
     expect(bare.status).toBe(401)
     expect((await issue({ for: 'terminal' }, 'nobody')).body.error.code).toBe('WORKSPACE_NOT_FOUND')
@@ -223,7 +223,7 @@ describe('before the upgrade', () => {
       expect((await issue(body)).body.error.code).toBe('INVALID_REQUEST')
   })
 
-  test('H3 a page of another origin gets no terminal, with a right pass too', async () => {
+  test('H3 a page of another origin is refused, even with a valid ticket', async () => {
     const { pass } = (await issue({ for: 'terminal' })).body
     const origins = [
       { origin: 'https://evil.example' },
@@ -241,7 +241,7 @@ describe('before the upgrade', () => {
     await openTerminal(url(`?pass=${pass}`), { headers: { origin: server.url } })
   })
 
-  test('what is no workspace, no size or no terminal is refused in JSON', async () => {
+  test('an invalid workspace, size or path is refused in JSON', async () => {
     await expect(openTerminal(url('', 'nobody'), { headers })).rejects.toThrow(/^404 .*WORKSPACE_NOT_FOUND/)
     await expect(openTerminal(url('', '-rf'), { headers })).rejects.toThrow(/^400 .*INVALID_WORKSPACE_NAME/)
     await expect(openTerminal(url('?columns=0'), { headers })).rejects.toThrow(/^400 .*columns/)

@@ -20,7 +20,7 @@ describe('the workspace routes', () => {
     expect(answer.status).toBe(status)
   }
 
-  test('the life of a workspace follows the table of states', async () => {
+  test('the status of a workspace follows the transition table', async () => {
     await create({ name: 'demo' })
     expectError(await api('workspaces/demo/start', 'POST'), 409, 'WORKSPACE_ALREADY_RUNNING')
     expect(await api('workspaces/demo/stop', 'POST')).toMatchObject({
@@ -43,13 +43,13 @@ describe('the workspace routes', () => {
     }
   })
 
-  test('names are taken without regard to case, and found so', async () => {
+  test('names are case-insensitive', async () => {
     expect((await create({ name: 'Demo' })).status).toBe(201)
     expectError(await create({ name: 'dEMO' }), 409, 'WORKSPACE_ALREADY_EXISTS')
     expect((await api('workspaces/DEMO')).body).toMatchObject({ name: 'Demo' })
   })
 
-  test('a backend that is not enabled, and one whose engine is away, are unavailable', async () => {
+  test('a backend that is disabled or whose engine is down is unavailable', async () => {
     expectError(await create({ name: 'x', backend: 'firecracker' }), 503, 'BACKEND_UNAVAILABLE')
     await create({ name: 'demo' })
     backend.isAvailable = false
@@ -59,7 +59,7 @@ describe('the workspace routes', () => {
     expect((await api('workspaces/demo')).body).toMatchObject({ status: 'running' })
   })
 
-  test('W9 keep_volume is true, false or absent; anything else is refused before anything is touched', async () => {
+  test('W9 keep_volume accepts only true and false, and anything else is refused without effect', async () => {
     await create({ name: 'demo' })
     for (const value of [
       'TRUE',
@@ -90,7 +90,7 @@ describe('the workspace routes', () => {
     expect(await backend.hasVolume('demo')).toBe(false)
   })
 
-  test('what happens behind the server is seen', async () => {
+  test('external changes are noticed', async () => {
     await create({ name: 'demo' })
     const becomes = (status: string) =>
       waitFor(status, async () => (await api('workspaces/demo')).body.status === status)

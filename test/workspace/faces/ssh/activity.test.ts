@@ -9,7 +9,7 @@ import { tempDir } from '../../../support/temp-dir.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 import { call, makeWorkspace, startWorkspaceServer } from '../../../support/workspace/workspace-server.ts'
 
-test('an SSH login is audited with its key, and keeps its workspace from being stopped as idle', async () => {
+test('an SSH login is audited with its key and keeps its workspace from being stopped as idle', async () => {
   const file = join(tempDir(), 'audit.jsonl')
   const server = await startWorkspaceServer({
     backends: () => [new FakeBackend()],
@@ -27,7 +27,10 @@ test('an SSH login is audited with its key, and keeps its workspace from being s
   await waitFor('the idle one to be stopped', async () => (await statusOf('idle')) === 'stopped')
   expect(await statusOf('used')).toBe('running')
   client.kill()
-  await waitFor('the other, once its user has gone', async () => (await statusOf('used')) === 'stopped')
+  await waitFor(
+    'the other, after its user has disconnected',
+    async () => (await statusOf('used')) === 'stopped',
+  )
 
   const { stdout } = await run('ssh-keygen', ['-lf', `${ssh.keyFile}.pub`])
   const logins = readFileSync(file, 'utf8')

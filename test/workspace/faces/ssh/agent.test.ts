@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => world.remove())
 
-/** A real agent that holds one key. */
+/** Starts a real agent with one key. */
 function agent() {
   const directory = tempDir()
   const socket = join(directory, 'agent')
@@ -35,7 +35,7 @@ function agent() {
 
 const sockets = () => readdirSync(join(world.server.stateDir, 'inside', world.name))
 
-test('programs inside use the client’s agent, and its socket goes with the connection', async () => {
+test('programs inside use the client’s agent, and its socket is removed with the connection', async () => {
   const { socket, key, add } = agent()
   await add()
   const before = sockets()
@@ -48,11 +48,11 @@ test('programs inside use the client’s agent, and its socket goes with the con
   expect(stdout.toString()).toContain(fingerprint(key))
   expect(stdout.toString()).toContain('\n600 workspace\n')
   expect(stdout.toString()).toContain('BEGIN SSH SIGNATURE')
-  await waitFor('the socket to go', () => sockets().length <= Math.max(before.length, 3))
+  await waitFor('the socket to be removed', () => sockets().length <= Math.max(before.length, 3))
   const { stdout: left } = await world.ssh.run(world.name, 'echo "[$SSH_AUTH_SOCK]"', {
     environment: { SSH_AUTH_SOCK: socket },
   })
-  // Another connection, which has not asked.
+  // Another connection, which did not request forwarding.
   expect(left.toString()).toBe('[]\n')
 })
 
@@ -78,7 +78,7 @@ test('a program in a terminal uses the agent too', async () => {
   expect(stdout.toString()).toContain(fingerprint(key))
 })
 
-test('a workspace logs in elsewhere by the client’s agent, as git over ssh does', async () => {
+test('a workspace logs in elsewhere with the client’s agent, like git over ssh', async () => {
   const { socket, add } = agent()
   await add()
   const { address, hostKey } = await otherServer()
@@ -90,12 +90,12 @@ test('a workspace logs in elsewhere by the client’s agent, as git over ssh doe
   expect([status, stdout.toString(), stderr]).toEqual([0, 'reached\n', ''])
 })
 
-test('a workspace that shares nothing with the server refuses, and the command runs', async () => {
+test('a workspace without a shared directory refuses, and the command still runs', async () => {
   const { socket, add } = agent()
   await add()
   const other = await dockerSsh()
   onTestFinished(() => other.remove())
-  // As in a workspace of an earlier version.
+  // As in a workspace created by an earlier version.
   execFileSync('rm', ['-r', join(other.server.stateDir, 'inside', other.name)])
   const { status, stdout } = await other.ssh.run(other.name, 'echo "[$SSH_AUTH_SOCK]"', {
     flags: ['-A'],
@@ -104,7 +104,7 @@ test('a workspace that shares nothing with the server refuses, and the command r
   expect([status, stdout.toString()]).toEqual([0, '[]\n'])
 })
 
-/** The server itself, entered from inside a workspace on the host's network: a login that needs a key. */
+/** Logs in to the server from inside a workspace on the host's network, which requires a key. */
 async function otherServer() {
   const { sshPort, url } = world.server
   const { host_key: hostKey } = (await (await fetch(`${url}/api/ssh-host-key`)).json()) as {

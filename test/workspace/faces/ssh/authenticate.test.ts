@@ -10,7 +10,7 @@ import { sshServer } from '../../../support/workspace/ssh-server.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 
-/** Signs whatever it is asked to with a key of its own, whichever key it claims to hold. */
+/** An agent that signs with its own key, regardless of the key it offers. */
 class LyingAgent extends ssh2.BaseAgent {
   readonly #offered: readonly ParsedKey[]
   readonly #sign: (data: Buffer) => Buffer
@@ -43,7 +43,7 @@ const key = (text: string | Buffer): ParsedKey => {
 const privateKey = generateHostKey()
 const own = key(privateKey)
 
-/** How a login went: 'ready', or the client's error. */
+/** Logs in; resolves with 'ready' or the client's error. */
 async function login(port: number, settings: ConnectConfig): Promise<string> {
   const client = new ssh2.Client()
   onTestFinished(() => void client.destroy())
@@ -53,9 +53,9 @@ async function login(port: number, settings: ConnectConfig): Promise<string> {
     client.on('close', () => resolve('closed'))
   })
   client.connect({ host: '127.0.0.1', port, username: 'dev', ...settings })
-  const told = await outcome
+  const result = await outcome
   client.end()
-  return told
+  return result
 }
 
 const verifiedLines = (lines: readonly string[]) => lines.filter((line) => line.includes('SSH key verified'))
@@ -73,11 +73,11 @@ test.each(['ed25519', 'rsa', 'ecdsa'])(
     })
     expect(await login(port, { agent, authHandler: ['agent'] })).not.toBe('ready')
     expect(verifiedLines(log())).toEqual([])
-    expect(log().join('')).toContain('did not prove that it owns it')
+    expect(log().join('')).toContain('the signature is invalid')
   },
 )
 
-test('S1 a key that cannot be computed with is nobody’s', async () => {
+test('S1 an unusable key is refused', async () => {
   const { port, log } = await sshServer()
   const word = (bytes: Buffer) => Buffer.concat([Buffer.from([0, 0, 0, bytes.length]), bytes])
   const blobs = {
@@ -97,23 +97,23 @@ test('S1 a key that cannot be computed with is nobody’s', async () => {
 test.each([
   ['ed25519', []],
   ['rsa', ['-o', 'PubkeyAcceptedAlgorithms=rsa-sha2-256']],
-  // What OpenSSH takes by itself here: a missing comma keeps ssh2 1.17.0 from offering rsa-sha2-512.
+  // OpenSSH's own choice: a missing comma keeps ssh2 1.17.0 from offering rsa-sha2-512.
   ['rsa', ['-o', 'PubkeyAcceptedAlgorithms=rsa-sha2-512,rsa-sha2-256']],
   ['ecdsa', []],
-])('S1 the owner of an %s key is let in, and the log names the key (%o)', async (type, flags) => {
+])('S1 the owner of an %s key is accepted and the key is logged (%o)', async (type, flags) => {
   const { port, log } = await sshServer()
   const file = makeKey(tempDir(), type)
   const argv = ['-F', '/dev/null', '-o', 'StrictHostKeyChecking=no', '-o', 'UserKnownHostsFile=/dev/null']
   const more = ['-o', 'IdentitiesOnly=yes', '-o', 'BatchMode=yes', '-i', file, '-p', String(port)]
   const { stderr } = await runProgram('ssh', [...argv, ...flags, ...more, 'dev@127.0.0.1', 'true'])
-  // Let in, and then told that there is no such workspace.
+  // Authenticated, but the workspace does not exist.
   expect(stderr).toContain('workspace "dev" does not exist')
   expect(verifiedLines(log()).map((line) => JSON.parse(line))).toMatchObject([
     { workspace: 'dev', fingerprint: fingerprint(file), address: '127.0.0.1' },
   ])
 })
 
-test('S2 nothing but a public key lets in', async () => {
+test('S2 only public key authentication is accepted', async () => {
   const { port, log } = await sshServer()
   const ways: readonly ConnectConfig[] = [
     { authHandler: ['none'] },
@@ -153,17 +153,17 @@ test.each([
   })
   expect(outcome.status).toBe(255)
   expect(outcome.text.length).toBeLessThan(400)
-  // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
+  // oxlint-disable-next-line no-control-regex -- it searches for control characters
   expect(outcome.text.trim()).not.toMatch(/[\u0000-\u001f]/)
   const lines = log().flatMap((chunk) => chunk.split('\n').filter((line) => line !== ''))
   expect(verifiedLines(lines)).toHaveLength(1)
   for (const line of lines) expect(line.length).toBeLessThan(1_000)
 })
 
-/** A grace that no test outlasts: what waits for its end fails. */
+/** A grace period longer than any test, so that waiting for its end fails. */
 const NEVER_MS = 3_600_000
 
-/** What a server sends until it closes the connection, which this side keeps open as long as it can. */
+/** Reads until the server closes the connection, without closing this side. */
 async function stubborn(
   port: number,
   firstWords: string,
@@ -179,21 +179,21 @@ async function stubborn(
 }
 
 test.each([
-  ['says nothing', ''],
-  ['says only who it is', 'SSH-2.0-silent\r\n'],
+  ['sends nothing', ''],
+  ['sends only its version', 'SSH-2.0-silent\r\n'],
   ['drips', 'SSH-2.'],
-])('S5 a connection that %s is closed after the grace', async (_what, firstWords) => {
+])('S5 a connection that %s is closed after the grace period', async (_what, firstWords) => {
   const graceMs = 500
   const { port } = await sshServer({ graceMs })
   const beganMs = performance.now()
   const { socket, closed } = await stubborn(port, firstWords)
   await closed
   expect(performance.now() - beganMs).toBeGreaterThan(graceMs - 50)
-  // And not left half open: what is written now finds nobody.
+  // Not left half open: writing now causes a reset.
   await waitFor('the reset', () => socket.destroyed || !socket.write('x'))
 })
 
-test('S5 a login is not closed after the grace', async () => {
+test('S5 an authenticated connection is not closed after the grace period', async () => {
   const graceMs = 500
   const { port } = await sshServer({ graceMs })
   const client = new ssh2.Client()
@@ -202,13 +202,13 @@ test('S5 a login is not closed after the grace', async () => {
   client.on('close', () => (isClosed = true))
   client.connect({ host: '127.0.0.1', port, username: 'dev', privateKey })
   await once(client, 'ready')
-  // A connection made now has its whole grace behind it when it closes, and the login its own too.
+  // When a connection opened now is closed, the login's grace period has also passed.
   const { closed } = await stubborn(port, '')
   await closed
   expect(isClosed).toBe(false)
 })
 
-test('S5 500 silent connections do not keep a login waiting', async () => {
+test('S5 500 silent connections do not delay a login', async () => {
   const { port } = await sshServer({ graceMs: NEVER_MS })
   await Promise.all(Array.from({ length: 500 }, () => stubborn(port, '')))
   expect(await login(port, { privateKey })).toBe('ready')
@@ -217,22 +217,22 @@ test('S5 500 silent connections do not keep a login waiting', async () => {
 test.each([
   ['passwords', { type: 'password', username: 'dev', password: 'guess' }],
   ['keys', { type: 'agent', username: 'dev' }],
-] as const)('S5 the seventh of many %s ends the connection', async (_what, method) => {
+] as const)('S5 the seventh %s closes the connection', async (_what, method) => {
   const { port, log } = await sshServer()
   const offered = Array.from({ length: 10 }, () => key(generateHostKey()))
   const agent = new LyingAgent(offered, (data) => own.sign(data))
   let asked = 0
-  const told = await login(port, {
+  const result = await login(port, {
     agent,
     authHandler: ((_left: AuthenticationType[], _isPartial: boolean, next: (answer: unknown) => void) =>
       next(asked++ < 20 ? { ...method, agent } : false)) as never,
   })
-  expect(told).not.toBe('ready')
+  expect(result).not.toBe('ready')
   expect(asked).toBeLessThanOrEqual(7)
   expect(log().filter((line) => line.includes('did not prove')).length).toBeLessThanOrEqual(6)
 })
 
-test('S5 a server that stops does not wait for clients that stay', async () => {
+test('S5 a stopping server does not wait for connected clients', async () => {
   const { server, port } = await sshServer({ graceMs: NEVER_MS })
   await stubborn(port, '')
   await stubborn(port, 'SSH-2.0-silent\r\n')

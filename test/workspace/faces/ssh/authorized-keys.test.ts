@@ -7,7 +7,7 @@ import { tempDir } from '../../../support/temp-dir.ts'
 import { startWorkspaceServer } from '../../../support/workspace/workspace-server.ts'
 
 test.each([0, 1])(
-  'with %i child processes only keys that the file lists at that moment log in',
+  'with %i worker processes only keys currently listed in the file log in',
   async (processes) => {
     const directory = tempDir()
     const file = join(directory, 'keys')
@@ -27,7 +27,7 @@ test.each([0, 1])(
     expect(await login(own)).toBe(255)
     appendFileSync(file, `${publicKey(own)}\n`)
     expect(await login(own)).toBe(7)
-    // Damaged, it lets nobody in, whoever stands before the damage.
+    // A damaged file refuses every key, including those before the damage.
     appendFileSync(file, 'from="10.0.0.1" ssh-ed25519 AAAA\n')
     expect(await login(own)).toBe(255)
     rmSync(file)
@@ -39,7 +39,7 @@ test.each([0, 1])(
 test.each([
   ['options', 'restrict ssh-ed25519 AAAA', /keys line 2 is not a plain/],
   ['no key', 'hello', /keys line 2 is not a plain/],
-])('a server does not start on a file with %s', async (_what, line, message) => {
+])('a server does not start with a file with %s', async (_what, line, message) => {
   const directory = tempDir()
   const file = join(directory, 'keys')
   writeFileSync(file, `${publicKey(makeKey(directory, 'ed25519'))}\n${line}\n`)
@@ -50,7 +50,7 @@ test.each([
   })
 })
 
-test('a server does not start on a file that is not there', async () => {
+test('a server does not start with a missing file', async () => {
   const file = join(tempDir(), 'absent')
   const start = startWorkspaceServer({ stateDir: tempDir(), settings: { ssh: { authorized_keys: file } } })
   await expect(start).rejects.toMatchObject({ code: 'AUTHORIZED_KEYS_UNUSABLE' })

@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-// Not from ssh2 itself: the server of this process would come to read short packets alone.
+// Not from ssh2 directly: that would limit the server in this process to short packets.
 import ssh2, { type ClientChannel } from '../../../../src/lib/ssh/ssh2.ts'
 import type { ExecProcess, ExecRequest } from '../../../../src/workspace/backend/backend.ts'
 import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
@@ -36,7 +36,7 @@ afterAll(async () => {
   await server.stop()
 })
 
-/** The private parts of an ssh2 client's channel that send a request, and hear the reply. */
+/** The private fields of an ssh2 client channel that send a request and receive the reply. */
 interface ChannelInternals {
   readonly outgoing: { readonly id: number }
   readonly _callbacks: ((isRefused: boolean) => void)[]
@@ -54,7 +54,7 @@ interface ChannelInternals {
   }
 }
 
-/** A program that says when it has begun. */
+/** Starts a program and waits until it is running. */
 async function begin(command: string) {
   const client = new ssh2.Client()
   onTestFinished(() => void client.destroy())
@@ -70,14 +70,14 @@ async function begin(command: string) {
   })
   let output = ''
   const ended = new Promise<readonly unknown[]>((resolve) => {
-    channel.on('exit', (...told: readonly unknown[]) => resolve(told.slice(0, 2)))
+    channel.on('exit', (...details: readonly unknown[]) => resolve(details.slice(0, 2)))
   })
   channel.on('data', (bytes: Buffer) => (output += bytes.toString()))
   await waitFor('its first line', () => output.includes('begun\n'))
   return { client, channel, ended }
 }
 
-/** Sends a request that wants a reply, and resolves with the reply. */
+/** Sends a request that wants a reply; resolves with whether it succeeded. */
 function request(channel: ClientChannel, type: string, payload = Buffer.alloc(0)): Promise<boolean> {
   const { outgoing, _callbacks: replies, _client: client } = channel as unknown as ChannelInternals
   const { _packetRW: packets, _cipher: cipher } = client._protocol
@@ -101,14 +101,14 @@ const size = (columns: number, rows: number) =>
 test('a signal reaches a program whose input the client has ended', async () => {
   const { channel, ended } = await begin('exec sleep 60')
   channel.end()
-  // The server reads in order: once it answers this, it has read the end.
+  // The server reads in order, so its reply means that it has read EOF.
   await request(channel, 'keepalive@openssh.com')
-  // Not by ssh2's own method, which sends no signal after the end either.
+  // Not ssh2's own method, which sends no signal after EOF.
   expect(await request(channel, 'signal', text('KILL'))).toBe(true)
   expect(await ended).toEqual([null, 'SIGKILL'])
 })
 
-test('a program reads to the end of its input before and after a request', async () => {
+test('a program reads all of its input before and after a request', async () => {
   const { channel, ended } = await begin('test "$(cat)" = input')
   channel.write('in')
   await request(channel, 'keepalive@openssh.com')
@@ -133,7 +133,7 @@ test.each([false, true])(
   },
 )
 
-test('a second program is refused on the same session, and the first one runs on', async () => {
+test('a second program on the same session is refused, and the first keeps running', async () => {
   const { channel, ended } = await begin('sleep 60')
   const before = commands.length
   for (const [type, payload] of [
@@ -148,10 +148,10 @@ test('a second program is refused on the same session, and the first one runs on
 })
 
 test.each([
-  [`: ${'x'.repeat(131_070)}`, 'the command has 131072 bytes'],
-  [`: ${'x'.repeat(260_000)}`, 'the command has 260002 bytes'],
-  ['echo a\0b', 'the command has a NUL byte'],
-])('a command that no program can be given fails alone, and is logged: %#', async (command, sentence) => {
+  [`: ${'x'.repeat(131_070)}`, 'the command is 131072 bytes long'],
+  [`: ${'x'.repeat(260_000)}`, 'the command is 260002 bytes long'],
+  ['echo a\0b', 'the command contains a NUL byte'],
+])('an invalid command fails without affecting others and is logged: %#', async (command, sentence) => {
   const { client, channel, ended } = await begin('cat; exit 7')
   const [status, said] = await new Promise<readonly [number, string]>((resolve, reject) => {
     client.exec(command, (error, refused) => {

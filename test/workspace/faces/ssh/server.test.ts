@@ -38,7 +38,7 @@ async function loggedIn(): Promise<Client> {
     port: server.sshPort,
     username: 'dev',
     privateKey: readFileSync(ssh.keyFile),
-    // Else ssh2 refuses by itself to ask for what OpenSSH has added.
+    // Otherwise ssh2 refuses to send OpenSSH's extensions.
     strictVendor: false,
   })
   await once(client, 'ready')
@@ -53,20 +53,20 @@ const statusOf = (client: Client, command: string) =>
     })
   })
 
-/** Status, signal and whether it left a core, as the client is told. */
+/** Returns the status, signal and core dump flag that the client receives. */
 const endingOf = (client: Client, command: string) =>
   new Promise<readonly unknown[]>((resolve, reject) => {
     client.exec(command, (error, channel) => {
       if (error) return reject(error)
-      channel.on('exit', (...told: readonly unknown[]) => resolve(told.slice(0, 3))).resume()
+      channel.on('exit', (...details: readonly unknown[]) => resolve(details.slice(0, 3))).resume()
     })
   })
 
-/** What the server answered a request with: undefined, or its refusal. */
-const asked = (ask: (done: (error?: Error | null) => void) => void) =>
+/** Returns the server's refusal of a request, or undefined if it was accepted. */
+const refusalOf = (ask: (done: (error?: Error | null) => void) => void) =>
   new Promise<string | undefined>((resolve) => ask((error) => resolve(error?.message)))
 
-test('S3 only three names are forwarded to, to the letter, and nothing else is looked up or dialled', async () => {
+test('S3 only three exact host names are forwarded, and no other is looked up or dialed', async () => {
   const dialled: number[] = []
   const dial = vi.spyOn(backend, 'dial').mockImplementation((_name, port) => {
     dialled.push(port)
@@ -93,24 +93,26 @@ test('S3 only three names are forwarded to, to the letter, and nothing else is l
     ['', false],
   ] as const
   for (const [index, [name, isAllowed]] of hosts.entries()) {
-    const refusal = await asked((done) => client.forwardOut('127.0.0.1', 1, name, 1000 + index, done))
+    const refusal = await refusalOf((done) => client.forwardOut('127.0.0.1', 1, name, 1000 + index, done))
     expect([name, refusal === undefined]).toEqual([name, isAllowed])
   }
   expect(dialled).toEqual([1000, 1001, 1002, 1003])
-  expect(await asked((done) => client.forwardOut('127.0.0.1', 1, 'localhost', 0, done))).toBeDefined()
-  expect(await asked((done) => client.forwardOut('127.0.0.1', 1, 'localhost', 65_536, done))).toBeDefined()
+  expect(await refusalOf((done) => client.forwardOut('127.0.0.1', 1, 'localhost', 0, done))).toBeDefined()
+  expect(
+    await refusalOf((done) => client.forwardOut('127.0.0.1', 1, 'localhost', 65_536, done)),
+  ).toBeDefined()
 })
 
-describe('a channel that is refused says why', () => {
-  /** Opens that were refused have a number beside their sentence. */
+describe('a refused channel reports why', () => {
+  /** Returns the reason code and message of a refused open request. */
   const refusal = (ask: (done: (error?: (Error & { reason?: number }) | null) => void) => void) =>
     new Promise<readonly unknown[]>((resolve) => ask((error) => resolve([error?.reason, error?.message])))
 
-  test('a forward elsewhere or to a denied port is prohibited', async () => {
+  test('a forward to another host or a denied port is prohibited', async () => {
     const client = await loggedIn()
     expect(await refusal((done) => client.forwardOut('127.0.0.1', 1, '10.0.0.1', 80, done))).toEqual([
       1,
-      expect.stringContaining('forwards reach ports of the workspace itself alone'),
+      expect.stringContaining('forwards reach only ports of the workspace itself'),
     ])
     expect(await refusal((done) => client.forwardOut('127.0.0.1', 1, 'localhost', 499, done))).toEqual([
       1,
@@ -118,7 +120,7 @@ describe('a channel that is refused says why', () => {
     ])
   })
 
-  test('a port where nothing listens cannot be connected to', async () => {
+  test('a closed port cannot be connected to', async () => {
     const client = await loggedIn()
     expect(await refusal((done) => client.forwardOut('127.0.0.1', 1, 'localhost', 1, done))).toEqual([
       2,
@@ -126,7 +128,7 @@ describe('a channel that is refused says why', () => {
     ])
   })
 
-  test('what the server never opens is prohibited', async () => {
+  test('an unsupported channel type is prohibited', async () => {
     const client = await loggedIn()
     expect(await refusal((done) => client.openssh_forwardOutStreamLocal('/run/x', done))).toEqual([
       1,
@@ -134,7 +136,7 @@ describe('a channel that is refused says why', () => {
     ])
   })
 
-  test('the 101st session is one too many', async () => {
+  test('the 101st session is refused', async () => {
     const client = await loggedIn()
     const open = () =>
       new Promise<ssh2.ClientChannel>((resolve, reject) => {
@@ -143,37 +145,35 @@ describe('a channel that is refused says why', () => {
     const sessions = await Promise.all(Array.from({ length: 100 }, open))
     expect(await refusal((done) => client.exec('cat', done))).toEqual([
       4,
-      expect.stringContaining('one connection may have 100 sessions'),
+      expect.stringContaining('a connection can have at most 100 sessions'),
     ])
     await Promise.all(sessions.map((session) => once(session.resume().end(), 'close')))
     expect(await statusOf(client, 'exit 7')).toBe(7)
   })
 
-  test('OpenSSH shows the sentence', async () => {
+  test('OpenSSH shows the message', async () => {
     const { status, stderr } = await ssh.run('dev', 'true', {
       flags: ['-o', 'LogLevel=INFO', '-W', '10.0.0.1:80'],
     })
     expect(status).toBe(255)
-    expect(stderr).toContain(
-      'administratively prohibited: forwards reach ports of the workspace itself alone',
-    )
+    expect(stderr).toContain('administratively prohibited: forwards reach only ports of the workspace itself')
   })
 })
 
-test('S4 every other forwarding is refused and the connection goes on', async () => {
+test('S4 every other forwarding is refused and the connection continues', async () => {
   const client = await loggedIn()
-  expect(await asked((done) => client.forwardIn('127.0.0.1', 0, done))).toBeDefined()
+  expect(await refusalOf((done) => client.forwardIn('127.0.0.1', 0, done))).toBeDefined()
   expect(
-    await asked((done) => client.openssh_forwardOutStreamLocal('/var/run/docker.sock', done)),
+    await refusalOf((done) => client.openssh_forwardOutStreamLocal('/var/run/docker.sock', done)),
   ).toBeDefined()
   expect(
-    await asked((done) => client.openssh_forwardInStreamLocal(join(tempDir(), 'socket'), done)),
+    await refusalOf((done) => client.openssh_forwardInStreamLocal(join(tempDir(), 'socket'), done)),
   ).toBeDefined()
-  expect(await asked((done) => client.exec('true', { x11: true }, done))).toBeDefined()
+  expect(await refusalOf((done) => client.exec('true', { x11: true }, done))).toBeDefined()
   expect(await statusOf(client, 'exit 7')).toBe(7)
 })
 
-test('S4 OpenSSH with agent and X11 forwarding on still runs its command, without them', async () => {
+test('S4 OpenSSH with agent and X11 forwarding enabled runs its command without them', async () => {
   const { status, stdout } = await ssh.run('dev', 'echo "${SSH_AUTH_SOCK-none} ${DISPLAY-none}"', {
     flags: ['-A', '-X', '-o', 'ExitOnForwardFailure=no'],
     environment: { SSH_AUTH_SOCK: join(tempDir(), 'agent'), DISPLAY: ':99' },
@@ -197,8 +197,8 @@ test.each([
   ['Ciphers', '3des-cbc'],
   ['MACs', 'hmac-sha1'],
   ['HostKeyAlgorithms', 'rsa-sha2-512'],
-])('S6 a client that can only do %s=%s is refused', async (kind, algorithm) => {
-  // Authenticating ciphers need no MAC.
+])('S6 a client that supports only %s=%s is refused', async (kind, algorithm) => {
+  // Authenticated ciphers need no MAC.
   const flags = kind === 'MACs' ? ['-o', 'Ciphers=aes256-ctr'] : []
   const { status, stderr } = await ssh.run('dev', 'true', {
     flags: ['-o', `${kind}=${algorithm}`, '-o', 'LogLevel=INFO', ...flags],
@@ -212,7 +212,7 @@ test.each([
   'aes256-gcm@openssh.com',
   'chacha20-poly1305@openssh.com',
   'aes256-ctr',
-])('S6 a client that can only do %s is served', async (cipher) => {
+])('S6 a client that supports only %s is served', async (cipher) => {
   const { status, stdout } = await ssh.run('dev', 'wc -c', {
     flags: ['-o', `Ciphers=${cipher}`],
     stdin: Buffer.alloc(1_000_000),
@@ -229,7 +229,7 @@ test.each(['hmac-sha2-256', 'hmac-sha2-512'])(
   },
 )
 
-test('S6 a client that can do both uses encrypt-then-MAC', async () => {
+test('S6 a client that supports both uses encrypt-then-MAC', async () => {
   const flags = [
     '-v',
     '-o',
@@ -243,13 +243,13 @@ test('S6 a client that can do both uses encrypt-then-MAC', async () => {
   expect(stderr).toMatch(/server->client cipher: aes256-ctr MAC: hmac-sha2-512-etm@openssh\.com/)
 })
 
-test('the log says why a handshake failed', async () => {
+test('the log reports why a handshake failed', async () => {
   const flags = ['-o', 'Ciphers=aes256-ctr', '-o', 'MACs=hmac-sha1']
   expect((await ssh.run('dev', 'true', { flags })).status).toBe(255)
   const lines = server
     .log()
     .split('\n')
-    .filter((line) => line.includes('an SSH connection failed'))
+    .filter((line) => line.includes('SSH connection failed'))
   expect(JSON.parse(lines.at(-1) ?? '{}')).toMatchObject({
     level: 40,
     address: '127.0.0.1',
@@ -257,7 +257,7 @@ test('the log says why a handshake failed', async () => {
   })
 })
 
-test('S6 ssh-audit finds nothing to fail, and the strict key exchange', async () => {
+test('S6 ssh-audit reports no failures and strict key exchange', async () => {
   const { stdout } = await runProgram('ssh-audit', ['--no-colors', '-p', String(server.sshPort), '127.0.0.1'])
   const report = stdout.toString()
   expect(report.split('\n').filter((line) => line.includes('[fail]'))).toEqual([])
@@ -265,7 +265,7 @@ test('S6 ssh-audit finds nothing to fail, and the strict key exchange', async ()
   expect(report).toContain('curve25519-sha256')
 })
 
-test('which signal ended a command is told by its name, where SSH has one for it', async () => {
+test('the signal that killed a command is reported by name if SSH defines one', async () => {
   const client = await loggedIn()
   expect(await endingOf(client, 'kill -TERM $$')).toEqual([null, 'SIGTERM', false])
   expect(await endingOf(client, 'kill -KILL $$')).toEqual([null, 'SIGKILL', false])

@@ -31,20 +31,20 @@ beforeAll(async () => {
     await makeWorkspace(server.url, { name })
   }
   await call(`${server.url}/api/workspaces/halted/stop`, 'POST')
-  backend.happen('broken', { is: 'error', message: 'its disk is gone' })
+  backend.happen('broken', { is: 'error', message: 'its disk is missing' })
 })
 afterAll(async () => {
   ssh.remove()
   await server.stop()
 })
 
-test.each([0, 3, 255])('a command ends with its own status %i', async (status) => {
+test.each([0, 3, 255])('a command exits with its own status %i', async (status) => {
   expect(await ssh.run('dev', `exit ${status}`)).toMatchObject({ status })
 })
 
-test('a command that a signal ended is no command that ended with that number', async () => {
+test('a command killed by a signal differs from one that exits with that number', async () => {
   expect(await ssh.run('dev', 'bash -c "kill -TERM \\$\\$"; exit $?')).toMatchObject({ status: 143 })
-  // OpenSSH's client, told of a signal, ends with its own 255.
+  // OpenSSH's client exits with 255 when the command was killed by a signal.
   expect(await ssh.run('dev', 'kill -KILL $$')).toMatchObject({ status: 255, stderr: '' })
 })
 
@@ -54,7 +54,7 @@ test.each([
   ['aes128-gcm@openssh.com', 131_071],
   ['chacha20-poly1305@openssh.com', 131_071],
   ['aes256-ctr', 131_071],
-])('a command is run by %s with %d bytes', async (cipher, length) => {
+])('a command runs over %s with %d bytes', async (cipher, length) => {
   const [begin, end] = ['printf %s ', ' | wc -c']
   const size = length - begin.length - end.length
   const { status, stdout } = await ssh.run('dev', `${begin}${'x'.repeat(size)}${end}`, {
@@ -63,17 +63,17 @@ test.each([
   expect([status, Number(stdout)]).toEqual([0, size])
 })
 
-test('standard output and standard error stay apart', async () => {
+test('standard output and standard error stay separate', async () => {
   const { stdout, stderr } = await ssh.run('dev', 'echo out; echo err >&2')
   expect([stdout.toString(), stderr]).toEqual(['out\n', 'err\n'])
 })
 
-test('the end of standard input reaches the command', async () => {
+test('EOF on standard input reaches the command', async () => {
   const { status, stdout } = await ssh.run('dev', 'wc -c', { stdin: 'x\n' })
   expect([status, stdout.toString().trim()]).toEqual([0, '2'])
 })
 
-test('32 MB pass both ways unchanged', async () => {
+test('32 MB are transferred in both directions unchanged', async () => {
   const data = randomBytes(32 * 2 ** 20)
   const { status, stdout, stderr } = await ssh.run('dev', 'tee >(sha256sum >&2)', { stdin: data })
   const hash = createHash('sha256').update(data).digest('hex')
@@ -85,7 +85,7 @@ test('a command that reads none of its input does not hang', async () => {
   expect(await ssh.run('dev', 'exit 4', { stdin: Buffer.alloc(8 * 2 ** 20) })).toMatchObject({ status: 4 })
 })
 
-test('S4 of what a client sets only its language is taken', async () => {
+test('S4 only a client’s language variables are accepted', async () => {
   const names = ['LANG', 'LC_ALL', 'LC_TIME', 'LD_PRELOAD', 'FOO', 'PATH', 'BASH_ENV']
   const environment = {
     LANG: 'C.UTF-8',
@@ -142,40 +142,40 @@ test('the user and the connection are in the environment', async () => {
   expect(client).toMatch(new RegExp(`^127\\.0\\.0\\.1 \\d+ ${server.sshPort}$`))
 })
 
-test('a user name in other letters is the same workspace', async () => {
+test('a user name is case-insensitive', async () => {
   expect(await ssh.run('DEV', 'exit 9')).toMatchObject({ status: 9 })
 })
 
 test.each([
-  ['absent', 'workspace "absent" does not exist; "workspace list" shows what there is'],
-  ['_api', '"_api" is reserved and no workspace'],
+  ['absent', 'workspace "absent" does not exist; run "workspace list" to see the existing ones'],
+  ['_api', '"_api" is a reserved name, not a workspace'],
   ['a_b', 'workspace name "a_b" must be 1 to 63 letters'],
   ['halted', 'workspace "halted" is stopped; start it with: workspace start halted'],
-  ['broken', 'workspace "broken" is broken (its disk is gone); start it with: workspace start broken'],
-])('a session of %s ends with 255 and says why', async (user, message) => {
+  ['broken', 'workspace "broken" is broken (its disk is missing); start it with: workspace start broken'],
+])('a session of %s exits with 255 and reports why', async (user, message) => {
   const { status, stdout, stderr } = await ssh.run(user, 'echo never')
   expect([status, stdout.toString()]).toEqual([255, ''])
   expect(stderr).toContain(message)
 })
 
-test('a session says why when the program cannot be started', async () => {
+test('a session reports that its program cannot be started', async () => {
   backend.before.set('exec', () => {
     throw new Error('secret of the machine')
   })
   onTestFinished(() => void backend.before.delete('exec'))
   const { status, stderr } = await ssh.run('dev', 'true')
-  expect([status, stderr]).toEqual([255, 'the session failed; the server log says why\r\n'])
+  expect([status, stderr]).toEqual([255, 'the session failed; see the server log\r\n'])
 })
 
-test('a client that goes leaves no process behind', async () => {
+test('a client that disconnects leaves no process behind', async () => {
   const mark = `3${randomBytes(4).readUInt32BE()}`
   const client = spawn('ssh', [...ssh.argv('dev'), `sleep ${mark} & sleep ${mark}`], { stdio: 'ignore' })
   await waitFor('both programs', () => countProcesses(mark) === 2)
   client.kill('SIGKILL')
-  await waitFor('their end', () => countProcesses(mark) === 0)
+  await waitFor('both to exit', () => countProcesses(mark) === 0)
 })
 
-test('a client that goes before its program begins leaves no process behind', async () => {
+test('a client that disconnects before its program starts leaves no process behind', async () => {
   const mark = `3${randomBytes(4).readUInt32BE()}`
   let isAsked = false
   const gone = Promise.withResolvers<void>()
@@ -194,7 +194,7 @@ test('a client that goes before its program begins leaves no process behind', as
   expect(await started[0]?.exitStatus).toEqual({ status: 129, signal: 'SIGHUP' })
 })
 
-/** Processes whose arguments hold the mark, and that are programs of a workspace, not ssh clients. */
+/** Counts the workspace programs, not ssh clients, whose arguments contain the marker. */
 function countProcesses(mark: string): number {
   const lines = execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' }).split('\n')
   return lines.filter((line) => line === `sleep ${mark}`).length

@@ -10,14 +10,14 @@ import { openSsh } from '../../../support/workspace/open-ssh.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 import { makeWorkspace, startWorkspaceServer } from '../../../support/workspace/workspace-server.ts'
 
-/** A message of that many bytes, its length before it. */
+/** Returns a message of that many bytes, including its length prefix. */
 function message(bytes: number): Buffer {
   const made = Buffer.alloc(bytes, 0x61)
   made.writeUInt32BE(bytes - 4)
   return made
 }
 
-/** A server that reads without end, as sftp-server does, and answers one request in each turn of the event loop. */
+/** A server that, like sftp-server, reads without limit and answers one request per turn of the event loop. */
 function greedyServer() {
   const state = { heldBytes: 0, mostHeldBytes: 0, answered: 0 }
   const stdout = new PassThrough()
@@ -46,7 +46,7 @@ function greedyServer() {
   return { stdin, stdout, state }
 }
 
-/** Cuts bytes into pieces of the given sizes, over and over. */
+/** Cuts bytes into pieces, cycling through the given sizes. */
 function* cut(bytes: Buffer, sizes: readonly number[]): Generator<Buffer> {
   for (let at = 0, turn = 0; at < bytes.length; turn++) {
     const size = sizes[turn % sizes.length] ?? 1
@@ -55,7 +55,7 @@ function* cut(bytes: Buffer, sizes: readonly number[]): Generator<Buffer> {
   }
 }
 
-test('requests pass unchanged and are held back, however they are cut', async () => {
+test('requests pass unchanged and are delayed, regardless of chunk boundaries', async () => {
   const lengths = fc.array(fc.integer({ min: 4, max: 600 }), { minLength: 1, maxLength: 80 })
   const sizes = fc.array(fc.integer({ min: 1, max: 300 }), { minLength: 1, maxLength: 8 })
   await fc.assert(
@@ -71,7 +71,7 @@ test('requests pass unchanged and are held back, however they are cut', async ()
       requests.end()
       await once(stdin, 'finish')
       expect(Buffer.concat(passed).equals(sent)).toBe(true)
-      // One piece, and one request whose end is in the next piece, come on top.
+      // Plus one chunk and one request that ends in the next chunk.
       expect(state.mostHeldBytes).toBeLessThan(most + Math.max(...pieces) + Math.max(...all))
     }),
     { numRuns: 200 },

@@ -28,7 +28,7 @@ afterAll(async () => {
   await server.stop()
 })
 
-/** OpenSSH at a terminal of 33 lines and 101 columns, and what is on its screen. */
+/** Runs OpenSSH on a terminal of 33 lines and 101 columns. */
 function atTerminal(...command: readonly string[]) {
   const words = ['ssh', ...ssh.argv(name, '-tt'), ...command].map((word) => `'${word}'`).join(' ')
   const child = spawn('script', ['-qefc', `stty rows 33 cols 101; exec ${words}`, '/dev/null'], {
@@ -50,7 +50,7 @@ function atTerminal(...command: readonly string[]) {
   }
 }
 
-test('a shell has a terminal of the client’s size and name, and ends with its own status', async () => {
+test('a shell has a terminal of the client’s size and type and exits with its own status', async () => {
   const terminal = atTerminal()
   terminal.type('stty size; echo "[$TERM]" $((20+22)); tty\n')
   await terminal.shows('33 101')
@@ -60,7 +60,7 @@ test('a shell has a terminal of the client’s size and name, and ends with its 
   expect(await terminal.ended).toBe(7)
 })
 
-test('the interrupt key ends the program in front, not the shell', async () => {
+test('the interrupt key terminates the foreground program, not the shell', async () => {
   const terminal = atTerminal()
   terminal.type('echo be"gun"; sleep 1000\n')
   await terminal.shows('begun')
@@ -71,7 +71,7 @@ test('the interrupt key ends the program in front, not the shell', async () => {
   await terminal.ended
 })
 
-test('a command at a terminal has both outputs on it', async () => {
+test('a command on a terminal prints standard output and standard error to it', async () => {
   const terminal = atTerminal('stty size; echo err"or" >&2; exit 9')
   await terminal.shows('33 101')
   await terminal.shows('error')
@@ -104,26 +104,26 @@ test('a new window size reaches the shell', async () => {
   })
 })
 
-test('a client that goes leaves nothing of its terminal behind', async () => {
+test('a client that disconnects leaves nothing of its terminal behind', async () => {
   const terminal = atTerminal()
   terminal.type('echo be"gun"; sleep 4711\n')
   await terminal.shows('begun')
   const count = async () => (await ssh.run(name, 'pgrep -xfc "sleep 4711"')).stdout.toString().trim()
   await waitFor('the program', async () => (await count()) === '1')
   terminal.child.kill('SIGKILL')
-  await waitFor('its end', async () => (await count()) === '0')
+  await waitFor('it to exit', async () => (await count()) === '0')
 })
 
-test('the workspace’s own user, home and shell are in the environment', async () => {
+test('the environment has the workspace’s user, home and shell', async () => {
   const { stdout } = await ssh.run(name, 'echo "$USER $HOME $SHELL"; pwd; id -un')
   expect(stdout.toString()).toBe('workspace /home/workspace /bin/bash\n/workspace\nworkspace\n')
 })
 
-test('a program killed by a signal ends as a shell tells it', async () => {
+test('a program killed by a signal exits with the shell’s status for it', async () => {
   expect(await ssh.run(name, 'kill -KILL $$')).toMatchObject({ status: 137 })
 })
 
-test('a stopped workspace says so, and serves again once started', async () => {
+test('a stopped workspace reports that, and serves again after it is started', async () => {
   expect(await call(`${server.url}/api/workspaces/${name}/stop`, 'POST')).toMatchObject({ status: 200 })
   const { status, stderr } = await ssh.run(name, 'true')
   expect([status, stderr]).toEqual([

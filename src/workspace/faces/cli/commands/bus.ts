@@ -3,23 +3,26 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { formatTable } from '../../../../lib/cli/table.ts'
 import { request } from '../../../../lib/http/node-http.ts'
 import { answerToWire, isRecord } from '../../../../lib/envelope/envelope.ts'
-import type { WireEnvelope, WireListener, WireNews } from '../../../api/bus.ts'
+import type { WireEnvelope, WireListener, WireBusEvent } from '../../../api/bus.ts'
 import { addServerOption, contextOf } from '../context.ts'
+import { addExamples } from '../examples.ts'
 import { faultFromAnswer } from '../../../client/server-address.ts'
 import { openTunnelTo } from '../tunnel-client.ts'
 
-/** Where agents take messages inside workspaces. */
+/** The port of the agent inside a workspace. */
 const AGENT_PORT = 498
 const LISTENERS = '/api/plugins/listeners'
 
 type Payload = Readonly<Record<string, unknown>>
 
-/** bus ls, listen, tail, respond, publish. */
+/** Adds the commands `bus ls`, `listen`, `tail`, `respond` and `publish`. */
 export function addBus(program: Command): void {
-  const bus = program.command('bus').description('messages between programs inside and listeners on the host')
+  const bus = program
+    .command('bus')
+    .description('exchange messages between programs in workspaces and listeners on the host')
 
-  addServerOption(bus.command('ls'))
-    .description('list the namespaces that are listened to, and the workspaces that are connected')
+  addExamples(addServerOption(bus.command('ls')), 'workspace bus ls')
+    .description('list namespaces that have a listener, and connected workspaces')
     .action(async (_options: unknown, command: Command) => {
       const { client, output } = await contextOf(command)
       const { listeners } = await client.get<{ listeners: WireListener[] }>(LISTENERS)
@@ -29,14 +32,13 @@ export function addBus(program: Command): void {
       output.result({ listeners, workspaces }, () => overview(listeners, workspaces))
     })
 
-  addServerOption(bus.command('listen'))
-    .description('listen to a namespace and print its messages; nobody else can meanwhile')
+  addExamples(addServerOption(bus.command('listen')), 'workspace bus listen demo --respond \'{"ok": true}\'')
+    .description('listen to a namespace exclusively and print its messages')
     .argument('<namespace>')
     .option('--respond <json>', 'answer every request with this payload', payload)
-    .addHelpText('after', '\nExample:\n  workspace bus listen demo --respond \'{"ok": true}\'')
     .action(async (namespace: string, options: { respond?: Payload }, command: Command) => {
       const { client, output } = await contextOf(command)
-      endQuietly()
+      exitOnSignal()
       await client.follow(`${pathOf(namespace)}/messages`, (_event, content) => {
         const envelope = content as WireEnvelope
         output.line(envelope, () => lineOf(envelope))
@@ -48,30 +50,33 @@ export function addBus(program: Command): void {
       })
     })
 
-  addServerOption(bus.command('tail'))
-    .description('watch what passes, of one namespace or all, and what is lost; takes nothing from listeners')
+  addExamples(addServerOption(bus.command('tail')), 'workspace bus tail cloud-credentials --payloads')
+    .description('watch messages of one namespace or all, including lost ones; listeners are not affected')
     .argument('[namespace]')
-    .option('--payloads', 'also what messages carry, without what is called after a secret')
+    .option('--payloads', 'include payloads, without values whose key marks them as secret')
     .action(async (namespace: string | undefined, options: { payloads?: boolean }, command: Command) => {
       const { client, output } = await contextOf(command)
-      endQuietly()
+      exitOnSignal()
       const query = new URLSearchParams({
         ...(namespace !== undefined && { namespace }),
         ...(options.payloads === true && { payloads: 'true' }),
       })
       await client.follow(`/api/plugins/messages?${query.toString()}`, (_event, content) => {
-        const news = content as WireNews
-        output.line(news, () => newsLine(news))
+        const event = content as WireBusEvent
+        output.line(event, () => eventLine(event))
       })
     })
 
-  addServerOption(bus.command('respond'))
+  addExamples(
+    addServerOption(bus.command('respond')),
+    'workspace bus respond demo my-workspace 01980c5e-7a3b-7000-8000-000000000000 \'{"ok": true}\'',
+  )
     .description('answer a request')
     .argument('<namespace>')
-    .argument('<workspace>', 'who asked')
-    .argument('<id>', "the request's id")
+    .argument('<workspace>', 'workspace that sent the request')
+    .argument('<id>', 'ID of the request')
     .argument('<payload>', 'JSON object', payload)
-    .option('--more', 'this is not the last answer')
+    .option('--more', 'more answers follow this one')
     .action(
       async (
         namespace: string,
@@ -84,20 +89,19 @@ export function addBus(program: Command): void {
         const { client, output } = await contextOf(command)
         const answer = answerToWire({ name: workspace }, id, content, options.more !== true)
         await client.send(`${pathOf(namespace)}/respond`, answer)
-        output.result({ answered: id }, () => `${id} is answered`)
+        output.result({ answered: id }, () => `answered ${id}`)
       },
     )
 
-  addServerOption(bus.command('publish'))
-    .description('publish as a program inside a workspace does, and print the answer')
+  addExamples(
+    addServerOption(bus.command('publish')),
+    'workspace bus publish demo cloud-credentials \'{"operation": "get_credentials"}\'',
+  )
+    .description('publish a message as a program inside a workspace, and print the answer')
     .argument('<workspace>')
     .argument('<namespace>')
     .argument('[payload]', 'JSON object', payload)
-    .option('--event', 'wait for no answer')
-    .addHelpText(
-      'after',
-      '\nExample:\n  workspace bus publish demo cloud-credentials \'{"operation": "get_credentials"}\'',
-    )
+    .option('--event', 'do not wait for an answer')
     .action(
       async (
         workspace: string,
@@ -118,7 +122,7 @@ export function addBus(program: Command): void {
     )
 }
 
-/** Undefined for an event, which is not answered. @throws what the agent says */
+/** Publishes through the agent; resolves with undefined for an event, which has no answer. @throws the agent's error */
 async function publish(
   tunnel: Awaited<ReturnType<typeof openTunnelTo>>,
   message: object,
@@ -129,17 +133,17 @@ async function publish(
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(body),
   }
-  const [status, said] = await new Promise<[number, string]>((resolve, reject) => {
+  const [status, content] = await new Promise<[number, string]>((resolve, reject) => {
     const options = { method: 'POST', path: '/v1/publish', headers, createConnection: () => tunnel }
     request(options, (response) => {
-      text(response).then((content) => resolve([response.statusCode ?? 500, content]), reject)
+      text(response).then((answer) => resolve([response.statusCode ?? 500, answer]), reject)
     })
       .once('error', reject)
       .end(body)
   })
   tunnel.destroy()
-  if (status >= 300) throw faultFromAnswer(status, said)
-  return said === '' ? undefined : (JSON.parse(said) as WireEnvelope)
+  if (status >= 300) throw faultFromAnswer(status, content)
+  return content === '' ? undefined : (JSON.parse(content) as WireEnvelope)
 }
 
 function overview(
@@ -147,22 +151,20 @@ function overview(
   workspaces: readonly WireEnvelope['workspace'][],
 ): string {
   const rows = [
-    ...listeners.map((each) => ['namespace', each.namespace, `listened to since ${each.created_at}`]),
+    ...listeners.map((each) => ['namespace', each.namespace, `listener since ${each.created_at}`]),
     ...workspaces.map((each) => ['workspace', each.name, `${each.backend}, on ${each.server}`]),
   ]
-  return rows.length === 0
-    ? 'nobody listens, and no workspace is connected'
-    : formatTable(['', 'NAME', ''], rows)
+  return rows.length === 0 ? 'no listeners and no connected workspaces' : formatTable(['', 'NAME', ''], rows)
 }
 
-/** Whoever reads what we print has read enough. */
-function endQuietly(): void {
+/** Exits without an error on a signal, or when the reader of standard output closes it. */
+function exitOnSignal(): void {
   process.stdout.on('error', () => process.exit(0))
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(0))
 }
 
-function newsLine(news: WireNews): string {
-  const { timestamp, workspace, namespace, type, id, in_reply_to: to, lost } = news
+function eventLine(event: WireBusEvent): string {
+  const { timestamp, workspace, namespace, type, id, in_reply_to: to, lost } = event
   const loss = lost === undefined ? [] : [`lost: ${lost.replace('_', ' ')}`]
   return [
     timestamp,
@@ -172,15 +174,15 @@ function newsLine(news: WireNews): string {
     id,
     ...(to === undefined ? [] : [`to ${to}`]),
     ...loss,
-    ...(news.payload === undefined ? [] : [JSON.stringify(news.payload)]),
-    ...(news.payload_left_out === undefined ? [] : [`(${news.payload_left_out.replace('_', ' ')})`]),
+    ...(event.payload === undefined ? [] : [JSON.stringify(event.payload)]),
+    ...(event.payload_left_out === undefined ? [] : [`(${event.payload_left_out.replace('_', ' ')})`]),
   ].join('  ')
 }
 
 function lineOf({ timestamp, workspace, type, id, payload: content }: WireEnvelope): string {
   const from = workspace as WireEnvelope['workspace'] | undefined
   return [timestamp, from?.name ?? '', type, id, JSON.stringify(content)]
-    .filter((word) => word !== '')
+    .filter((part) => part !== '')
     .join('  ')
 }
 
@@ -193,7 +195,7 @@ function payload(value: string): Payload {
     const parsed: unknown = JSON.parse(value)
     if (isRecord(parsed)) return parsed
   } catch {
-    // Said below.
+    // Reported below.
   }
-  throw new InvalidArgumentError('It must be a JSON object.')
+  throw new InvalidArgumentError('It is not a valid JSON object.')
 }

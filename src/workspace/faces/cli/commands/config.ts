@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { addConfigShow } from '../../../../lib/cli/config-show.ts'
 import { createOutput } from '../../../../lib/cli/output.ts'
+import { addExamples } from '../examples.ts'
 
 interface ConfigOptions {
   readonly config?: string
@@ -8,24 +9,23 @@ interface ConfigOptions {
   readonly table?: boolean
 }
 
-/** config check, config show. */
+/** Adds the commands `config check` and `config show`. */
 export function addConfig(program: Command): void {
   const config = program.command('config').description("check or show the server's configuration")
-  config
-    .command('check')
-    .description('say whether the configuration is right; exits 1 with what is wrong')
+  addExamples(config.command('check'), 'workspace config check --config config.yaml')
+    .description('validate the configuration; exits with status 1 if it is invalid')
     .option('--config <file>', 'config file')
     .action(async (_options: unknown, command: Command) => {
       const options: ConfigOptions = command.optsWithGlobals()
       const { loadWorkspaceConfig } = await import('../../../config.ts')
       const { file } = loadWorkspaceConfig(process.env, { file: options.config })
-      createOutput(options).result(
-        { ok: true, file: file ?? null },
-        () => `${file ?? 'no file, defaults'}: right`,
+      createOutput(options).result({ ok: true, file: file ?? null }, () =>
+        file === undefined ? 'no config file; the defaults are valid' : `${file} is valid`,
       )
     })
-  addConfigShow(config, async (file) => {
+  const show = addConfigShow(config, async (file) => {
     const { loadWorkspaceConfig, workspaceSchema } = await import('../../../config.ts')
     return { schema: workspaceSchema, settings: loadWorkspaceConfig(process.env, { file }).settings }
-  }).option('--config <file>', 'config file')
+  })
+  addExamples(show.option('--config <file>', 'config file'), 'workspace config show')
 }

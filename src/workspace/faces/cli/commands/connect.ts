@@ -9,10 +9,10 @@ import { joinStreams } from '../../../../lib/process/join-streams.ts'
 import { addServerOption, contextOf } from '../context.ts'
 import { openTunnelTo } from '../tunnel-client.ts'
 
-/** Joins standard input and output, or a port of this machine, to a port inside a workspace. */
+/** Adds the command `connect`, which joins standard input and output, or a local port, to a port inside a workspace. */
 export function addConnect(program: Command): void {
   addServerOption(program.command('connect'))
-    .description('connect to a port inside a workspace')
+    .description('connect standard input and output or a local port to a port inside a workspace')
     .argument('<name>')
     .argument('<port>')
     .option(
@@ -32,25 +32,25 @@ export function addConnect(program: Command): void {
         await joinStandard(await open())
         return
       }
-      // Asks once before anybody connects, so that a wrong name or port is told at once.
+      // Open a tunnel up front to report a wrong name or port before any client connects.
       ;(await open()).destroy()
       await forward(options.local, open, (at) =>
         output.result(
           { listening: at },
-          () => `127.0.0.1:${at} leads to port ${port} of ${name}; Ctrl-C ends it`,
+          () => `127.0.0.1:${at} forwards to port ${port} of ${name}; press Ctrl-C to stop`,
         ),
       )
     })
 }
 
-/** Until the other side ends; what standard input still held then, nobody would have read. */
+/** Pipes standard input and output until the peer closes; discards any unread input. */
 async function joinStandard(tunnel: Duplex): Promise<void> {
   process.stdin.pipe(tunnel)
   await pipeline(tunnel, process.stdout, { end: false })
   process.stdin.destroy()
 }
 
-/** Serves a local port until the program is interrupted. */
+/** Forwards a local port until the program is interrupted. */
 async function forward(
   port: number,
   open: () => Promise<Duplex>,

@@ -8,17 +8,19 @@ interface BuildOptions {
   readonly config?: string
 }
 
-/** Works on this machine, with the server's configuration: what it makes of may be large, and the base needs root. */
+/** Adds the command `image build`. It runs on this machine with the server's configuration: archives can be large, and the base image requires root. */
 export function addImageBuild(image: Command): void {
   image
     .command('build')
     .description(
-      'make an image that VMs boot, on this machine: of a root file system in a tar archive, or the base image',
+      'build a VM image on this machine from a root file system in a tar archive, or build the base image',
     )
     .argument('[archive]', 'tar archive, compressed or not; - for standard input', notEmpty)
-    .addOption(new Option('--base', "the base image, from Debian's packages (needs root and debootstrap)"))
-    .option('--tag <tag>', 'what it is called; default from the name of the archive, or base')
-    .option('--backend <backend>', 'firecracker, vz or qemu; default the first that is enabled')
+    .addOption(
+      new Option('--base', "build the base image from Debian's packages (requires root and debootstrap)"),
+    )
+    .option('--tag <tag>', 'tag of the image (default: the name of the archive, or base)')
+    .option('--backend <backend>', 'firecracker, vz or qemu (default: the first enabled one)')
     .option('--config <file>', "the server's config file")
     .addHelpText(
       'after',
@@ -26,7 +28,7 @@ export function addImageBuild(image: Command): void {
     )
     .action(async (archive: string | undefined, options: BuildOptions, command: Command) => {
       if ((archive === undefined) === (options.base !== true))
-        command.error("error: name an archive, or give '--base': one of the two")
+        command.error("error: specify either an archive or '--base'")
       const output = outputOf(command)
       const [{ loadWorkspaceConfig }, { buildImage }] = await Promise.all([
         import('../../../config.ts'),
@@ -35,7 +37,7 @@ export function addImageBuild(image: Command): void {
       const { config } = loadWorkspaceConfig(process.env, { file: options.config })
       const stop = new AbortController()
       for (const signal of ['SIGINT', 'SIGTERM'] as const)
-        process.once(signal, () => stop.abort(new Error('stopped: what was begun is removed')))
+        process.once(signal, () => stop.abort(new Error('interrupted; the partial image was removed')))
       const built = await buildImage(config, {
         archive: archive === '-' ? process.stdin : archive,
         tag: options.tag,
@@ -49,5 +51,5 @@ export function addImageBuild(image: Command): void {
 
 function notEmpty(text: string): string {
   if (text !== '') return text
-  throw new InvalidArgumentError('It must name a file.')
+  throw new InvalidArgumentError('It must not be empty.')
 }

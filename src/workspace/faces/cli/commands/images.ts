@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { formatRecord, formatTable } from '../../../../lib/cli/table.ts'
 import type { WireImage, WireManifest } from '../../../api/image.ts'
 import { addServerOption, contextOf } from '../context.ts'
+import { addExamples } from '../examples.ts'
 import { addImageBuild } from './image-build.ts'
 
 const PULL = '/api/images/pull'
@@ -11,22 +12,25 @@ interface Pulled {
   readonly digest: string
 }
 
-/** image ls, inspect, pull, build, tag, rm, prune. */
+/** Adds the commands `image ls`, `inspect`, `pull`, `build`, `tag`, `rm` and `prune`. */
 export function addImages(program: Command): void {
-  const image = program.command('image').description('images that workspaces are made from')
+  const image = program.command('image').description('manage images for workspaces')
 
-  addServerOption(image.command('ls'))
-    .description('list images, and those that the configuration names and that are not here')
+  addExamples(addServerOption(image.command('ls')), 'workspace image ls')
+    .description('list cached images and those named in the configuration')
     .action(async (_options: unknown, command: Command) => {
       const { client, output } = await contextOf(command)
       const answer = await client.get<{ images: WireImage[] }>('/api/images')
       output.result(answer, () => imagesTable(answer.images))
     })
 
-  addBackendOption(addServerOption(image.command('inspect')))
-    .description('show one image and what it is made of')
+  addExamples(
+    addBackendOption(addServerOption(image.command('inspect'))),
+    'workspace image inspect base --verify',
+  )
+    .description('show an image and its manifest')
     .argument('<name>', 'tag, digest, Docker reference or alias')
-    .option('--verify', 'read every byte and compare it with the digest')
+    .option('--verify', 'read all data and compare it with the digest')
     .action(async (name: string, options: { verify?: boolean; backend?: string }, command: Command) => {
       const { client, output } = await contextOf(command)
       const query = queryOf({
@@ -39,9 +43,9 @@ export function addImages(program: Command): void {
     })
 
   addBackendOption(addServerOption(image.command('pull')))
-    .description('pull a Docker image, and make it into one that VMs boot where the backend has VMs')
+    .description('pull a Docker image and, for VM backends, convert it to a bootable one')
     .argument('<reference>', 'Docker image, by tag or digest')
-    .option('--tag <tag>', 'what it is called here; default from the reference')
+    .option('--tag <tag>', 'tag of the image (default: derived from the reference)')
     .addHelpText('after', '\nExample:\n  workspace image pull debian:12 --backend qemu --tag deb')
     .action(async (reference: string, options: { tag?: string; backend?: string }, command: Command) => {
       const { client, output } = await contextOf(command)
@@ -56,29 +60,29 @@ export function addImages(program: Command): void {
 
   addImageBuild(image)
 
-  addBackendOption(addServerOption(image.command('tag')))
-    .description('give an image another tag')
+  addExamples(addBackendOption(addServerOption(image.command('tag'))), 'workspace image tag deb stable')
+    .description('tag an image')
     .argument('<source>', 'tag, digest, Docker reference or alias')
-    .argument('<target>', 'the tag')
+    .argument('<target>', 'new tag')
     .action(async (source: string, target: string, options: { backend?: string }, command: Command) => {
       const { client, output } = await contextOf(command)
       const backend = options.backend !== undefined && { backend: options.backend }
       await client.send('/api/images/tag', { source, target, ...backend })
-      output.result({ tag: target }, () => `${target} stands for ${source}`)
+      output.result({ tag: target }, () => `${target} now refers to ${source}`)
     })
 
-  addBackendOption(addServerOption(image.command('rm')))
-    .description('take a tag away, or delete the image that a digest names; prune deletes what has no tag')
+  addExamples(addBackendOption(addServerOption(image.command('rm'))), 'workspace image rm deb')
+    .description('remove a tag, or delete an image by digest; prune deletes untagged images')
     .argument('<name>', 'tag, digest, Docker reference or alias')
     .action(async (name: string, options: { backend?: string }, command: Command) => {
       const { client, output } = await contextOf(command)
       await client.delete(`/api/images/${encodeURIComponent(name)}${queryOf({ backend: options.backend })}`)
-      output.result({ deleted: name }, () => `${name} is gone`)
+      output.result({ deleted: name }, () => `${name} is deleted`)
     })
 
-  addServerOption(image.command('prune'))
-    .description('delete the images of VMs that neither the configuration nor a workspace needs')
-    .option('--dry-run', 'say what that would be')
+  addExamples(addServerOption(image.command('prune')), 'workspace image prune --dry-run')
+    .description('delete VM images that neither the configuration nor a workspace uses')
+    .option('--dry-run', 'show what would be deleted')
     .action(async (options: { dryRun?: boolean }, command: Command) => {
       const { client, output } = await contextOf(command)
       const path = `/api/images/prune?dry_run=${options.dryRun === true}`
@@ -89,11 +93,11 @@ export function addImages(program: Command): void {
     })
 }
 
-/** server pull-images. */
+/** Adds the command `server pull-images`. */
 export function addServerCommands(program: Command): void {
-  const server = program.command('server').description('care for a server')
-  addServerOption(server.command('pull-images'))
-    .description('pull every image that the configuration of the server names')
+  const server = program.command('server').description('maintain a server')
+  addExamples(addServerOption(server.command('pull-images')), 'workspace server pull-images')
+    .description("pull all images named in the server's configuration")
     .action(async (_options: unknown, command: Command) => {
       const { client, output } = await contextOf(command)
       const { images } = await client.get<{ images: WireImage[] }>('/api/images')
@@ -101,7 +105,7 @@ export function addServerCommands(program: Command): void {
       for (const { docker_ref: reference, backend, tag } of images.filter(
         (image) => image.source === 'config',
       )) {
-        // An image that was built here has no place to come from.
+        // An image built locally has no source to pull from.
         if (reference === undefined) continue
         const isNamed = backend !== 'docker' && tag !== ''
         const body = { docker_ref: reference, backend, ...(isNamed && { tag }) }
@@ -109,7 +113,7 @@ export function addServerCommands(program: Command): void {
       }
       output.result({ pulled }, () =>
         pulled.length === 0
-          ? 'the configuration names no image that could be pulled'
+          ? 'the configuration names no images to pull'
           : formatTable(
               ['TAG', 'DIGEST'],
               pulled.map(({ tag, digest }) => [tag, digest]),
@@ -119,7 +123,7 @@ export function addServerCommands(program: Command): void {
 }
 
 function addBackendOption(command: Command): Command {
-  return command.option('--backend <backend>', 'whose image is meant: docker, firecracker, vz or qemu')
+  return command.option('--backend <backend>', 'backend of the image: docker, firecracker, vz or qemu')
 }
 
 function queryOf(parameters: Readonly<Record<string, string | undefined>>): string {
@@ -130,13 +134,13 @@ function queryOf(parameters: Readonly<Record<string, string | undefined>>): stri
 }
 
 function imagesTable(images: readonly WireImage[]): string {
-  if (images.length === 0) return 'no images; get one with: workspace image pull REFERENCE'
+  if (images.length === 0) return 'no images; pull one with: workspace image pull REFERENCE'
   const rows = images.map((image) => [
     image.name.replace(/^(sha256:[0-9a-f]{12})[0-9a-f]+$/, '$1'),
     image.backend,
-    image.cached ? `${Math.ceil(image.size_bytes / 2 ** 20)} MiB` : 'not here',
+    image.cached ? `${Math.ceil(image.size_bytes / 2 ** 20)} MiB` : 'not cached',
     [image.source, image.is_default === true ? 'default' : '', image.alias ?? '']
-      .filter((word) => word !== '')
+      .filter((part) => part !== '')
       .join(', '),
     image.in_use ? 'in use' : '',
     image.digest.replace(/^sha256:(.{12}).*$/, '$1'),

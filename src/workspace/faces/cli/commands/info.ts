@@ -1,14 +1,19 @@
 import type { Command } from 'commander'
 import { formatRecord, formatTable } from '../../../../lib/cli/table.ts'
-import { askAllServers } from '../ask-all.ts'
+import { queryAllServers } from '../query-all-servers.ts'
 import { addAllOption, addServerOption, contextOf, outputOf } from '../context.ts'
+import { addExamples } from '../examples.ts'
 
 type Info = Readonly<Record<string, string | number | readonly string[]>>
 
-/** What the server says of itself. */
+/** Adds the command `info`. */
 export function addInfo(program: Command): void {
-  addAllOption(addServerOption(program.command('info')))
-    .description('show name, version, ports and backends of the server')
+  addExamples(
+    addAllOption(addServerOption(program.command('info'))),
+    'workspace info',
+    'workspace info --all',
+  )
+    .description("show the server's name, version, ports and backends")
     .action(async (options: { all?: boolean }, command: Command) => {
       if (options.all === true) return infoOfAll(command)
       const { client, output } = await contextOf(command)
@@ -17,9 +22,9 @@ export function addInfo(program: Command): void {
     })
 }
 
-/** Offline servers are part of the answer, and no failure of the command. */
+/** Lists all servers. An offline server is part of the output; the command still succeeds. */
 async function infoOfAll(command: Command): Promise<void> {
-  const answers = await askAllServers<Info>('/api/info')
+  const answers = await queryAllServers<Info>('/api/info')
   const servers = answers.map((each) =>
     'answer' in each
       ? { server_name: each.serverName, info: each.answer }

@@ -5,10 +5,10 @@ import { formatTable, printable } from '../../../../lib/cli/table.ts'
 import type { logSchema, portsSchema } from '../../../api/inside.ts'
 import { addServerOption, contextOf } from '../context.ts'
 
-/** ports, logs: what can be seen of the inside of a workspace. */
+/** Adds the commands `ports` and `logs`. */
 export function addInside(program: Command): void {
   addServerOption(program.command('ports'))
-    .description('list TCP ports that something listens on in a workspace')
+    .description('list TCP ports open inside a workspace')
     .argument('<name>', 'workspace')
     .addHelpText('after', '\nExample:\n  workspace ports demo')
     .action(async (name: string, _options: unknown, command: Command) => {
@@ -20,7 +20,7 @@ export function addInside(program: Command): void {
   addServerOption(program.command('logs'))
     .description("print the last lines of a container's log or a virtual machine's console")
     .argument('<name>', 'workspace')
-    .option('-n, --lines <n>', 'how many lines, 1 to 1000; default 200', wholeNumber)
+    .option('-n, --lines <n>', 'number of lines, 1 to 1000 (default: 200)', wholeNumber)
     .addHelpText('after', '\nExample:\n  workspace logs demo -n 20')
     .action(async (name: string, options: { lines?: number }, command: Command) => {
       const { client, output } = await contextOf(command)
@@ -31,7 +31,7 @@ export function addInside(program: Command): void {
 }
 
 function portsTable({ ports }: Static<typeof portsSchema>): string {
-  if (ports.length === 0) return 'nothing listens'
+  if (ports.length === 0) return 'no open ports'
   return formatTable(
     ['PORT', 'ADDRESS', 'PROCESS'],
     ports.map(({ port, address, process }) => [String(port), address, process ?? '']),

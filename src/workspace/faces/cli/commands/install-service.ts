@@ -22,25 +22,26 @@ interface Options {
 interface ServiceFile {
   readonly file: string
   readonly content: string
-  /** Commands that start the service now, and with the machine or at the user's login. */
+  /** Commands that start the service now and at every boot or login. */
   readonly next: readonly string[]
 }
 
-/** Writes what systemd or launchd needs to run a program of this package. */
+/** Adds the command `install-service`, which writes a systemd unit or launchd property list for a program of this package. */
 export function addInstallService(program: Command): void {
   program
     .command('install-service')
-    .description('write a unit for systemd, or on macOS for launchd, that runs a program of this package')
-    .addArgument(
-      new Argument('[program]', 'which; default workspace').choices(SERVICE_PROGRAMS).default('workspace'),
+    .description(
+      'write a systemd unit (on macOS a launchd property list) that runs a program of this package',
     )
-    .option('--config <file>', "the program's config file; default the usual places")
-    .option('--user', 'for this user, also where root runs it')
+    .addArgument(new Argument('[program]', 'program to run').choices(SERVICE_PROGRAMS).default('workspace'))
+    .option('--config <file>', "the program's config file (default: the standard locations)")
+    .option('--user', 'install for the current user even when run as root')
     .option('--print', 'print the unit instead of writing it')
-    .option('--force', 'write over a unit that is another')
+    .option('--force', 'overwrite an existing unit that differs')
     .addHelpText(
       'after',
-      '\nAs root it is for the whole machine, else for this user. It starts nothing: that is for the commands it prints.',
+      '\nRun as root, it installs for the whole machine, otherwise for the current user. It does not start the service;' +
+        ' run the commands it prints.\n\nExample:\n  workspace install-service --config config.yaml',
     )
     .action(async (name: ServiceProgram, _options: unknown, command: Command) => {
       const options: Options = command.optsWithGlobals()
@@ -53,7 +54,7 @@ export function addInstallService(program: Command): void {
       const { file, next } = service
       createOutput(options).result({ file, next }, () =>
         [
-          `${file} is written. What starts it, now and with every start:`,
+          `${file} is written. To start the service now and at every boot:`,
           ...next.map((line) => `  ${line}`),
         ].join('\n'),
       )
@@ -64,50 +65,52 @@ function describe(program: ServiceProgram, { config, user }: Options): Service {
   return {
     program,
     node: process.execPath,
-    // The entries of all programs are beside the one that runs.
+    // All programs' entry files are in the directory of the running one.
     entry: (process.argv[1] ?? '').replace(/workspace(\.[jt]s)?$/, `${program}$1`),
     config: config === undefined ? undefined : resolve(config),
-    // Where a supervisor looks for its config; the others do not look there.
+    // Only the supervisor looks for its config in the working directory.
     directory: program === 'supervisor' ? process.cwd() : homedir(),
     path: process.env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin',
-    isOfMachine: user !== true && process.getuid?.() === 0,
+    isSystemWide: user !== true && process.getuid?.() === 0,
   }
 }
 
 function serviceFile(service: Service): ServiceFile {
-  const { program, isOfMachine } = service
+  const { program, isSystemWide } = service
   if (process.platform === 'darwin') {
-    const folder = isOfMachine ? '/Library' : join(homedir(), 'Library')
+    const folder = isSystemWide ? '/Library' : join(homedir(), 'Library')
     const file = join(
       folder,
-      isOfMachine ? 'LaunchDaemons' : 'LaunchAgents',
+      isSystemWide ? 'LaunchDaemons' : 'LaunchAgents',
       `${launchdLabel(service)}.plist`,
     )
     const content = launchdPlist(service, join(folder, 'Logs', `${program}.log`))
     return {
       file,
       content,
-      next: [`launchctl bootstrap ${isOfMachine ? 'system' : 'gui/$(id -u)'} '${file}'`],
+      next: [`launchctl bootstrap ${isSystemWide ? 'system' : 'gui/$(id -u)'} '${file}'`],
     }
   }
-  const folder = isOfMachine ? '/etc/systemd/system' : join(homedir(), '.config/systemd/user')
-  const systemctl = isOfMachine ? 'systemctl' : 'systemctl --user'
+  const folder = isSystemWide ? '/etc/systemd/system' : join(homedir(), '.config/systemd/user')
+  const systemctl = isSystemWide ? 'systemctl' : 'systemctl --user'
   return {
     file: join(folder, `${program}.service`),
     content: systemdUnit(service),
     next: [
       `${systemctl} daemon-reload`,
       `${systemctl} enable --now ${program}.service`,
-      ...(isOfMachine ? [] : ['loginctl enable-linger   # so that it also runs while you are not logged in']),
+      ...(isSystemWide ? [] : ['loginctl enable-linger   # keep it running while you are not logged in']),
     ],
   }
 }
 
 async function write({ file, content }: ServiceFile, isForced: boolean): Promise<void> {
-  const found = await readFile(file, 'utf8').catch(ignoreMissing)
-  if (found === content) return
-  if (found !== undefined && !isForced) {
-    throw new Error(`${file} is there and is another: look at it, then use --force to write over it`)
+  const existing = await readFile(file, 'utf8').catch(ignoreMissing)
+  if (existing === content) return
+  if (existing !== undefined && !isForced) {
+    throw new Error(
+      `${file} already exists with different content; review it, then overwrite it with --force`,
+    )
   }
   makeDirs(dirname(file))
   await writeFileDurable(file, content)

@@ -1,9 +1,10 @@
 import type { Command } from 'commander'
 import { portNumber } from '../../../../lib/cli/arguments.ts'
 import { raisePriority } from '../../../../lib/process/priority.ts'
+import { addExamples } from '../examples.ts'
 import { tour } from '../tour.ts'
 
-/** Whoever stops services kills them some 10 s after asking. */
+/** Service managers kill a service about 10 s after they ask it to stop. */
 const STOP_LIMIT_MS = 9_500
 
 interface ServeOptions {
@@ -16,24 +17,27 @@ interface ServeOptions {
   readonly tour?: boolean
 }
 
-/** Runs the server in the foreground until it is told to stop. */
+/** Adds the command `serve`, which runs the server in the foreground until a signal stops it. */
 export function addServe(program: Command): void {
-  program
-    .command('serve')
+  addExamples(
+    program.command('serve'),
+    'workspace serve --config config.yaml',
+    'workspace serve --http-port 8081',
+  )
     .description('run the workspace server')
-    .option('--config <file>', 'config file; default WORKSPACE_CONFIG, else the usual places')
-    .option('--http-host <address>', 'address of the API')
-    .option('--http-port <port>', 'port of the API', portNumber)
-    .option('--ssh-host <address>', 'address of the SSH server')
-    .option('--ssh-port <port>', 'port of the SSH server', portNumber)
-    .option('--state-dir <dir>', "the server's own directory")
-    .option('--tour', 'print where everything is and what to try first')
+    .option('--config <file>', 'config file (default: WORKSPACE_CONFIG, then the standard locations)')
+    .option('--http-host <address>', 'listen address of the API')
+    .option('--http-port <port>', 'listen port of the API', portNumber)
+    .option('--ssh-host <address>', 'listen address of the SSH server')
+    .option('--ssh-port <port>', 'listen port of the SSH server', portNumber)
+    .option('--state-dir <dir>', "directory for the server's data")
+    .option('--tour', 'print addresses and first steps')
     .action(serve)
 }
 
 async function serve(options: ServeOptions): Promise<void> {
-  // From the first moment: a server told to stop while it starts must still leave in good order.
-  const toldToStop = untilStopSignal()
+  // Installed first: a signal during startup must still stop the server cleanly.
+  const stopSignal = waitForStopSignal()
   const [{ create }, { loadWorkspaceConfig }, { createLogger }] = await Promise.all([
     import('../../../server.ts'),
     import('../../../config.ts'),
@@ -48,17 +52,17 @@ async function serve(options: ServeOptions): Promise<void> {
     { http: server.httpPort, ssh: server.sshPort, backends: server.availableBackends() },
     'workspace server is ready',
   )
-  await toldToStop
-  // What is still half made then is marked on disk, and undone by the next start.
+  await stopSignal
+  // Unfinished work is marked on disk, and the next start undoes it.
   setTimeout(() => {
-    logger.error('stopping took too long; leaving as it is')
+    logger.error('stopping took too long; exiting without finishing')
     process.exit(1)
   }, STOP_LIMIT_MS).unref()
   await server.stop()
 }
 
-/** The first signal asks the server to stop in good order; a second one ends it at once. */
-function untilStopSignal(): Promise<void> {
+/** Resolves at the first signal; a second signal exits immediately. */
+function waitForStopSignal(): Promise<void> {
   return new Promise((resolve) => {
     let isStopping = false
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {

@@ -2,16 +2,17 @@ import type { Command } from 'commander'
 import { formatTable } from '../../../../lib/cli/table.ts'
 import type { WireSession } from '../../../api/session.ts'
 import { addServerOption, contextOf } from '../context.ts'
+import { addExamples } from '../examples.ts'
 import { sshInto } from '../ssh-client.ts'
 import { tmuxCommand } from '../tmux-command.ts'
 
-/** sessions ls|attach|kill: the tmux sessions inside workspaces. */
+/** Adds the commands `sessions ls`, `attach` and `kill`. */
 export function addSessions(program: Command): void {
-  const sessions = program.command('sessions').description('tmux sessions inside workspaces')
+  const sessions = program.command('sessions').description('manage tmux sessions inside workspaces')
 
-  addServerOption(sessions.command('ls', { isDefault: true }))
-    .description('list the sessions of one workspace, or of all')
-    .argument('[name]', 'workspace; all running ones when left out')
+  addExamples(addServerOption(sessions.command('ls', { isDefault: true })), 'workspace sessions ls demo')
+    .description('list sessions of one workspace or of all')
+    .argument('[name]', 'workspace (default: all running ones)')
     .action(async (name: string | undefined, _options: unknown, command: Command) => {
       const { client, output } = await contextOf(command)
       const path =
@@ -20,24 +21,24 @@ export function addSessions(program: Command): void {
       output.result(answer, () => sessionsTable(answer.sessions))
     })
 
-  addServerOption(sessions.command('attach'))
-    .description('open a session, making it if it is not there')
+  addExamples(addServerOption(sessions.command('attach')), 'workspace sessions attach demo main')
+    .description('attach to a session, creating it if it does not exist')
     .argument('<name>', 'workspace')
-    .argument('<session>', 'its name')
+    .argument('<session>', 'session name')
     .action(async (name: string, session: string, _options: unknown, command: Command) => {
       await sshInto(await contextOf(command), name, tmuxCommand(session), { options: ['-t'], forwards: true })
     })
 
-  addServerOption(sessions.command('kill'))
-    .description('end a session')
+  addExamples(addServerOption(sessions.command('kill')), 'workspace sessions kill demo main')
+    .description('kill a session')
     .argument('<name>', 'workspace')
-    .argument('<session>', 'its exact name')
+    .argument('<session>', 'exact session name')
     .action(async (name: string, session: string, _options: unknown, command: Command) => {
       const { client, output } = await contextOf(command)
       await client.delete(
         `/api/workspaces/${encodeURIComponent(name)}/sessions/${encodeURIComponent(session)}`,
       )
-      output.result({ killed: session }, () => `session ${session} is ended`)
+      output.result({ killed: session }, () => `session ${session} is killed`)
     })
 }
 

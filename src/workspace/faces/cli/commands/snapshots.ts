@@ -2,16 +2,15 @@ import type { Command } from 'commander'
 import { formatRecord, formatTable } from '../../../../lib/cli/table.ts'
 import type { WireSnapshot } from '../../../api/snapshot.ts'
 import { addServerOption, contextOf } from '../context.ts'
+import { addExamples } from '../examples.ts'
 
 const SNAPSHOTS = '/api/snapshots'
 
-/** snapshot ls, show, create, rm. */
+/** Adds the commands `snapshot ls`, `show`, `create` and `rm`. */
 export function addSnapshots(program: Command): void {
-  const snapshot = program
-    .command('snapshot')
-    .description("copies of virtual machines' disks, of which new workspaces are made")
+  const snapshot = program.command('snapshot').description("manage snapshots of virtual machines' disks")
 
-  addServerOption(snapshot.command('ls'))
+  addExamples(addServerOption(snapshot.command('ls')), 'workspace snapshot ls')
     .description('list snapshots')
     .action(async (_options: unknown, command: Command) => {
       const { client, output } = await contextOf(command)
@@ -19,8 +18,8 @@ export function addSnapshots(program: Command): void {
       output.result(answer, () => snapshotsTable(answer.snapshots))
     })
 
-  addServerOption(snapshot.command('show'))
-    .description('show one snapshot')
+  addExamples(addServerOption(snapshot.command('show')), 'workspace snapshot show ready')
+    .description('show a snapshot')
     .argument('<name>')
     .action(async (name: string, _options: unknown, command: Command) => {
       const { client, output } = await contextOf(command)
@@ -28,15 +27,16 @@ export function addSnapshots(program: Command): void {
       output.result(answer, () => recordOf(answer.snapshot))
     })
 
-  addServerOption(snapshot.command('create'))
-    .description('copy the disk of a stopped workspace')
-    .argument('<name>', 'what it is called: letters, digits and hyphens')
-    .argument('<workspace>', 'whose disk it is')
-    .option('--comment <text>', 'what it is for')
-    .addHelpText(
-      'after',
-      '\nExample:\n  workspace stop demo\n  workspace snapshot create ready demo --comment "toolchain installed"\n  workspace create next --from-snapshot ready',
-    )
+  addExamples(
+    addServerOption(snapshot.command('create')),
+    'workspace stop demo',
+    'workspace snapshot create ready demo --comment "toolchain installed"',
+    'workspace create next --from-snapshot ready',
+  )
+    .description("create a snapshot of a stopped workspace's disk")
+    .argument('<name>', 'snapshot name: letters, digits and hyphens')
+    .argument('<workspace>', 'source workspace')
+    .option('--comment <text>', 'description to store with the snapshot')
     .action(async (name: string, source: string, options: { comment?: string }, command: Command) => {
       const { client, output } = await contextOf(command)
       const body = { name, source_workspace: source, ...options }
@@ -44,8 +44,8 @@ export function addSnapshots(program: Command): void {
       output.result(taken, () => [recordOf(taken.snapshot), ...taken.warnings].join('\n'))
     })
 
-  addServerOption(snapshot.command('rm'))
-    .description('delete a snapshot; workspaces that were made of it stay')
+  addExamples(addServerOption(snapshot.command('rm')), 'workspace snapshot rm ready')
+    .description('delete a snapshot; workspaces created from it are kept')
     .argument('<name>')
     .action(async (name: string, _options: unknown, command: Command) => {
       const { client, output } = await contextOf(command)
@@ -60,7 +60,7 @@ function pathOf(name: string): string {
 
 function snapshotsTable(snapshots: readonly WireSnapshot[]): string {
   if (snapshots.length === 0)
-    return 'no snapshots; take one of a stopped virtual machine with: workspace snapshot create NAME WORKSPACE'
+    return 'no snapshots; create one of a stopped virtual machine with: workspace snapshot create NAME WORKSPACE'
   const rows = snapshots.map((each) => [
     each.name,
     each.backend,
@@ -68,9 +68,9 @@ function snapshotsTable(snapshots: readonly WireSnapshot[]): string {
     each.source_image,
     `${Math.ceil(each.size_bytes / 2 ** 20)} MiB`,
     each.created_at,
-    each.error_message ?? (each.lower_cached ? (each.comment ?? '') : 'its image is not here'),
+    each.error_message ?? (each.lower_cached ? (each.comment ?? '') : 'its image is not cached'),
   ])
-  return formatTable(['NAME', 'BACKEND', 'OF', 'IMAGE', 'SIZE', 'CREATED', ''], rows)
+  return formatTable(['NAME', 'BACKEND', 'SOURCE', 'IMAGE', 'SIZE', 'CREATED', ''], rows)
 }
 
 function recordOf(snapshot: WireSnapshot): string {

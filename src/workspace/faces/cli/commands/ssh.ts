@@ -8,47 +8,47 @@ interface Options {
   readonly forward: boolean
 }
 
-/** ssh, exec: run OpenSSH's client with the server's host key pinned. */
+/** Adds the commands `ssh` and `exec`, which run OpenSSH's client with the server's host key pinned. */
 export function addSsh(program: Command): void {
   addServerOption(program.command('ssh'))
-    .description('open a shell in a workspace, or run a command there')
+    .description('open a shell or run a command in a workspace')
     .argument('<name>', 'workspace')
     .argument('[command...]', 'command to run instead of a shell')
-    .option('--session <session>', 'open this tmux session, making it if it is not there')
-    .option('--no-forward', 'leave the ports that its devcontainer.json names unforwarded')
+    .option('--session <session>', 'attach to this tmux session, creating it if it does not exist')
+    .option('--no-forward', 'do not forward the ports listed in its devcontainer.json')
     .passThroughOptions()
     .addHelpText(
       'after',
       '\nExamples:\n  workspace ssh demo\n  workspace ssh demo git status\n  workspace ssh --session main demo',
     )
-    .action(async (name: string, words: string[], { session, forward }: Options, command: Command) => {
+    .action(async (name: string, args: string[], { session, forward }: Options, command: Command) => {
       const context = await contextOf(command)
-      const line = withoutSeparator(words)
+      const remote = withoutSeparator(args)
       if (session !== undefined) {
         await sshInto(context, name, tmuxCommand(session), { options: ['-t'], forwards: forward })
-      } else await sshInto(context, name, line, { forwards: forward && line.length === 0 })
+      } else await sshInto(context, name, remote, { forwards: forward && remote.length === 0 })
     })
   addServerOption(program.command('exec'))
-    .description('run a program in a workspace with exactly these arguments')
+    .description('run a program with exactly these arguments in a workspace')
     .argument('<name>', 'workspace')
-    .argument('<program...>', 'program and its arguments, which no shell takes apart')
+    .argument('<program...>', 'program and its arguments, passed without shell interpretation')
     .passThroughOptions()
     .addHelpText(
       'after',
       '\nExamples:\n  workspace exec demo ls -l\n  workspace exec demo -- grep -r "two words" .',
     )
-    .action(async (name: string, words: string[], _options: unknown, command: Command) => {
-      await sshInto(await contextOf(command), name, withoutSeparator(words).map(quoted))
+    .action(async (name: string, args: string[], _options: unknown, command: Command) => {
+      await sshInto(await contextOf(command), name, withoutSeparator(args).map(quoted))
     })
 }
 
-/** A `--` ends our own options, as with ssh. */
-function withoutSeparator([first, ...words]: readonly string[]): readonly string[] {
-  if (first === undefined || first === '--') return words
-  return [first, ...words]
+/** Removes a leading `--`, which ends our own options as with ssh. */
+function withoutSeparator([first, ...rest]: readonly string[]): readonly string[] {
+  if (first === undefined || first === '--') return rest
+  return [first, ...rest]
 }
 
-/** A word that the user's shell inside takes as it is. */
-function quoted(word: string): string {
-  return `'${word.replaceAll("'", String.raw`'\''`)}'`
+/** Quotes an argument for the shell inside the workspace. */
+function quoted(argument: string): string {
+  return `'${argument.replaceAll("'", String.raw`'\''`)}'`
 }

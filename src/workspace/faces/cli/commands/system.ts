@@ -6,9 +6,10 @@ import { formatBytes } from '../../../../lib/cli/bytes.ts'
 import { ExitStatus } from '../../../../lib/cli/run.ts'
 import type { WireDiskReport } from '../../../api/disk.ts'
 import type { WireCompactReport, WirePruneReport } from '../../../api/prune.ts'
-import { allServers, type ServerAnswer } from '../ask-all.ts'
+import { runOnAllServers, type ServerAnswer } from '../query-all-servers.ts'
 import type { WorkspaceClient } from '../../../client/client.ts'
 import { addAllOption, addServerOption, contextOf, outputOf } from '../context.ts'
+import { addExamples } from '../examples.ts'
 import { diskTable } from '../disk-table.ts'
 import { compactTable, pruneTable } from '../prune-table.ts'
 
@@ -35,14 +36,14 @@ interface PruneOptions {
   readonly all?: boolean
 }
 
-/** system df, prune, compact. */
+/** Adds the commands `system df`, `prune` and `compact`. */
 export function addSystem(program: Command): void {
-  const system = program.command('system').description('what is on disk, and less of it')
+  const system = program.command('system').description('show disk usage and reclaim space')
   addDf(system)
   addPrune(system)
-  addServerOption(system.command('compact'))
-    .description('give back what guests have freed on the disks of stopped virtual machines')
-    .argument('[names...]', 'workspaces; default all')
+  addExamples(addServerOption(system.command('compact')), 'workspace system compact demo')
+    .description('reclaim space that guests have freed on the disks of stopped virtual machines')
+    .argument('[names...]', 'workspaces (default: all)')
     .action(async (names: readonly string[], _options: unknown, command: Command) => {
       const { client, output } = await contextOf(command)
       const query = new URLSearchParams(names.map((name): [string, string] => ['name', name]))
@@ -55,23 +56,24 @@ export function addSystem(program: Command): void {
 
 function addDf(system: Command): void {
   addAllOption(addServerOption(system.command('df')))
-    .description('show what images, workspaces and what is left over take on disk')
-    .option('-v, --verbose', 'a line for each image and workspace too')
-    .option('--cached', "take the server's last report, at once")
-    .option('--tree', 'a bar for each image and workspace, the largest first')
-    .option('--svg <file>', 'write a map on which everything has the area that it takes')
+    .description('show disk usage of images, workspaces and orphans')
+    .option('-v, --verbose', 'also list each image and workspace')
+    .option('--cached', "show the server's last report without measuring again")
+    .option('--tree', 'draw a bar for each image and workspace, largest first')
+    .option('--svg <file>', 'write a treemap of disk usage')
     .addHelpText('after', '\nExamples:\n  workspace system df -v\n  workspace system df --svg disk.svg')
     .action(async (options: DfOptions, command: Command) => {
       const path = `/api/system/df${options.cached === true ? '?cached=true' : ''}`
       const draw = (report: WireDiskReport): Promise<string> => picture(report, options)
       if (options.all === true) {
-        const answers = await allServers((client) => client.get<WireDiskReport>(path))
+        const answers = await runOnAllServers((client) => client.get<WireDiskReport>(path))
         const servers = answers.map((each) =>
           'answer' in each
             ? { server_name: each.serverName, usage: each.answer }
             : { server_name: each.serverName, error: each.error },
         )
-        if (options.svg !== undefined) command.error("error: '--svg' draws one server: name it with -s")
+        if (options.svg !== undefined)
+          command.error("error: '--svg' supports a single server; select one with -s")
         const pictures = await sections(answers, draw)
         return outputOf(command).result({ servers }, () => pictures)
       }
@@ -94,34 +96,34 @@ async function picture(report: WireDiskReport, { tree, svg, verbose }: DfOptions
 
 function addPrune(system: Command): void {
   addAllOption(addServerOption(system.command('prune')))
-    .description('delete what nothing needs, after showing what that is')
-    .option('--images', 'images that neither the configuration nor a workspace needs')
-    .option('--instances', 'workspaces that have been stopped for long')
-    .option('--orphans', 'what crashed work has left')
-    .option('--logs', 'cut console logs to their end; not without being asked for')
-    .option('--until <duration>', 'how long a workspace must have been stopped; 0s: any time (default 72h)')
-    .option('--log-tail-bytes <n>', 'what is kept of a log (default 5 MiB)', wholeNumber)
-    .option('--keep-free <share>', 'the oldest goes first, until so much is free: 20%, 50GiB')
-    .option('--force', 'do not ask')
-    .option('--dry-run', 'only show it')
+    .description('delete unused data after showing what it is')
+    .option('--images', 'delete images that neither the configuration nor a workspace uses')
+    .option('--instances', 'delete workspaces that have been stopped for a long time')
+    .option('--orphans', 'delete leftovers of interrupted operations')
+    .option('--logs', 'truncate console logs to their last bytes; never done by default')
+    .option('--until <duration>', 'minimum time since a workspace was stopped; 0s for any (default: 72h)')
+    .option('--log-tail-bytes <n>', 'number of bytes to keep of a log (default: 5 MiB)', wholeNumber)
+    .option('--keep-free <share>', 'delete the oldest first until this much is free: 20%, 50GiB')
+    .option('--force', 'do not ask for confirmation')
+    .option('--dry-run', 'show what would be deleted')
     .addHelpText(
       'after',
-      '\nWithout a scope: images, instances and orphans. Where nobody can be asked: --json --force.' +
+      '\nThe default scope is images, instances and orphans. Non-interactive use requires --json --force.' +
         '\n\nExamples:\n  workspace system prune --dry-run\n  workspace system prune --json --force --keep-free 20%',
     )
     .action(async (options: PruneOptions, command: Command) => {
       const isInteractive = process.stdin.isTTY && process.stdout.isTTY
       const { json }: { json?: boolean } = command.optsWithGlobals()
-      const isAsked = isInteractive && json !== true
-      if (options.dryRun !== true && !isAsked && !(json === true && options.force === true))
+      const isPrompting = isInteractive && json !== true
+      if (options.dryRun !== true && !isPrompting && !(json === true && options.force === true))
         command.error(
-          "error: nobody can be asked here: use '--json --force' to delete, '--json --dry-run' to look",
+          "error: cannot ask for confirmation without a terminal: use '--json --force' to delete or '--json --dry-run' to preview",
         )
       const work = (client: WorkspaceClient) => client.post<WirePruneReport>(planPath(options))
-      if (options.all === true) return pruneAll(await allServers(work), options, command, isAsked)
+      if (options.all === true) return pruneAll(await runOnAllServers(work), options, command, isPrompting)
       const { client, output, server } = await contextOf(command)
       const answer = { serverName: server.name, client, answer: await work(client) }
-      const [done] = await carryOut([answer], options, command, isAsked)
+      const [done] = await applyPlans([answer], options, command, isPrompting)
       if (done !== undefined && 'answer' in done) {
         output.result(done.answer, () => pruneTable(done.answer))
         if (done.answer.items.some(({ action }) => action === 'failed')) throw new ExitStatus(1)
@@ -140,14 +142,14 @@ function planPath({ images, instances, orphans, logs, until, logTailBytes, keepF
   return `/api/system/prune?${query.toString()}`
 }
 
-/** Servers that are away, or know no prune, are part of the answer and no failure of the command. */
+/** Prunes all servers. One that is offline or does not support pruning is part of the output; the command still succeeds. */
 async function pruneAll(
   plans: readonly ServerAnswer<WirePruneReport>[],
   options: PruneOptions,
   command: Command,
-  isAsked: boolean,
+  isPrompting: boolean,
 ): Promise<void> {
-  const done = await carryOut(plans, options, command, isAsked)
+  const done = await applyPlans(plans, options, command, isPrompting)
   const servers = done.map((each) =>
     'answer' in each
       ? { server_name: each.serverName, result: each.answer }
@@ -157,22 +159,22 @@ async function pruneAll(
   outputOf(command).result({ servers }, () => tables)
 }
 
-/** Has plans done that were agreed to; the plans themselves where they are only to be looked at. */
-async function carryOut(
+/** Applies the plans once the user confirms; returns them unchanged for a dry run. */
+async function applyPlans(
   plans: readonly ServerAnswer<WirePruneReport>[],
   options: PruneOptions,
   command: Command,
-  isAsked: boolean,
+  isPrompting: boolean,
 ): Promise<readonly ServerAnswer<WirePruneReport>[]> {
   const items = plans.flatMap((plan) => ('answer' in plan ? plan.answer.items : []))
   if (options.dryRun === true || items.length === 0) return plans
-  if (isAsked) {
+  if (isPrompting) {
     const tables = await sections(plans, (plan) => Promise.resolve(pruneTable(plan)))
     const [single] = plans
     const shown = plans.length === 1 && single && 'answer' in single ? pruneTable(single.answer) : tables
     outputOf(command).result({}, () => shown)
-    if (options.force !== true && !(await isAgreed(items))) {
-      process.stderr.write('nothing was deleted\n')
+    if (options.force !== true && !(await isConfirmed(items))) {
+      process.stderr.write('canceled; nothing was deleted\n')
       throw new ExitStatus(1)
     }
   }
@@ -191,9 +193,9 @@ async function carryOut(
   )
 }
 
-async function isAgreed(items: WirePruneReport['items']): Promise<boolean> {
+async function isConfirmed(items: WirePruneReport['items']): Promise<boolean> {
   const bytes = items.reduce((total, { freed }) => total + freed.physical_bytes, 0)
-  const question = `Delete ${items.length === 1 ? 'this' : `these ${items.length}`}, ${formatBytes(bytes)}? [y/N] `
+  const question = `Delete ${items.length === 1 ? 'this item' : `these ${items.length} items`} and free ${formatBytes(bytes)}? [y/N] `
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
   try {
     return /^y(?:es)?$/i.test((await terminal.question(question)).trim())
@@ -202,13 +204,13 @@ async function isAgreed(items: WirePruneReport['items']): Promise<boolean> {
   }
 }
 
-/** What each server said under its name, or why it said nothing. */
+/** Formats each server's answer, or why there is none, below the server's name. */
 async function sections<T>(
   answers: readonly ServerAnswer<T>[],
   show: (answer: T) => Promise<string>,
 ): Promise<string> {
   const parts = answers.map(async (each) => {
-    const text = 'answer' in each ? await show(each.answer) : `not asked: ${each.error}`
+    const text = 'answer' in each ? await show(each.answer) : `error: ${each.error}`
     return `${each.serverName}\n${text}`
   })
   return (await Promise.all(parts)).join('\n\n')

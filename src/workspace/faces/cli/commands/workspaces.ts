@@ -4,8 +4,9 @@ import { portNumber, wholeNumber } from '../../../../lib/cli/arguments.ts'
 import type { WireConnected } from '../../../api/bus.ts'
 import type { WireWorkspace } from '../../../api/workspace.ts'
 import type { ServerAddress } from '../../../client/server-address.ts'
-import { askAllServers } from '../ask-all.ts'
+import { queryAllServers } from '../query-all-servers.ts'
 import { addAllOption, addServerOption, contextOf, outputOf } from '../context.ts'
+import { addExamples } from '../examples.ts'
 import { hostOf } from '../ssh-client.ts'
 import { serversTable, workspaceRecord, workspacesTable } from '../workspace-table.ts'
 
@@ -17,7 +18,7 @@ interface CreateOptions {
   readonly cpus?: number
   readonly memoryMb?: number
   readonly upperSize?: number
-  /** False when told not to. */
+  /** False with `--no-provision`. */
   readonly provision: boolean
   readonly dotfiles?: string
   readonly fromSnapshot?: string
@@ -28,16 +29,20 @@ interface CreateOptions {
 const ACTIONS = {
   start: 'start a workspace',
   stop: 'stop a workspace',
-  reset: 'make a stopped workspace as its image is; everything written in it is lost',
+  reset: 'reset a stopped workspace to its image, deleting everything written in it',
 } as const
 
-/** list, show, create, start, stop, reset, rm. */
+/** Adds the commands `list`, `show`, `create`, `start`, `stop`, `reset` and `rm`. */
 export function addWorkspaceCommands(program: Command): void {
-  addAllOption(addServerOption(program.command('list')))
+  addExamples(
+    addAllOption(addServerOption(program.command('list'))),
+    'workspace list',
+    'workspace list -vv --all',
+  )
     .alias('ls')
     .description('list workspaces')
     .addOption(
-      new Option('-v, --verbose', 'also images and addresses; twice: also how extensions fare')
+      new Option('-v, --verbose', 'also show images and addresses; repeat to show extensions')
         .default(0)
         .argParser((_value, previous: number) => previous + 1),
     )
@@ -52,12 +57,14 @@ export function addWorkspaceCommands(program: Command): void {
       )
       const extensionsOf = ({ name }: WireWorkspace) =>
         connected.find((each) => each.name === name)?.extensions
-      const told = workspaces.map((each) => ({ ...each, extensions: extensionsOf(each) }))
-      output.result({ workspaces: told }, () => workspacesTable(workspaces, options.verbose, connected))
+      const withExtensions = workspaces.map((each) => ({ ...each, extensions: extensionsOf(each) }))
+      output.result({ workspaces: withExtensions }, () =>
+        workspacesTable(workspaces, options.verbose, connected),
+      )
     })
 
-  addServerOption(program.command('show'))
-    .description('show one workspace')
+  addExamples(addServerOption(program.command('show')), 'workspace show demo')
+    .description('show a workspace')
     .argument('<name>')
     .action(async (name: string, _options: unknown, command: Command) => {
       const { client, output } = await contextOf(command)
@@ -68,7 +75,7 @@ export function addWorkspaceCommands(program: Command): void {
   addCreate(program)
 
   for (const [action, description] of Object.entries(ACTIONS)) {
-    addServerOption(program.command(action))
+    addExamples(addServerOption(program.command(action)), `workspace ${action} demo`)
       .description(description)
       .argument('<name>')
       .action(async (name: string, _options: unknown, command: Command) => {
@@ -78,10 +85,10 @@ export function addWorkspaceCommands(program: Command): void {
       })
   }
 
-  addServerOption(program.command('rm'))
-    .description('delete a workspace and, unless told to keep them, its files')
+  addExamples(addServerOption(program.command('rm')), 'workspace rm demo')
+    .description('delete a workspace and, by default, its files')
     .argument('<name>')
-    .option('--keep-volume', 'keep its files for the next workspace of that name')
+    .option('--keep-volume', 'keep its files for the next workspace with that name')
     .action(async (name: string, options: { keepVolume?: boolean }, command: Command) => {
       const { client, output } = await contextOf(command)
       await client.delete(`${pathOf(name)}${options.keepVolume === true ? '?keep_volume=true' : ''}`)
@@ -89,9 +96,9 @@ export function addWorkspaceCommands(program: Command): void {
     })
 }
 
-/** Offline servers are part of the answer, and no failure of the command. */
+/** Lists the workspaces of all servers. An offline server is part of the output; the command still succeeds. */
 async function listAll(command: Command): Promise<void> {
-  const answers = await askAllServers<{ workspaces: WireWorkspace[] }>('/api/workspaces')
+  const answers = await queryAllServers<{ workspaces: WireWorkspace[] }>('/api/workspaces')
   const servers = answers.map((each) =>
     'answer' in each
       ? { server_name: each.serverName, workspaces: each.answer.workspaces }
@@ -102,25 +109,28 @@ async function listAll(command: Command): Promise<void> {
 
 function addCreate(program: Command): void {
   addServerOption(program.command('create'))
-    .description('create a workspace and wait until it runs')
+    .description('create a workspace and wait until it is running')
     .argument('<name>', 'letters, digits and hyphens')
-    .option('--repo <repo>', 'owner/repo on GitHub, or a URL, to clone inside it')
+    .option('--repo <repo>', 'repository to clone: owner/repo on GitHub, or a URL')
     .option(
       '--local-dir <dir>',
-      'directory of the server to mount instead; a relative one where the server is on this machine',
+      'directory on the server to mount instead of cloning; relative paths need a local server',
     )
-    .option('--image <image>', "image or alias; default the server's")
+    .option('--image <image>', "image or alias (default: the server's)")
     .option('--backend <backend>', 'docker, firecracker, vz or qemu')
-    .option('--cpus <n>', 'CPUs', wholeNumber)
+    .option('--cpus <n>', 'number of CPUs', wholeNumber)
     .option('--memory-mb <n>', 'memory in MiB', wholeNumber)
-    .option('--upper-size <gb>', "size of a virtual machine's own disk in GB, 1 to 100", wholeNumber)
-    .option('--from-snapshot <name>', 'snapshot whose copy is its disk; then neither repo nor image')
-    .option('--no-provision', 'leave a devcontainer.json and dotfiles unheeded')
-    .option('--dotfiles <repo>', 'repository that sets up the home directory inside')
-    .option('--egress <what>', 'reach less: internet, none, or names and networks with commas between them')
+    .option('--upper-size <gb>', "size of a virtual machine's writable disk in GB, 1 to 100", wholeNumber)
+    .option('--from-snapshot <name>', 'snapshot to copy the disk from; excludes --repo and --image')
+    .option('--no-provision', 'ignore devcontainer.json and dotfiles')
+    .option('--dotfiles <repo>', 'repository with dotfiles for the home directory')
+    .option(
+      '--egress <what>',
+      'restrict outgoing traffic: internet, none, or a comma-separated list of names and networks',
+    )
     .option(
       '--host-ports <ports>',
-      "of the ports that the server opens on its host, these alone; '' for none",
+      "allow only these of the host ports that the server permits, comma-separated; '' for none",
       portList,
     )
     .addHelpText(
@@ -148,16 +158,16 @@ function addCreate(program: Command): void {
     })
 }
 
-/** A relative path is one of this machine, and as it is written where the server is on another. */
+/** Resolves a relative path if the server is on this machine; passes it unchanged to a remote server. */
 function directoryFor(server: ServerAddress, directory: string): string {
   return /^(?:localhost|127\.[\d.]+|::1)$/.test(hostOf(server)) ? resolve(directory) : directory
 }
 
-/** Reads an option's value as ports with commas between them; '' is none. */
+/** Parses a comma-separated list of ports; '' is an empty list. */
 function portList(text: string): readonly number[] {
   const ports = text.split(',').filter(Boolean).map(portNumber)
   if (ports.every((port) => port > 0)) return ports
-  throw new InvalidArgumentError('They must be ports from 1 to 65535, with commas between them.')
+  throw new InvalidArgumentError('It must be a comma-separated list of ports from 1 to 65535.')
 }
 
 function pathOf(name: string): string {

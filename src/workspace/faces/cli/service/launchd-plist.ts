@@ -1,12 +1,12 @@
 import { escapeMarkup } from '../../../../lib/markup/escape.ts'
 import { commandOf, type Service } from './service.ts'
 
-/** What launchd calls a program of ours. */
+/** Returns the launchd label of a program. */
 export function launchdLabel({ program }: Service): string {
   return `workspace-suite.${program}`
 }
 
-/** A property list for launchd. Source: launchd.plist(5). */
+/** Returns a launchd property list. Source: launchd.plist(5). */
 export function launchdPlist(service: Service, logFile: string): string {
   const { program, directory, path } = service
   return `<?xml version="1.0" encoding="UTF-8"?>
@@ -35,7 +35,7 @@ export function launchdPlist(service: Service, logFile: string): string {
   </dict>
   <key>ExitTimeOut</key>
   <integer>${program === 'supervisor' ? 30 : 15}</integer>
-  <!-- Virtual machines are its children, and go on running while it is updated. -->
+  <!-- Virtual machines are child processes and must keep running while the server is updated. -->
   <key>AbandonProcessGroup</key>
   <${program === 'workspace'}/>
   <key>StandardOutPath</key>

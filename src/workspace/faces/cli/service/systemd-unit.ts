@@ -1,34 +1,34 @@
 import { commandOf, type Service, type ServiceProgram } from './service.ts'
 
-interface Manner {
+interface UnitSettings {
   readonly description: string
   readonly after: string
   readonly lines: readonly string[]
   /**
-   * Hardening for the machine's service manager. A user's cannot take capabilities away, and all that filters system calls there
-   * takes away sudo as well.
+   * Hardening for the system service manager. A user service manager cannot drop capabilities, and its system call filters
+   * would also disable sudo.
    */
-  readonly ofMachine: readonly string[]
+  readonly systemLines: readonly string[]
 }
 
-/** No clock, no kernel log, no host name: nothing that any of the programs, or what they start, has to change. */
-const UNTOUCHED = ['ProtectKernelLogs=yes', 'ProtectHostname=yes']
+/** Hardening for all programs: neither they nor their child processes change the kernel log or the host name. */
+const COMMON_HARDENING = ['ProtectKernelLogs=yes', 'ProtectHostname=yes']
 
-const MANNERS: Readonly<Record<ServiceProgram, Manner>> = {
+const UNITS: Readonly<Record<ServiceProgram, UnitSettings>> = {
   workspace: {
     description: 'Workspace server',
     after: 'network-online.target docker.service podman.service',
     lines: [
       'Type=exec',
-      '# Virtual machines are its children, and go on running while it is updated.',
+      '# Virtual machines are child processes and must keep running while the server is updated.',
       'KillMode=process',
-      '# A machine that the kernel ends for want of memory is not the server.',
+      '# If the kernel kills a virtual machine for lack of memory, the server continues.',
       'OOMPolicy=continue',
       'TimeoutStopSec=15',
     ],
-    ofMachine: [
-      ...UNTOUCHED,
-      '# In place of ProtectClock, which allows no device but the clock: machines need /dev/kvm, /dev/net/tun and /dev/vhost-vsock.',
+    systemLines: [
+      ...COMMON_HARDENING,
+      '# Instead of ProtectClock, which restricts devices: virtual machines need /dev/kvm, /dev/net/tun and /dev/vhost-vsock.',
       'SystemCallFilter=~@clock @swap @reboot @obsolete',
       'SystemCallErrorNumber=EPERM',
       'SystemCallArchitectures=native',
@@ -41,19 +41,19 @@ const MANNERS: Readonly<Record<ServiceProgram, Manner>> = {
     description: 'Process supervisor',
     after: 'network-online.target',
     lines: [
-      '# It says itself when it is ready.',
+      '# It notifies systemd when it is ready.',
       'Type=notify',
       'ExecReload=kill -HUP $MAINPID',
       'KillMode=mixed',
       'OOMPolicy=continue',
-      '# Its processes get control groups of their own.',
+      '# It creates a control group for each process.',
       'Delegate=yes',
       '# Longer than its shutdown_timeout.',
       'TimeoutStopSec=30',
     ],
-    // Its processes may be anything: what a database, a browser or sudo needs stays.
-    ofMachine: [
-      ...UNTOUCHED,
+    // It can run any process, so what a database, a browser or sudo needs stays allowed.
+    systemLines: [
+      ...COMMON_HARDENING,
       'ProtectKernelModules=yes',
       'SystemCallFilter=~@clock @reboot @obsolete',
       'SystemCallErrorNumber=EPERM',
@@ -77,8 +77,8 @@ const MANNERS: Readonly<Record<ServiceProgram, Manner>> = {
       'RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX AF_NETLINK',
       'SystemCallArchitectures=native',
     ],
-    ofMachine: [
-      ...UNTOUCHED,
+    systemLines: [
+      ...COMMON_HARDENING,
       'ProtectClock=yes',
       'ProtectKernelModules=yes',
       'PrivateDevices=yes',
@@ -89,13 +89,13 @@ const MANNERS: Readonly<Record<ServiceProgram, Manner>> = {
   },
 }
 
-/** A unit for systemd. Source: systemd.service(5), systemd.exec(5), systemd.kill(5). */
+/** Returns a systemd unit. Source: systemd.service(5), systemd.exec(5), systemd.kill(5). */
 export function systemdUnit(service: Service): string {
-  const { program, directory, path, isOfMachine } = service
-  const { description, after, lines, ofMachine } = MANNERS[program]
-  const network = isOfMachine ? [`After=${after}`, 'Wants=network-online.target'] : []
+  const { program, directory, path, isSystemWide } = service
+  const { description, after, lines, systemLines } = UNITS[program]
+  const network = isSystemWide ? [`After=${after}`, 'Wants=network-online.target'] : []
   return [
-    `# Written by "workspace install-service"; settings that are secret belong into the environment's file.`,
+    `# Written by "workspace install-service"; put secrets into the environment file.`,
     '[Unit]',
     `Description=${description}`,
     ...network,
@@ -104,27 +104,27 @@ export function systemdUnit(service: Service): string {
     `ExecStart=${commandOf(service).map(quoteArgument).join(' ')}`,
     `WorkingDirectory=${directory.replaceAll('%', '%%')}`,
     `Environment=${quote(`PATH=${path}`)}`,
-    // Beside the user's config file, which is in a directory called after the program.
-    `EnvironmentFile=-${isOfMachine ? `/etc/default/${program}` : `%h/.config/${program}/environment`}`,
+    // In the user's config directory for the program.
+    `EnvironmentFile=-${isSystemWide ? `/etc/default/${program}` : `%h/.config/${program}/environment`}`,
     ...lines,
-    ...(isOfMachine ? ofMachine : []),
+    ...(isSystemWide ? systemLines : []),
     'Restart=on-failure',
     'RestartSec=2',
-    '# As many as the kernel allows a service: each connection is one.',
+    '# The maximum for a service: each connection uses a file descriptor.',
     'LimitNOFILE=524288',
     '',
     '[Install]',
-    `WantedBy=${isOfMachine ? 'multi-user' : 'default'}.target`,
+    `WantedBy=${isSystemWide ? 'multi-user' : 'default'}.target`,
     '',
   ].join('\n')
 }
 
-/** In a command line a dollar sign begins a variable, too. */
+/** Quotes an argument of a command line, in which a dollar sign also begins a variable. */
 function quoteArgument(text: string): string {
   return quote(text).replaceAll('$', '$$$$')
 }
 
-/** As systemd reads words: a percent sign begins a specifier. */
+/** Quotes a value for systemd, in which a percent sign begins a specifier. */
 function quote(text: string): string {
   const escaped = text.replace(/[\\"]/g, '\\$&').replaceAll('%', '%%')
   return /^[\w@%+=:,./-]+$/.test(escaped) ? escaped : `"${escaped}"`

@@ -1,23 +1,23 @@
 import type { IncomingMessage } from 'node:http'
 
 const NAME = 'workspace-port'
-/** Browsers accept this prefix only from the host itself, over TLS: no page of a neighboring host can set such a cookie. */
+/** Browsers accept this prefix only from the host itself over TLS, so pages of sibling hosts cannot set such a cookie. */
 const HOST_PREFIX = '__Host-'
 
-/** Returns the `Set-Cookie` by which a browser that has shown a pass comes back. */
+/** Returns the `Set-Cookie` header that admits a browser after it has redeemed a ticket. */
 export function grantCookie(grant: string, maxAgeS: number, hasTls: boolean): string {
   const cookie = `${nameFor(hasTls)}=${grant}; Path=/; Max-Age=${maxAgeS}; HttpOnly; SameSite=Lax`
   return hasTls ? `${cookie}; Secure` : cookie
 }
 
-/** Returns the values of all grant cookies of a request; more than one where another host's page has set its own. */
+/** Returns the values of all grant cookies of a request; there are several if a page of another host has set one. */
 export function grantsOf({ headers }: IncomingMessage, hasTls: boolean): readonly string[] {
   return cookiesOf(headers.cookie ?? '')
     .filter((cookie) => cookieName(cookie) === nameFor(hasTls))
     .map((cookie) => cookie.slice(cookie.indexOf('=') + 1).trim())
 }
 
-/** Returns a `Cookie` header without grants, which a workspace must not see; undefined if it held nothing else. */
+/** Removes grants, which a workspace must not see, from a `Cookie` header; returns undefined if no other cookie remains. */
 export function withoutGrants(header: string): string | undefined {
   const cookies = cookiesOf(header)
   const own = cookies.filter((cookie) => !isGrantName(cookieName(cookie)))
@@ -26,8 +26,8 @@ export function withoutGrants(header: string): string | undefined {
 }
 
 /**
- * Returns a `Set-Cookie` of a workspace without its domain, which would send it to the ports of other workspaces; undefined for
- * one that would replace a grant. It is taken apart as browsers do. Source: RFC 6265bis, 5.7.
+ * Removes the domain, which would expose the cookie to other workspaces' ports, from a workspace's `Set-Cookie` header. Returns
+ * undefined for a cookie that would replace a grant. Parses the header as browsers do. Source: RFC 6265bis, 5.7.
  */
 export function ownSetCookie(header: string): string | undefined {
   const [pair = '', ...attributes] = header.split(';')
@@ -53,7 +53,7 @@ function cookiesOf(header: string): readonly string[] {
     .filter((each) => each !== '')
 }
 
-/** Returns the name of a cookie or of an attribute, without the blanks that browsers trim. */
+/** Returns the name of a cookie or attribute, without the whitespace that browsers trim. */
 function cookieName(pair: string): string {
   return (pair.split('=')[0] ?? '').trim()
 }

@@ -6,17 +6,17 @@ import type { HeaderPairs } from '../../../../lib/http/proxy/header-pairs.ts'
 import { ownSetCookie, withoutGrants } from './grant-cookie.ts'
 
 /**
- * How a port is reached: under a host name of its own, an origin of its own; or below a path of the server's host, where what a
- * workspace serves must be kept from using the server as the server's own page does.
+ * How a port is addressed: by its own host name, which is a separate origin; or by a path of the server's host, where content
+ * from a workspace must not act with the rights of the server's own page.
  */
-export type PortWay =
+export type PortAddressing =
   { readonly is: 'host' } | { readonly is: 'path'; readonly prefix: string; readonly port: number }
 
-/** Without `allow-same-origin`: what is served there is of no origin, and reads nothing of the server's. */
+/** No `allow-same-origin`: the content gets an opaque origin and cannot read anything of the server. */
 const SANDBOX = 'sandbox allow-scripts allow-forms allow-popups allow-downloads allow-modals'
 
-/** What of an answer would speak for the server's whole host. */
-const SPEAKS_FOR_HOST = new Set([
+/** Response headers that would affect the server's whole host. */
+const HOST_WIDE_HEADERS = new Set([
   'alt-svc',
   'clear-site-data',
   'nel',
@@ -27,18 +27,18 @@ const SPEAKS_FOR_HOST = new Set([
   'strict-transport-security',
 ])
 
-/** A request's headers as the workspace gets them: nothing by which one could enter the server is among them. */
+/** Returns the request headers to send to the workspace, without the server's credentials. */
 export function toGuest(
   request: CheckedRequest,
-  way: PortWay,
-  parts: { readonly forwarder: Forwarder; readonly bearsToken: boolean },
+  addressing: PortAddressing,
+  parts: { readonly forwarder: Forwarder; readonly hasToken: boolean },
 ): HeaderPairs {
   return toUpstream(request, parts.forwarder).flatMap(([name, value]): HeaderPairs => {
     const lower = name.toLowerCase()
-    if (lower === 'authorization' && parts.bearsToken) return []
-    if (way.is === 'path') {
-      if (lower === 'host') return [[name, `localhost:${way.port}`]]
-      // Cookies of the server's host, and an origin that says nothing of a page below it.
+    if (lower === 'authorization' && parts.hasToken) return []
+    if (addressing.is === 'path') {
+      if (lower === 'host') return [[name, `localhost:${addressing.port}`]]
+      // Cookies belong to the server's host, and the origin does not identify the page.
       return lower === 'cookie' || lower === 'origin' ? [] : [[name, value]]
     }
     if (lower !== 'cookie') return [[name, value]]
@@ -47,26 +47,26 @@ export function toGuest(
   })
 }
 
-/** An answer's headers as the browser gets them. */
-export function toBrowser(answer: IncomingMessage, way: PortWay): HeaderPairs {
+/** Returns the response headers to send to the browser. */
+export function toBrowser(answer: IncomingMessage, addressing: PortAddressing): HeaderPairs {
   const passed = endToEnd(answer)
-  // A cookie for a whole domain would reach the ports of other workspaces.
-  if (way.is === 'host')
+  // A domain-wide cookie would reach the ports of other workspaces.
+  if (addressing.is === 'host')
     return passed.flatMap(([name, value]): HeaderPairs => {
       const own = name.toLowerCase() === 'set-cookie' ? ownSetCookie(value) : value
       return own === undefined ? [] : [[name, own]]
     })
   const safe = passed
-    .filter(([name]) => !SPEAKS_FOR_HOST.has(name.toLowerCase()))
+    .filter(([name]) => !HOST_WIDE_HEADERS.has(name.toLowerCase()))
     .map(
       ([name, value]) =>
-        [name, name.toLowerCase() === 'location' ? locationBelow(value, way) : value] as const,
+        [name, name.toLowerCase() === 'location' ? locationBelow(value, addressing) : value] as const,
     )
   return [...safe, ['Content-Security-Policy', SANDBOX], ['X-Content-Type-Options', 'nosniff']]
 }
 
-/** Where a workspace leads to, as seen from outside. */
-function locationBelow(location: string, { prefix, port }: PortWay & { readonly is: 'path' }): string {
+/** Rewrites a `Location` header to the port's path on the server. */
+function locationBelow(location: string, { prefix, port }: PortAddressing & { readonly is: 'path' }): string {
   const own = new RegExp(`^https?://(?:localhost|127\\.0\\.0\\.1):${port}(?=/|$)`, 'i')
   const path = location.replace(own, '')
   if (path === '' && location !== '') return `${prefix}/`

@@ -10,8 +10,8 @@ import {
   listenerSchema,
   listenerToWire,
   messageToJson,
-  newsSchema,
-  newsToWire,
+  busEventSchema,
+  busEventToWire,
 } from '../../../api/bus.ts'
 import type { GuestMessage } from '../../../bus/guest-message.ts'
 import { respondToAll } from '../respond-lines.ts'
@@ -26,12 +26,12 @@ interface Named {
 }
 
 const failures = { '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') }
-/** What an envelope has beside its payload. */
+/** Allowance for an envelope without its payload. */
 const ENVELOPE_BYTES = 64 * 1024
-/** What many answers may take together, however short each has to be. */
+/** Minimum size limit for a batch of answers. */
 const LINES_BYTES = 1024 * 1024
 
-/** The host's side of the bus: listen to a namespace, answer, and see who is there. */
+/** Registers the host side of the bus: listen to a namespace, answer, and list listeners and workspaces. */
 export function busRoutes({ app, openStream }: HttpServer, face: HttpFace): void {
   const { bus, cluster } = face
   const { token } = face.config.bus
@@ -47,7 +47,7 @@ export function busRoutes({ app, openStream }: HttpServer, face: HttpFace): void
     {
       ...guard,
       schema: {
-        summary: 'Namespaces that are listened to',
+        summary: 'List namespaces that have a listener',
         response: { 200: Type.Object({ listeners: Type.Array(listenerSchema) }), ...failures },
       },
     },
@@ -58,14 +58,14 @@ export function busRoutes({ app, openStream }: HttpServer, face: HttpFace): void
     '/api/plugins/listeners/:namespace/messages',
     {
       ...guard,
-      // It takes the namespace, and the answer to HEAD would never end.
+      // A HEAD request would take the namespace and never end.
       exposeHeadRoute: false,
       config: { hasEffect: true },
       schema: {
-        summary: 'Listen to a namespace: a stream of the messages of all workspaces',
+        summary: 'Listen to a namespace',
         description:
-          'Server-sent events `message`, each an envelope. One listener a namespace; it is free again when the stream ends, ' +
-          'and when its reader reads too slowly or is gone.',
+          'Streams the messages of all workspaces as server-sent events `message`, each an envelope. A namespace has one listener; ' +
+          'it is released when the stream ends or when its reader is too slow or disconnects.',
         response: {
           200: {
             description: 'data of `message` events',
@@ -78,8 +78,8 @@ export function busRoutes({ app, openStream }: HttpServer, face: HttpFace): void
     async (request, reply) => {
       let stream: ReturnType<typeof openStream> | undefined
       const waiting: GuestMessage[] = []
-      // Before there is a stream it can be refused.
-      const leave = await cluster.listen(
+      // Listen before opening the stream, while the request can still be refused.
+      const unsubscribe = await cluster.listen(
         request.params.namespace,
         (message) => {
           if (stream === undefined) waiting.push(message)
@@ -87,9 +87,9 @@ export function busRoutes({ app, openStream }: HttpServer, face: HttpFace): void
         },
         () => stream?.end(),
       )
-      if (reply.raw.destroyed) return leave()
+      if (reply.raw.destroyed) return unsubscribe()
       stream = openStream(reply)
-      void stream.closed.then(leave)
+      void stream.closed.then(unsubscribe)
       for (const message of waiting) stream.sendJson(messageToJson(message), 'message')
     },
   )
@@ -100,18 +100,18 @@ export function busRoutes({ app, openStream }: HttpServer, face: HttpFace): void
       ...guard,
       exposeHeadRoute: false,
       schema: {
-        summary: 'Watch the bus: a stream of what passes',
+        summary: 'Watch the bus',
         description:
-          'Server-sent events `message`. Takes nothing from listeners, and tells what was lost, and why. Payloads come only where asked for, ' +
-          'and without what is a secret by its namespace or its name.',
+          'Streams all messages as server-sent events `message`, including those that were lost and why. Listeners are not affected. ' +
+          'Payloads are included on request, without values whose namespace or key marks them as secret.',
         querystring: Type.Object({
-          namespace: Type.Optional(Type.String({ description: 'only messages of this one' })),
-          payloads: Type.Optional(Type.String({ description: 'with payloads; default false' })),
+          namespace: Type.Optional(Type.String({ description: 'only messages of this namespace' })),
+          payloads: Type.Optional(Type.String({ description: 'include payloads; default false' })),
         }),
         response: {
           200: {
             description: 'data of `message` events',
-            content: { 'text/event-stream': { schema: newsSchema } },
+            content: { 'text/event-stream': { schema: busEventSchema } },
           },
           ...failures,
         },
@@ -121,11 +121,11 @@ export function busRoutes({ app, openStream }: HttpServer, face: HttpFace): void
       const { namespace } = request.query
       const withPayloads = parseFlag('payloads', request.query.payloads)
       const stream = openStream(reply)
-      const leave = bus.watch((news) => {
-        if (namespace === undefined || news.envelope.namespace === namespace)
-          stream.send(newsToWire(news, withPayloads), 'message')
+      const unsubscribe = bus.watch((event) => {
+        if (namespace === undefined || event.envelope.namespace === namespace)
+          stream.send(busEventToWire(event, withPayloads), 'message')
       })
-      void stream.closed.then(leave)
+      void stream.closed.then(unsubscribe)
     },
   )
 
@@ -143,7 +143,7 @@ export function busRoutes({ app, openStream }: HttpServer, face: HttpFace): void
     {
       ...guard,
       schema: {
-        summary: 'Workspaces whose agents are connected to the bus',
+        summary: 'List workspaces connected to the bus',
         response: { 200: Type.Object({ workspaces: Type.Array(connectedGuestSchema) }), ...failures },
       },
     },
@@ -151,7 +151,7 @@ export function busRoutes({ app, openStream }: HttpServer, face: HttpFace): void
   )
 }
 
-/** The bus has its own code for a body that cannot be parsed. What is thrown here, the server's own handler answers. */
+/** Maps body errors to the bus's own code. The server's error handler sends the result. */
 function toBodyFault(error: FastifyError): Error {
   const isBodyFault = isFault(error) ? error.code === 'INVALID_REQUEST' : error.statusCode === 400
   return isBodyFault ? fault('INVALID_BODY', error.message, error) : error
@@ -164,10 +164,11 @@ function respondRoute(app: HttpServer['app'], { cluster, config }: HttpFace, gua
       ...guard,
       bodyLimit: Math.max(config.bus.maxMessageBytes, LINES_BYTES) + ENVELOPE_BYTES,
       schema: {
-        summary: 'Answer a request: an envelope with workspace.name, in_reply_to and payload',
+        summary: 'Answer a request',
         description:
-          'The first answer that is `final` counts, and one that does not say is; later ones are dropped. ' +
-          'With `content-type: application/x-ndjson` each line is an answer: all that can be are sent, and the first that cannot is told.',
+          'The body is an envelope with `workspace.name`, `in_reply_to` and `payload`. An answer is final unless `final` is false; ' +
+          'answers after the final one are dropped. With `content-type: application/x-ndjson` each line is an answer: all valid ' +
+          'answers are sent, and the error is that of the first rejected line.',
         response: { 204: Type.Null(), ...failures },
       },
     },

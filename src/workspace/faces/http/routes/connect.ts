@@ -15,7 +15,7 @@ const LOSS_MS = 15_000
 const PROTOCOL = 'workspace-tcp'
 const PATH = /^\/api\/workspaces\/([^/]*)\/connect\/([^/]*)$/
 
-/** Raw TCP tunnels to ports inside workspaces. */
+/** Registers raw TCP tunnels to ports inside workspaces. */
 export function connectRoute({ app, upgrades }: HttpServer, face: HttpFace): void {
   const { table, backends, audit, activity, config } = face
   upgrades.handle(PROTOCOL, async (request, socket) => {
@@ -34,18 +34,18 @@ export function connectRoute({ app, upgrades }: HttpServer, face: HttpFace): voi
     '/api/workspaces/:name/connect/:port',
     {
       schema: {
-        summary: 'TCP tunnel to a port inside a workspace',
+        summary: 'Open a TCP tunnel to a port inside a workspace',
         description:
-          'With `Upgrade: workspace-tcp` answers 101 and then passes raw bytes both ways, half-close kept. Without it, 426.',
+          'With `Upgrade: workspace-tcp` the server answers 101 and then relays raw bytes in both directions, preserving half-close. Without it, it answers 426.',
         response: { 101: Type.Null(), '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') },
       },
     },
     (_request, reply) => {
-      const told = fault(
+      const failure = fault(
         'INVALID_REQUEST',
-        `this route opens a tunnel: send "Connection: Upgrade" and "Upgrade: ${PROTOCOL}"`,
+        `this route requires an upgrade; send "Connection: Upgrade" and "Upgrade: ${PROTOCOL}"`,
       )
-      return reply.status(426).header('upgrade', PROTOCOL).send(errorToWire(told))
+      return reply.status(426).header('upgrade', PROTOCOL).send(errorToWire(failure))
     },
   )
 }
@@ -55,18 +55,18 @@ function targetOf(request: IncomingMessage): readonly [string, string] {
   try {
     if (name !== '' || port !== '') return [decodeURIComponent(name), decodeURIComponent(port)]
   } catch {
-    // Not percent-encoding: refused below with the rest.
+    // Invalid percent-encoding; refused below.
   }
   throw fault('INVALID_REQUEST', `only /api/workspaces/{name}/connect/{port} can be upgraded to ${PROTOCOL}`)
 }
 
-/** A body would be taken for the beginning of the stream. */
+/** Refuses a request body, which would be mistaken for the beginning of the stream. */
 function refuseBody({ headers }: IncomingMessage): void {
   if (headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0') return
-  throw fault('INVALID_REQUEST', 'a request to open a tunnel must have no body')
+  throw fault('INVALID_REQUEST', 'a tunnel request must not have a body')
 }
 
-/** A tunnel may be silent for as long as its two ends like, but not outlive one that has vanished (fault F31). */
+/** Lets a tunnel be idle indefinitely, but detects a peer that has vanished (fault F31). */
 function keepOpen(socket: Duplex): void {
   if (!(socket instanceof Socket)) return
   socket.setTimeout(0)

@@ -4,19 +4,19 @@ import { changeSchema, snapshotSchema } from '../../../api/event.ts'
 import type { HttpFace } from '../face.ts'
 import { WorkspaceFeed } from '../workspace-feed.ts'
 
-/** What becomes of the workspaces, as it happens. */
+/** Registers the stream of workspace changes. */
 export function eventRoute({ app, openStream }: HttpServer, { table }: HttpFace): void {
   const feed = new WorkspaceFeed(table)
   app.get(
     '/api/events',
     {
-      // The answer to HEAD would never end.
+      // A HEAD request would never end.
       exposeHeadRoute: false,
       schema: {
-        summary: 'Stream of what becomes of the workspaces',
+        summary: 'Stream workspace changes',
         description:
-          'Server-sent events: first `snapshot` (all workspaces), then a `workspace` event for each that is created, ' +
-          'changed or deleted. Whoever reads too slowly is dropped; whoever connects again gets a new snapshot.',
+          'Server-sent events: first `snapshot` (all workspaces), then a `workspace` event for each workspace that is created, ' +
+          'changed or deleted. A client that reads too slowly is disconnected; it gets a new snapshot when it reconnects.',
         response: {
           200: {
             description: 'data of `snapshot` and of `workspace` events',

@@ -26,14 +26,14 @@ interface Named {
 const image = Type.Ref('Image')
 const failures = { '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') }
 
-/** Images of all backends: list, inspect, pull, tag, delete, prune. */
+/** Registers the routes for images of all backends: list, inspect, pull, tag, delete, prune. */
 export function imageRoutes(server: HttpServer, { images, audit }: HttpFace): void {
   const { app } = server
   app.get(
     '/api/images',
     {
       schema: {
-        summary: 'Images that are here, and those that the configuration names',
+        summary: 'List cached images and those named in the configuration',
         response: { 200: Type.Object({ images: Type.Array(image) }), ...failures },
       },
     },
@@ -44,7 +44,7 @@ export function imageRoutes(server: HttpServer, { images, audit }: HttpFace): vo
     '/api/images/inspect/:name',
     {
       schema: {
-        summary: 'One image and what it is made of',
+        summary: 'Inspect an image and its manifest',
         querystring: inspectQuerySchema,
         response: { 200: Type.Object({ image, manifest: manifestSchema }), ...failures },
       },
@@ -60,10 +60,10 @@ export function imageRoutes(server: HttpServer, { images, audit }: HttpFace): vo
     '/api/images/pull',
     {
       schema: {
-        summary: 'Pull a Docker image, and make it into one that VMs boot where the backend has VMs',
+        summary: 'Pull a Docker image and, for VM backends, convert it to a bootable one',
         description:
-          'Answers when it is done. With `Accept: text/event-stream` answers at once with a stream of `progress` events ' +
-          'and a last `complete` (the answer) or `error` (`{code, message}`).',
+          'Responds when the pull is complete. With `Accept: text/event-stream` the response is a stream of `progress` events ' +
+          'that ends with `complete` (the result) or `error` (`{code, message}`).',
         body: pullBodySchema,
         response: { 200: Type.Object({ tag: Type.String(), digest: Type.String() }), ...failures },
       },
@@ -84,7 +84,7 @@ export function imageRoutes(server: HttpServer, { images, audit }: HttpFace): vo
     '/api/images/tag',
     {
       schema: {
-        summary: 'Give an image another tag',
+        summary: 'Tag an image',
         body: tagBodySchema,
         response: { 204: Type.Null(), ...failures },
       },
@@ -101,7 +101,7 @@ export function imageRoutes(server: HttpServer, { images, audit }: HttpFace): vo
     '/api/images/:name',
     {
       schema: {
-        summary: 'Take away a tag, or delete the image that a digest names',
+        summary: 'Remove a tag, or delete an image by digest',
         querystring: backendQuerySchema,
         response: { 204: Type.Null(), ...failures },
       },
@@ -118,7 +118,7 @@ export function imageRoutes(server: HttpServer, { images, audit }: HttpFace): vo
     '/api/images/prune',
     {
       schema: {
-        summary: 'Delete images of VMs that nothing needs',
+        summary: 'Delete unused VM images',
         querystring: pruneQuerySchema,
         response: { 200: Type.Object({ deleted: Type.Array(image) }), ...failures },
       },
@@ -136,8 +136,8 @@ export function imageRoutes(server: HttpServer, { images, audit }: HttpFace): vo
 
 function parseBackend(value: string | undefined): BackendName | undefined {
   if (value === undefined || value === '') return undefined
-  const known = BACKEND_NAMES.find((name) => name === value)
-  if (known !== undefined) return known
+  const backend = BACKEND_NAMES.find((name) => name === value)
+  if (backend !== undefined) return backend
   const shown = JSON.stringify(value.slice(0, 80))
-  throw fault('INVALID_REQUEST', `backend ${shown} must be one of ${BACKEND_NAMES.join(', ')}`)
+  throw fault('INVALID_REQUEST', `backend ${shown} is not supported; use one of ${BACKEND_NAMES.join(', ')}`)
 }

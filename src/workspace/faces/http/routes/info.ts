@@ -2,11 +2,16 @@ import type { HttpServer } from '../../../../lib/http/server.ts'
 import { hostKeySchema, infoSchema } from '../../../api/info.ts'
 import type { HttpFace } from '../face.ts'
 
-/** What the server is and how it proves to be itself. */
+/** Registers the routes for server information and the SSH host key. */
 export function infoRoutes({ app }: HttpServer, face: HttpFace): void {
   app.get(
     '/api/info',
-    { schema: { summary: 'Name, version, ports and backends', response: { 200: infoSchema } } },
+    {
+      schema: {
+        summary: "Show the server's name, version, ports and backends",
+        response: { 200: infoSchema },
+      },
+    },
     () => ({
       name: face.config.name,
       version: face.version,
@@ -18,7 +23,7 @@ export function infoRoutes({ app }: HttpServer, face: HttpFace): void {
   )
   app.get(
     '/api/ssh-host-key',
-    { schema: { summary: "The SSH server's public key, to pin", response: { 200: hostKeySchema } } },
+    { schema: { summary: "Show the SSH server's public key", response: { 200: hostKeySchema } } },
     () => ({ host_key: face.hostKey }),
   )
 }

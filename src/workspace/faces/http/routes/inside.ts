@@ -9,13 +9,13 @@ import type { HttpFace } from '../face.ts'
 
 const failures = { '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') }
 
-/** What can be seen of the inside of a workspace: its open ports, and what it printed. */
+/** Registers the routes for a workspace's open ports and log. */
 export function insideRoutes({ app }: HttpServer, { table, backends, config }: HttpFace): void {
   app.get<{ Params: { readonly name: string } }>(
     '/api/workspaces/:name/ports',
     {
       schema: {
-        summary: 'TCP ports that something listens on inside a running workspace',
+        summary: 'List TCP ports open inside a running workspace',
         response: { 200: portsSchema, ...failures },
       },
     },
@@ -34,7 +34,7 @@ export function insideRoutes({ app }: HttpServer, { table, backends, config }: H
     '/api/workspaces/:name/logs',
     {
       schema: {
-        summary: "Last lines of a container's log, or of a virtual machine's console",
+        summary: "Read the last lines of a container's log or a virtual machine's console",
         querystring: Type.Object(
           { lines: Type.Optional(Type.String({ description: '1 to 1000; default 200' })) },
           { additionalProperties: false },

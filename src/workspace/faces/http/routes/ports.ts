@@ -5,8 +5,8 @@ import { fault } from '../../../errors.ts'
 const URL = '/api/workspaces/:name/proxy/:port/*'
 
 /**
- * Describes ports of workspaces below a path of the API. `PortDoor` answers requests for them before a route is looked up: any
- * method, and targets that no router would parse.
+ * Documents workspace ports below a path of the API. `PortProxy` answers these requests before routing, with any method and
+ * with targets that the router could not parse.
  */
 export function portRoutes({ app }: HttpServer): void {
   const config = { needsNoToken: true }
@@ -16,14 +16,16 @@ export function portRoutes({ app }: HttpServer): void {
       config,
       exposeHeadRoute: false,
       schema: {
-        summary: 'What a port of a workspace serves',
-        description:
-          'All methods; a WebSocket passes too. Answers are shown in a sandbox and have no origin.',
+        summary: 'Request a port of a workspace',
+        description: 'Accepts all methods and WebSockets. Responses are sandboxed and have an opaque origin.',
         response: { 200: Type.Unsafe({}), '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') },
       },
     },
     () => {
-      throw fault('INVALID_REQUEST', 'write /api/workspaces/{name}/proxy/{port}/ without percent-encoding')
+      throw fault(
+        'INVALID_REQUEST',
+        'the path /api/workspaces/{name}/proxy/{port}/ must not be percent-encoded',
+      )
     },
   )
   app.get('/api/workspaces/:name/proxy/:port', { config, schema: { hide: true } }, ({ url }, reply) =>

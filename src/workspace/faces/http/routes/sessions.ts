@@ -6,17 +6,17 @@ import type { HttpFace } from '../face.ts'
 
 const listed = { 200: sessionListSchema, '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') }
 
-/** The tmux sessions inside workspaces. */
+/** Registers the routes for tmux sessions inside workspaces. */
 export function sessionRoutes({ app }: HttpServer, { sessions, audit }: HttpFace): void {
   app.get(
     '/api/sessions',
-    { schema: { summary: 'tmux sessions of all running workspaces', response: listed } },
+    { schema: { summary: 'List tmux sessions of all running workspaces', response: listed } },
     async () => ({ sessions: (await sessions.listAll()).map(sessionToWire) }),
   )
 
   app.get<{ Params: { readonly name: string } }>(
     '/api/workspaces/:name/sessions',
-    { schema: { summary: 'tmux sessions of a running workspace', response: listed } },
+    { schema: { summary: 'List tmux sessions of a running workspace', response: listed } },
     async (request) => ({ sessions: (await sessions.list(request.params.name)).map(sessionToWire) }),
   )
 
@@ -24,7 +24,7 @@ export function sessionRoutes({ app }: HttpServer, { sessions, audit }: HttpFace
     '/api/workspaces/:name/sessions/:session',
     {
       schema: {
-        summary: 'End the tmux session of exactly this name',
+        summary: 'Kill a tmux session by its exact name',
         response: { 204: Type.Null(), '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') },
       },
     },

@@ -12,13 +12,13 @@ interface Named {
 const snapshot = Type.Ref('Snapshot')
 const failures = { '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') }
 
-/** Snapshots of virtual machines: list, take, get, delete. */
+/** Registers the routes for virtual machine snapshots: list, create, get, delete. */
 export function snapshotRoutes({ app }: HttpServer, { snapshots, lifecycle, audit }: HttpFace): void {
   app.get(
     '/api/snapshots',
     {
       schema: {
-        summary: 'Snapshots of all backends, oldest first',
+        summary: 'List snapshots of all backends, oldest first',
         response: { 200: Type.Object({ snapshots: Type.Array(snapshot) }), ...failures },
       },
     },
@@ -29,7 +29,7 @@ export function snapshotRoutes({ app }: HttpServer, { snapshots, lifecycle, audi
     '/api/snapshots',
     {
       schema: {
-        summary: "Copy a stopped virtual machine's disk",
+        summary: "Create a snapshot of a stopped virtual machine's disk",
         body: snapshotBodySchema,
         response: { 201: Type.Object({ snapshot, warnings: Type.Array(Type.String()) }), ...failures },
       },
@@ -48,7 +48,7 @@ export function snapshotRoutes({ app }: HttpServer, { snapshots, lifecycle, audi
 
   app.get<Named>(
     '/api/snapshots/:name',
-    { schema: { summary: 'One snapshot', response: { 200: Type.Object({ snapshot }), ...failures } } },
+    { schema: { summary: 'Get a snapshot', response: { 200: Type.Object({ snapshot }), ...failures } } },
     async ({ params }) => ({ snapshot: snapshotToWire(await snapshots.get(params.name)) }),
   )
 
@@ -56,7 +56,7 @@ export function snapshotRoutes({ app }: HttpServer, { snapshots, lifecycle, audi
     '/api/snapshots/:name',
     {
       schema: {
-        summary: 'Delete a snapshot; workspaces that were made of it stay',
+        summary: 'Delete a snapshot; workspaces created from it are kept',
         response: { 204: Type.Null(), ...failures },
       },
     },

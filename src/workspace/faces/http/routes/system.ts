@@ -22,10 +22,10 @@ import { streamProgress, wantsEvents } from '../stream-progress.ts'
 
 const failures = { '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') }
 const PROGRESS =
-  'With `Accept: text/event-stream` answers at once with a stream of `progress` events and a last `complete` (the answer) or ' +
+  'With `Accept: text/event-stream` the response is a stream of `progress` events that ends with `complete` (the result) or ' +
   '`error` (`{code, message}`).'
 
-/** What everything takes on disk, and less of it. */
+/** Registers the routes that show disk usage and reclaim space. */
 export function systemRoutes(server: HttpServer, face: HttpFace): void {
   const { app } = server
   const { config, disk, pruner, compactor, audit } = face
@@ -42,7 +42,7 @@ export function systemRoutes(server: HttpServer, face: HttpFace): void {
     '/api/system/df',
     {
       schema: {
-        summary: 'Disk usage: logical (apparent) and physical (allocated) bytes',
+        summary: 'Show disk usage in logical (apparent) and physical (allocated) bytes',
         description: PROGRESS,
         querystring: diskQuerySchema,
         response: { 200: diskReportSchema, ...failures },
@@ -51,7 +51,7 @@ export function systemRoutes(server: HttpServer, face: HttpFace): void {
     async (request, reply) => {
       if (parseFlag('cached', request.query.cached)) return diskReportToWire(config, await disk.cached())
       return answer(request.headers.accept, reply, 'measuring', async (progress) => {
-        const onSeen = (entries: number): void => progress(`${entries} files and directories seen`)
+        const onSeen = (entries: number): void => progress(`${entries} files and directories scanned`)
         return diskReportToWire(config, await disk.report({ onSeen }))
       })
     },
@@ -61,7 +61,7 @@ export function systemRoutes(server: HttpServer, face: HttpFace): void {
     '/api/system/prune',
     {
       schema: {
-        summary: 'Delete what nothing needs, or with dry_run tell what that would be',
+        summary: 'Delete unused data, or plan it with dry_run',
         description: PROGRESS,
         querystring: systemPruneQuerySchema,
         response: { 200: pruneReportSchema, ...failures },
@@ -70,15 +70,18 @@ export function systemRoutes(server: HttpServer, face: HttpFace): void {
     async (request, reply) => {
       const { query } = request
       const isDryRun = parseFlag('dry_run', query.dry_run)
-      const wanted = pruneRequestFromWire(query)
+      const pruneRequest = pruneRequestFromWire(query)
       const { plan_id: planId } = query
       if (planId !== undefined && isDryRun)
-        throw fault('INVALID_REQUEST', 'plan_id applies a plan and dry_run makes one: send one of them')
+        throw fault(
+          'INVALID_REQUEST',
+          'plan_id and dry_run are mutually exclusive: dry_run creates a plan, plan_id applies one',
+        )
       return answer(request.headers.accept, reply, 'pruning', async (progress) => {
-        if (isDryRun) return pruneReportToWire(config.name, await pruner.plan(wanted))
+        if (isDryRun) return pruneReportToWire(config.name, await pruner.plan(pruneRequest))
         return audit.follow(subjectOf(request, 'system.prune', ''), async () => {
           const done = await (planId === undefined
-            ? pruner.apply(wanted, progress)
+            ? pruner.apply(pruneRequest, progress)
             : pruner.applyPlan(planId, repeatedFromWire(query), progress))
           return pruneReportToWire(config.name, done)
         })
@@ -90,7 +93,7 @@ export function systemRoutes(server: HttpServer, face: HttpFace): void {
     '/api/system/compact',
     {
       schema: {
-        summary: 'Give back what guests have freed on the disks of stopped virtual machines',
+        summary: 'Reclaim space that guests have freed on the disks of stopped virtual machines',
         description: PROGRESS,
         querystring: compactQuerySchema,
         response: { 200: compactReportSchema, ...failures },

@@ -17,7 +17,7 @@ const SUBPROTOCOL = 'terminal'
 const MAX_MESSAGE_BYTES = 2 ** 20
 const PATH = /^\/api\/workspaces\/([^/]*)\/terminal$/
 
-/** Terminals inside workspaces, over WebSockets. */
+/** Registers the route for terminals inside workspaces, over WebSockets. */
 export function terminalRoute({ app, upgrades, hasToken }: HttpServer, face: HttpFace): void {
   const { table, backends, lifecycle, audit, activity, tickets } = face
   const terminals = new TerminalTable(table)
@@ -32,13 +32,13 @@ export function terminalRoute({ app, upgrades, hasToken }: HttpServer, face: Htt
     'websocket',
     async (request, socket) => {
       const { name, query } = targetOf(request)
-      const pass = query.get('pass') ?? undefined
+      const ticket = query.get('pass') ?? undefined
       if (!hasToken(request))
         audit.admission(subjectOf({ raw: request }, 'terminal.open', name), () =>
-          tickets.redeem(pass, name, { for: 'terminal' }),
+          tickets.redeem(ticket, name, { for: 'terminal' }),
         )
       refuseOtherProtocols(request)
-      const wanted = terminalFromQuery(query)
+      const terminalRequest = terminalFromQuery(query)
       const { workspace, backend } = getRunning(table, backends, name, 'conflict')
       const slot = terminals.reserve(workspace.name)
       const endActivity = activity.begin(workspace.name)
@@ -47,10 +47,10 @@ export function terminalRoute({ app, upgrades, hasToken }: HttpServer, face: Htt
         endActivity()
       })
       const process = await audit.follow(subjectOf({ raw: request }, 'terminal.open', name), () =>
-        openTerminal(backend, workspace.name, wanted),
+        openTerminal(backend, workspace.name, terminalRequest),
       )
       if (socket.destroyed) return process.hangUp()
-      // Also when the handshake fails, which is answered there.
+      // Also covers a failed handshake, which `handleUpgrade` answers.
       socket.once('close', () => void process.hangUp().catch(() => undefined))
       const { workspaceEnded } = slot
       const whenIdle = () => lifecycle.whileIdle(workspace.name, async () => undefined)
@@ -65,16 +65,16 @@ export function terminalRoute({ app, upgrades, hasToken }: HttpServer, face: Htt
     '/api/workspaces/:name/terminal',
     {
       schema: {
-        summary: 'Terminal inside a workspace, over a WebSocket',
+        summary: 'Open a terminal inside a workspace over a WebSocket',
         description:
-          'With `Upgrade: websocket` and the subprotocol `terminal` answers 101. Query: `session` (a tmux session, made if it is ' +
-          'not there; a login shell without), `columns`, `rows`, `pass`. Without the upgrade, 426.',
+          'With `Upgrade: websocket` and the subprotocol `terminal` the server answers 101. Query: `session` (a tmux session, created if ' +
+          'missing; default a login shell), `columns`, `rows`, `pass`. Without the upgrade it answers 426.',
         response: { 101: Type.Null(), '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') },
       },
     },
     (_request, reply) => {
-      const told = fault('INVALID_REQUEST', 'this route opens a terminal: connect to it with a WebSocket')
-      return reply.status(426).header('upgrade', 'websocket').send(errorToWire(told))
+      const failure = fault('INVALID_REQUEST', 'this route requires an upgrade; connect with a WebSocket')
+      return reply.status(426).header('upgrade', 'websocket').send(errorToWire(failure))
     },
   )
 }
@@ -84,13 +84,13 @@ function targetOf({ url = '' }: IncomingMessage): { readonly name: string; reado
   const path = at < 0 ? url : url.slice(0, at)
   const [, name] = PATH.exec(path) ?? []
   if (name === undefined)
-    throw fault('INVALID_REQUEST', 'no WebSocket is here: they are at /api/workspaces/{name}/terminal')
-  // A name has no character that would be percent-encoded.
+    throw fault('INVALID_REQUEST', 'no WebSocket endpoint at this path; use /api/workspaces/{name}/terminal')
+  // Valid names contain no characters that need percent-encoding.
   return { name: parseWorkspaceName(name), query: new URLSearchParams(at < 0 ? '' : url.slice(at)) }
 }
 
 function refuseOtherProtocols({ headers }: IncomingMessage): void {
   const offered = (headers['sec-websocket-protocol'] ?? '').split(',').map((each) => each.trim())
   if (offered.includes(SUBPROTOCOL)) return
-  throw fault('INVALID_REQUEST', `a terminal's WebSocket must offer the subprotocol "${SUBPROTOCOL}"`)
+  throw fault('INVALID_REQUEST', `the WebSocket must offer the subprotocol "${SUBPROTOCOL}"`)
 }

@@ -5,36 +5,36 @@ import { usageSchema, usageToWire } from '../../../api/usage.ts'
 import type { HttpFace } from '../face.ts'
 import { wantsEvents } from '../stream-progress.ts'
 
-/** What running workspaces use of the machine, now or as it goes. */
+/** Registers the route for CPU and memory usage, once or as a stream. */
 export function usageRoute({ app, openStream }: HttpServer, { usage }: HttpFace): void {
   const readers = new Set<SseStream>()
   let stopListening: (() => void) | undefined
   const follow = (reader: SseStream): void => {
     readers.add(reader)
-    // Encoded once, however many read it.
+    // Encoded once for all readers.
     stopListening ??= usage.listen((usages) => {
       const event = encodeEvent(usageToWire(usages), 'usage')
       for (const each of readers) each.sendEncoded(event)
     })
-    const leave = (): void => {
+    const unsubscribe = (): void => {
       readers.delete(reader)
       if (readers.size > 0) return
       stopListening?.()
       stopListening = undefined
     }
-    void reader.closed.then(leave)
+    void reader.closed.then(unsubscribe)
   }
 
   app.get(
     '/api/usage',
     {
-      // The answer to HEAD would never end.
+      // A HEAD request would never end.
       exposeHeadRoute: false,
       schema: {
-        summary: 'CPU and memory of running workspaces',
+        summary: 'Show CPU and memory usage of running workspaces',
         description:
-          'With `Accept: text/event-stream` a stream of the same, as `usage` events every 2 s. Left out is what cannot be told: ' +
-          'containers of an engine on another machine.',
+          'With `Accept: text/event-stream` the response is a stream of `usage` events every 2 s. Containers of a remote engine ' +
+          'are omitted, because their usage cannot be measured.',
         response: { 200: usageSchema, '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') },
       },
     },

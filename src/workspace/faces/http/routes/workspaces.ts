@@ -17,19 +17,19 @@ interface Named {
 const ACTIONS = {
   start: 'Start a workspace',
   stop: 'Stop a workspace',
-  reset: 'Make a stopped workspace as its image is: everything written in it is gone',
+  reset: 'Reset a stopped workspace to its image, deleting everything written in it',
 } as const
 const workspace = Type.Ref('Workspace')
 const failures = { '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') }
 
-/** The life of workspaces: list, create, get, start, stop, delete. */
+/** Registers the routes for workspaces: list, create, get, start, stop, reset, delete. */
 export function workspaceRoutes(server: HttpServer, { config, table, lifecycle, audit }: HttpFace): void {
   const { app } = server
   app.get(
     '/api/workspaces',
     {
       schema: {
-        summary: 'All workspaces, oldest first',
+        summary: 'List workspaces, oldest first',
         response: { 200: Type.Object({ workspaces: Type.Array(workspace) }), ...failures },
       },
     },
@@ -42,8 +42,8 @@ export function workspaceRoutes(server: HttpServer, { config, table, lifecycle, 
       schema: {
         summary: 'Create a workspace',
         description:
-          'Answers when it runs. With `Accept: text/event-stream` answers at once with a stream of `progress` events ' +
-          'and a last `complete` (the workspace) or `error` (`{code, message}`).',
+          'Responds when the workspace is running. With `Accept: text/event-stream` the response is a stream of `progress` events ' +
+          'that ends with `complete` (the workspace) or `error` (`{code, message}`).',
         body: createBodySchema,
         response: { 201: workspace, ...failures },
       },
@@ -63,7 +63,7 @@ export function workspaceRoutes(server: HttpServer, { config, table, lifecycle, 
 
   app.get<Named>(
     '/api/workspaces/:name',
-    { schema: { summary: 'One workspace', response: { 200: workspace, ...failures } } },
+    { schema: { summary: 'Get a workspace', response: { 200: workspace, ...failures } } },
     (request) => {
       const found = table.get(parseWorkspaceName(request.params.name))
       return workspaceWithNetwork(found, reachOf(found.backend, config, found.networkLimits))
@@ -95,7 +95,7 @@ export function workspaceRoutes(server: HttpServer, { config, table, lifecycle, 
         querystring: Type.Object({
           keep_volume: Type.Optional(
             Type.String({
-              description: 'true keeps its files for the next workspace of that name; default false',
+              description: 'true keeps its files for the next workspace with that name; default false',
             }),
           ),
         }),
@@ -112,7 +112,7 @@ export function workspaceRoutes(server: HttpServer, { config, table, lifecycle, 
   )
 }
 
-/** Anything but true and false is refused before anything is touched: a misread `TRUE` would cost the files (threat W9). */
+/** Accepts only `true` and `false`: a lenient reading of `TRUE` could delete the files (threat W9). @throws INVALID_REQUEST */
 function parseKeepVolume(value: unknown): boolean {
   if (value === undefined || value === 'false') return false
   if (value === 'true') return true

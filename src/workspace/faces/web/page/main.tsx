@@ -4,7 +4,7 @@ import './styles/parts.css'
 import './styles/list.css'
 import './styles/workspace.css'
 import './styles/disk-and-bus.css'
-// Last, since it says what is another way on small screens.
+// Last, because it overrides styles for small screens.
 import './styles/pages.css'
 import { Shell } from './shell.tsx'
 

@@ -1,4 +1,4 @@
-/** What the address after `#` shows; the address is the whole state of where one is, so that it can be kept and sent. */
+/** The view selected by the URL's fragment, which holds all navigation state so that links can be bookmarked and shared. */
 export type Route =
   | { readonly is: 'list' }
   | { readonly is: 'create' }
@@ -7,6 +7,7 @@ export type Route =
   | { readonly is: 'disk' }
   | { readonly is: 'bus' }
 
+/** Parses a URL fragment; unknown ones select the list. */
 export function parseRoute(hash: string): Route {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?')
   const [page, name, part] = path.split('/').map(decode)
@@ -18,22 +19,27 @@ export function parseRoute(hash: string): Route {
   return { is: 'list' }
 }
 
+/** Link to the list. */
 export const LIST = '#/'
+/** Link to the page that creates a workspace. */
 export const CREATE = '#/create'
+/** Link to the disk page. */
 export const DISK = '#/disk'
+/** Link to the bus page. */
 export const BUS = '#/bus'
 
+/** Returns the link to a workspace's page. */
 export function workspaceHref(name: string): string {
   return `#/workspaces/${encodeURIComponent(name)}`
 }
 
-/** Of a login shell, or of a tmux session. */
+/** Returns the link to a terminal with a login shell or a tmux session. */
 export function terminalHref(name: string, session?: string): string {
   const query = session === undefined ? '' : `?session=${encodeURIComponent(session)}`
   return `${workspaceHref(name)}/terminal${query}`
 }
 
-/** Text that is no valid encoding names nothing; it is taken as it stands. */
+/** Decodes percent-encoding; returns invalid text unchanged. */
 function decode(text: string): string {
   try {
     return decodeURIComponent(text)

@@ -22,7 +22,7 @@ const TABS = [
   [BUS, texts.tabs.bus, ['bus']],
 ] as const
 
-/** What is around every page: where one can go, whether the server is there, and the question for its token. */
+/** The frame of every page: navigation, connection status, and the token form. */
 export function Shell() {
   const [route, setRoute] = useState<Route>(() => parseRoute(location.hash))
   const [isHelpOpen, setHelpOpen] = useState(false)
@@ -38,7 +38,7 @@ export function Shell() {
   }, [])
   useEffect(() => {
     if (needsToken) return
-    // Why it cannot be had is told by the connection, which then fails as well.
+    // The connection fails as well, and shows the error.
     loadServerInfo().catch(() => undefined)
   }, [needsToken])
   useEffect(followWorkspaces, [])
@@ -121,7 +121,7 @@ function Keys({ onClose }: { readonly onClose: () => void }) {
   )
 }
 
-/** Not by the address, which says what page is shown. */
+/** Moves the focus without changing the fragment, which holds the route. */
 function skipToMain(event: Event): void {
   event.preventDefault()
   document.getElementById('main')?.focus()

@@ -3,10 +3,10 @@ import { Button } from './parts/button.tsx'
 import { hasToken, type Realm, setToken } from './server/request.ts'
 import { texts } from './texts.ts'
 
-/** Asks for a token that the server wants. */
+/** The form for an access token. */
 export function TokenForm({ realm }: { readonly realm: Realm }) {
   const [token, setValue] = useState('')
-  const words = texts.token[realm]
+  const labels = texts.token[realm]
   const field = useRef<HTMLInputElement>(null)
   useEffect(() => field.current?.focus(), [])
   return (
@@ -17,7 +17,7 @@ export function TokenForm({ realm }: { readonly realm: Realm }) {
         if (token.trim() !== '') setToken(realm, token.trim())
       }}
     >
-      <h1>{words.title}</h1>
+      <h1>{labels.title}</h1>
       <label>
         {texts.token.label}
         <input
@@ -35,7 +35,7 @@ export function TokenForm({ realm }: { readonly realm: Realm }) {
           {texts.token.refused}
         </p>
       )}
-      <p class="faint">{words.where}</p>
+      <p class="faint">{labels.hint}</p>
       <Button type="submit" kind="main">
         {texts.token.send}
       </Button>

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { defineConfig } from 'vite'
 
-/** Builds the page into `built/`, which the server sends as it is: `vite build --config FILE`. */
+/** Builds the page into `built/`, which the server serves unchanged: `vite build --config FILE`. */
 export default defineConfig({
   root: import.meta.dirname,
   base: '/',
@@ -12,11 +12,11 @@ export default defineConfig({
     outDir: join(import.meta.dirname, '../built'),
     emptyOutDir: true,
     target: 'es2022',
-    // The page's policy runs no inline script, and every browser of that target preloads modules by itself.
+    // The content security policy forbids inline scripts, and all target browsers preload modules natively.
     modulePreload: { polyfill: false },
-    // Nothing becomes a data: URL but what the page itself writes as one.
+    // Assets are never inlined as data: URLs.
     assetsInlineLimit: 0,
-    // What is bundled keeps its authors' names, beside the page and with it in the package.
+    // Licenses of the bundled packages, shipped next to the page.
     license: { fileName: 'licenses.md' },
   },
 })

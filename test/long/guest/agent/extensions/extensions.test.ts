@@ -40,7 +40,7 @@ describe('a machine with extensions', () => {
     await server.stop()
   })
 
-  /** A machine whose image has manifests of two extensions, and whose services are only noted. */
+  /** A machine whose image has manifests of two extensions, and whose services are recorded instead of started. */
   async function machine() {
     const directory = tempDir()
     for (const name of ['demo', 'other']) writeFileSync(join(directory, `${name}.yaml`), manifestOf(name))
@@ -63,7 +63,7 @@ describe('a machine with extensions', () => {
     return end
   }
 
-  test('starts those that the server enables and its image knows, and gives programs what they bring', async () => {
+  test('starts the extensions that the server enables and the image contains, and sets their environment', async () => {
     const { started } = await machine()
     await waitFor('their health', async () => (await health()).length === 2)
     expect(started).toEqual(['workspace-ext-demo.service'])
@@ -71,11 +71,11 @@ describe('a machine with extensions', () => {
     expect(imageEnvironment()).not.toHaveProperty('TEST_OTHER')
   })
 
-  test('tells how its services fare and whether the host answers, and the command line shows it', async () => {
+  test('reports the state of its services and of the host, and the CLI shows it', async () => {
     await makeWorkspace(server.url, { name: 'demo' })
     listen()
     await machine()
-    await waitFor('the host’s answer', async () => (await health())[0]?.host === 'connected')
+    await waitFor('a response from the host', async () => (await health())[0]?.host === 'connected')
     expect(await health()).toEqual([
       { namespace: 'demo', guest: 'running', host: 'connected' },
       { namespace: 'lacking', guest: 'missing', host: 'disconnected' },
@@ -91,11 +91,11 @@ describe('a machine with extensions', () => {
     expect(await workspaceCliOnTerminal(['list'], environment)).not.toContain('EXTENSIONS')
   })
 
-  test('starts them once, however often it loses the host', async () => {
+  test('starts each extension once, even if it reconnects to the host', async () => {
     const { guest, started } = await machine()
     await waitFor('their health', async () => (await health()).length === 2)
     guest.lose()
-    await waitFor('the loss', async () => (await health()).length === 0)
+    await waitFor('the disconnect', async () => (await health()).length === 0)
     guest.find()
     await waitFor('their health again', async () => (await health()).length === 2)
     expect(started).toEqual(['workspace-ext-demo.service'])
@@ -106,7 +106,7 @@ describe('manifests', () => {
   beforeEach(() => void vi.spyOn(console, 'error').mockReturnValue())
   afterEach(() => void vi.restoreAllMocks())
 
-  /** A directory with a manifest, as something else makes it. */
+  /** Creates a directory with a manifest. */
   const read = (spoil: (directory: string, file: string) => void, as = owner) => {
     const directory = tempDir()
     const file = join(directory, 'demo.yaml')
@@ -115,21 +115,21 @@ describe('manifests', () => {
     return readManifest('demo', directory, as)
   }
 
-  test('are read from a file of root’s', () => {
+  test('are read from a file owned by root', () => {
     expect(read(() => undefined)).toMatchObject({ namespace: 'demo', unit: 'workspace-ext-demo.service' })
     expect(readManifest('demo', tempDir())).toBeUndefined()
   })
 
-  test('W11 of another owner are not heeded', () => {
+  test('W11 of another owner are ignored', () => {
     expect(read(() => undefined, owner + 1)).toBeUndefined()
   })
 
-  test('W11 that others may write are not heeded', () => {
+  test('W11 that others can write are ignored', () => {
     expect(read((_, file) => chmodSync(file, 0o666))).toBeUndefined()
     expect(read((_, file) => chmodSync(file, 0o664))).toBeUndefined()
   })
 
-  test('W11 that are links, or no files, are not heeded', () => {
+  test('W11 that are links or not regular files are ignored', () => {
     const linked = tempDir()
     writeFileSync(join(linked, 'real.yaml'), manifestOf('demo'))
     symlinkSync(join(linked, 'real.yaml'), join(linked, 'demo.yaml'))

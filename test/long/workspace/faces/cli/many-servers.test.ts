@@ -28,7 +28,7 @@ async function cli(servers: object, ...argv: readonly string[]) {
   return workspaceCli(argv, userEnvironment({ WORKSPACE_CLI_CONFIG: file }))
 }
 
-/** A server that takes connections and never answers. */
+/** A server that accepts connections and never responds. */
 async function silentServer(): Promise<string> {
   const server = createServer((socket) => void socket.on('error', () => undefined)).listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
@@ -36,7 +36,7 @@ async function silentServer(): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-test('list --all asks every server and tells the offline ones among them', async () => {
+test('list --all queries every server and reports offline ones', async () => {
   const servers = { alpha: { url: alpha.url }, beta: { url: beta.url }, gamma: nobody, delta: { url: 'x' } }
   const { status, stdout, stderr } = await cli(servers, 'list', '--all')
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
@@ -44,11 +44,11 @@ test('list --all asks every server and tells the offline ones among them', async
     servers: [
       { server_name: 'alpha', workspaces: [expect.objectContaining({ name: 'one', status: 'running' })] },
       { server_name: 'beta', workspaces: [] },
-      { server_name: 'gamma', error: expect.stringContaining('does not answer (') },
+      { server_name: 'gamma', error: expect.stringContaining('is not responding (') },
       {
         server_name: 'delta',
         error:
-          'server "delta" is "x" and must be a URL such as http://127.0.0.1:8080 or unix:///path/of/socket',
+          'server "delta": "x" is not a valid server URL; use one such as http://127.0.0.1:8080 or unix:///path/to/socket',
       },
     ],
   })
@@ -66,7 +66,7 @@ test('list --all has a column for the server', async () => {
   ])
 })
 
-test('info --all says what each server is', async () => {
+test('info --all prints information about each server', async () => {
   const servers = { alpha: { url: alpha.url }, gamma: nobody }
   const { status, stdout } = await cli(servers, 'info', '--all')
   expect(status).toBe(0)
@@ -84,7 +84,7 @@ test('info --all says what each server is', async () => {
   )
 })
 
-test('list --all counts a server as offline that does not answer within 5 s', async () => {
+test('list --all reports a server that does not respond within 5 s as offline', async () => {
   const startMs = performance.now()
   const { status, stdout } = await cli(
     {
@@ -95,22 +95,22 @@ test('list --all counts a server as offline that does not answer within 5 s', as
     'list',
     '--all',
   )
-  // One after the other the two silent ones would take 10 s.
+  // Sequentially, the two silent servers would take 10 s.
   expect(performance.now() - startMs).toBeLessThan(9_900)
   expect(status).toBe(0)
   expect(JSON.parse(stdout).servers).toMatchObject([
-    { server_name: 'silent', error: expect.stringContaining('does not answer within 5 s') },
+    { server_name: 'silent', error: expect.stringContaining('did not respond within 5 s') },
     { server_name: 'other', error: expect.any(String) },
     { server_name: 'alpha', workspaces: [{ name: 'one' }] },
   ])
 })
 
-test('list --all asks the one server meant where none is configured', async () => {
+test('list --all queries the default server when none is configured', async () => {
   const { stdout } = await workspaceCli(['list', '--all'], userEnvironment({ WORKSPACE_URL: beta.url }))
   expect(JSON.parse(stdout)).toEqual({ servers: [{ server_name: 'WORKSPACE_URL', workspaces: [] }] })
 })
 
-test('list takes --all or a server, not both', async () => {
+test('list refuses --all together with a server', async () => {
   expect(await cli({ alpha: { url: alpha.url } }, 'list', '--all', '-s', 'alpha')).toMatchObject({
     status: 2,
     stderr: expect.stringContaining("cannot be used with option '-s, --server <name>'"),

@@ -5,7 +5,7 @@ import { tempDir } from '../../../../support/temp-dir.ts'
 import { serveCli, userEnvironment, workspaceCli } from '../../../../support/workspace/workspace-cli.ts'
 import { waitFor } from '../../../../support/wait-for.ts'
 
-// No engine: what the server does with one is tested elsewhere.
+// No engine; other tests cover the server with one.
 const environment = () => userEnvironment({ DOCKER_HOST: 'unix:///nonexistent/engine.sock' })
 
 async function refuses(port: number): Promise<boolean> {
@@ -20,7 +20,7 @@ async function refuses(port: number): Promise<boolean> {
   }
 }
 
-test.each(['SIGINT', 'SIGTERM'] as const)('serve answers until %s and then ends with 0', async (signal) => {
+test.each(['SIGINT', 'SIGTERM'] as const)('serve runs until %s and then exits with 0', async (signal) => {
   const { child, httpPort, exit } = await serveCli(environment())
   const url = `http://127.0.0.1:${httpPort}`
   expect(await workspaceCli(['list'], userEnvironment({ WORKSPACE_URL: url }))).toMatchObject({ status: 0 })
@@ -28,7 +28,7 @@ test.each(['SIGINT', 'SIGTERM'] as const)('serve answers until %s and then ends 
   expect(await exit).toBe(0)
 })
 
-test('a second signal ends a server at once that still waits for a request', async () => {
+test('a second signal exits immediately while a request is pending', async () => {
   const { child, httpPort, exit } = await serveCli(environment())
   const slow = connect(httpPort, '127.0.0.1').on('error', () => undefined)
   slow.write(
@@ -44,17 +44,17 @@ test('a second signal ends a server at once that still waits for a request', asy
   slow.destroy()
 })
 
-test('serve --tour says where everything is and what to try', async () => {
+test('serve --tour prints addresses and first steps', async () => {
   const { child, httpPort, exit, stdout } = await serveCli(environment(), ['--tour'])
   child.kill('SIGTERM')
   await exit
   expect(stdout()).toContain(`Page       http://127.0.0.1:${httpPort}/\n`)
   expect(stdout()).toContain(`API        http://127.0.0.1:${httpPort}/api/info\n`)
   expect(stdout()).toContain(`WORKSPACE_URL=http://127.0.0.1:${httpPort} npx workspace create demo`)
-  expect(stdout()).toContain('none yet: "npx workspace doctor" says what is missing')
+  expect(stdout()).toContain('none; run "npx workspace doctor" to see what is missing')
 })
 
-test('serve on a port that is taken says so in one line and ends with 1', async () => {
+test('serve on a port in use prints one line and exits with 1', async () => {
   const { httpPort } = await serveCli(environment())
   const second = await workspaceCli(
     ['serve', '--http-port', String(httpPort), '--ssh-port', '0', '--state-dir', tempDir()],

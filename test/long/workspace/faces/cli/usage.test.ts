@@ -22,7 +22,7 @@ function file(name: string, content: string): string {
   return path
 }
 
-test('--version and --help end with 0', async () => {
+test('--version and --help exit with 0', async () => {
   expect(await workspaceCli(['--version'])).toMatchObject({ status: 0, stdout: `${packageVersion()}\n` })
   const { status, stdout } = await workspaceCli(['create', '--help'])
   expect(status).toBe(0)
@@ -36,13 +36,13 @@ test.each([
   [['create', 'demo', '--cpus', 'two'], 'It must be a whole number.'],
   [['serve', '--http-port', '70000'], 'It must be a port, 0 to 65535.'],
   [['completion', 'tcsh'], 'It must be bash, zsh or fish.'],
-])('%j is bad usage: status 2, with the nearest that there is', async (argv, said) => {
+])('%j is a usage error with status 2 and a suggestion', async (argv, said) => {
   const { status, stdout, stderr } = await workspaceCli(argv)
   expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
   expect(stderr).toContain(said)
 })
 
-/** A port on which nothing listens any more. */
+/** Returns a closed port. */
 async function closedPort(): Promise<number> {
   const listener = createServer().listen(0, '127.0.0.1')
   await once(listener, 'listening')
@@ -51,7 +51,7 @@ async function closedPort(): Promise<number> {
   return port
 }
 
-test('without a server, a command says where it looked and what to do', async () => {
+test('a command without a server reports the address and the remedy', async () => {
   const port = await closedPort()
   const { status, stderr } = await workspaceCli(
     ['list'],
@@ -60,12 +60,12 @@ test('without a server, a command says where it looked and what to do', async ()
   expect({ status, stderr }).toEqual({
     status: 1,
     stderr:
-      `workspace: server WORKSPACE_URL at http://127.0.0.1:${port} does not answer (connect ECONNREFUSED 127.0.0.1:${port}); ` +
-      'start it with "workspace serve", or name another with WORKSPACE_URL\n',
+      `workspace: server WORKSPACE_URL at http://127.0.0.1:${port} is not responding (connect ECONNREFUSED 127.0.0.1:${port}); ` +
+      'start it with "workspace serve", or select another with WORKSPACE_URL\n',
   })
 })
 
-test('a WORKSPACE_URL that is no URL is bad usage', async () => {
+test('an invalid WORKSPACE_URL is a usage error', async () => {
   const { status, stderr } = await workspaceCli(
     ['list'],
     userEnvironment({ WORKSPACE_URL: 'localhost:8080' }),
@@ -73,11 +73,11 @@ test('a WORKSPACE_URL that is no URL is bad usage', async () => {
   expect({ status, stderr }).toEqual({
     status: 2,
     stderr:
-      'workspace: WORKSPACE_URL is "localhost:8080" and must be a URL such as http://127.0.0.1:8080 or unix:///path/of/socket\n',
+      'workspace: WORKSPACE_URL: "localhost:8080" is not a valid server URL; use one such as http://127.0.0.1:8080 or unix:///path/to/socket\n',
   })
 })
 
-test("-s takes a server of the CLI's configuration, default_server the one meant when none is named", async () => {
+test('-s selects a configured server, and default_server applies without it', async () => {
   const config = file(
     'cli.yaml',
     `servers: {near: {url: "${server.url}"}, far: {url: "http://127.0.0.1:9"}}\ndefault_server: far\n`,
@@ -88,19 +88,19 @@ test("-s takes a server of the CLI's configuration, default_server the one meant
     await workspaceCli(['info', '--server', 'near'], { ...user, WORKSPACE_URL: 'http://127.0.0.1:9' }),
   ).toMatchObject({ status: 0 })
   expect((await workspaceCli(['info'], user)).stderr).toContain(
-    'server far at http://127.0.0.1:9 does not answer',
+    'server far at http://127.0.0.1:9 is not responding',
   )
   expect(await workspaceCli(['info', '-s', 'nowhere'], user)).toMatchObject({
     status: 2,
-    stderr: 'workspace: server "nowhere" is not in the CLI\'s configuration; known: near, far\n',
+    stderr: 'workspace: server "nowhere" is not in the CLI\'s configuration; configured servers: near, far\n',
   })
 })
 
-test('default_server comes from the environment too', async () => {
+test('default_server can be set in the environment', async () => {
   const user = userEnvironment({ WORKSPACE_CLI_DEFAULT_SERVER: 'nowhere' })
   expect(await workspaceCli(['info'], user)).toMatchObject({
     status: 2,
-    stderr: 'workspace: server "nowhere" is not in the CLI\'s configuration; known: none\n',
+    stderr: 'workspace: server "nowhere" is not in the CLI\'s configuration; configured servers: none\n',
   })
 })
 
@@ -113,22 +113,24 @@ test('config check names the nearest known key', async () => {
   })
 })
 
-test('config check accepts a right file, and no file', async () => {
+test('config check accepts a valid file and a missing default file', async () => {
   const config = file('config.yaml', 'http: {port: 8081}\n')
   expect(JSON.parse((await workspaceCli(['config', 'check', '--config', config])).stdout)).toEqual({
     ok: true,
     file: config,
   })
-  expect((await workspaceCli(['config', 'check', '--table'])).stdout).toBe('no file, defaults: right\n')
+  expect((await workspaceCli(['config', 'check', '--table'])).stdout).toBe(
+    'no config file; the defaults are valid\n',
+  )
 })
 
-test('config check says that a file cannot be read', async () => {
+test('config check reports an unreadable file', async () => {
   const { status, stderr } = await workspaceCli(['config', 'check', '--config', '/nonexistent/config.yaml'])
   expect(status).toBe(1)
   expect(stderr).toMatch(/^workspace: config file \/nonexistent\/config\.yaml cannot be read: ENOENT.*\n$/)
 })
 
-test('config show prints what is in force: defaults < file < environment', async () => {
+test('config show prints the effective configuration: defaults < file < environment', async () => {
   const config = file('config.yaml', 'http: {port: 8081}\nssh: {port: 2223}\n')
   const user = userEnvironment({ WORKSPACE_CONFIG: config, WORKSPACE_SSH__PORT: '2224' })
   const shown = JSON.parse((await workspaceCli(['config', 'show'], user)).stdout)
@@ -142,7 +144,7 @@ test('config show prints what is in force: defaults < file < environment', async
   )
 })
 
-test('doctor names what is missing and its remedy, and ends with 1', async () => {
+test('doctor lists what is missing with its remedy and exits with 1', async () => {
   const user = userEnvironment({ DOCKER_HOST: 'unix:///nonexistent/engine.sock' })
   const { status, stdout } = await workspaceCli(['doctor'], user)
   expect(status).toBe(1)
@@ -157,7 +159,7 @@ test('doctor names what is missing and its remedy, and ends with 1', async () =>
   )
 })
 
-test('the bash completion, in a real bash, offers commands and options', async () => {
+test('the bash completion offers commands and options in a real bash', async () => {
   const script = file('completion', (await workspaceCli(['completion', 'bash'])).stdout)
   const complete = (...words: readonly string[]) =>
     execFileSync(
@@ -180,7 +182,7 @@ test('the bash completion, in a real bash, offers commands and options', async (
   expect(complete('workspace', 'ls', '-s', 'near', '--js')).toEqual(['--json'])
 })
 
-test.each(['zsh', 'fish'])('the %s completion knows every command', async (shell) => {
+test.each(['zsh', 'fish'])('the %s completion includes every command', async (shell) => {
   const { status, stdout } = await workspaceCli(['completion', shell])
   expect(status).toBe(0)
   for (const command of ['serve', 'list', 'create', 'rm', 'ssh', 'doctor', 'completion'])

@@ -3,7 +3,7 @@ import { openEventReaders } from '../../../../support/workspace/event-readers.ts
 import { FakeBackend } from '../../../../support/workspace/fake-backend.ts'
 import { call, startWorkspaceServer } from '../../../../support/workspace/workspace-server.ts'
 
-test('F28 two thousand readers get an event within a second', async () => {
+test('F28 two thousand readers receive an event within a second', async () => {
   const backend = new FakeBackend()
   const server = await startWorkspaceServer({ backends: () => [backend] })
   onTestFinished(() => server.stop())

@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.stop())
 
-/** A page inside the workspace whose script tries `attempts`, and what came of each. */
+/** A page inside the workspace whose script makes attempts and records their results. */
 async function serveInside(attempts: Readonly<Record<string, string>>) {
   const script = `
     window.results = {}
@@ -41,7 +41,7 @@ async function serveInside(attempts: Readonly<Record<string, string>>) {
   return (inside.address() as { port: number }).port
 }
 
-/** What a page that is served inside may try against the server that shows it. */
+/** Attempts of a workspace's page against the server that proxies it. */
 function attemptsOn(origin: string) {
   const socket = (url: string) =>
     `return new Promise((resolve, reject) => { const s = new WebSocket('${url}', 'terminal'); s.onopen = () => resolve('open'); s.onerror = reject })`
@@ -61,18 +61,18 @@ async function resultsOf(url: string): Promise<Readonly<Record<string, string>>>
   return page.evaluate('window.results')
 }
 
-test('a page below a path reaches neither the API nor anything that the browser keeps for it', async () => {
+test('a page below a path reaches neither the API nor the browser’s storage for it', async () => {
   const origin = `http://127.0.0.1:${server.httpPort}`
   const port = await serveInside(attemptsOn(origin))
   const results = await resultsOf(`${origin}/api/workspaces/demo/proxy/${port}/`)
   const { blindStop, ...others } = results
   for (const [name, result] of Object.entries(others)) expect(result, name).toBe('refused')
-  // Sent blindly, and refused by the server: the workspace runs on.
+  // Sent without reading the response; the server refuses it and the workspace keeps running.
   expect(['opaque', 'refused']).toContain(blindStop)
   expect(await (await fetch(`${origin}/api/workspaces/demo`)).json()).toMatchObject({ status: 'running' })
 })
 
-test('a page at a host of its own reaches its own port and WebSocket, and nothing of the API', async () => {
+test('a page at its own host reaches its own port and WebSocket, but not the API', async () => {
   const origin = `http://localhost:${server.httpPort}`
   const port = await serveInside({
     ...attemptsOn(origin),

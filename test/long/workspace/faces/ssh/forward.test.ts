@@ -19,7 +19,7 @@ beforeAll(async () => {
 })
 afterAll(() => workspace.remove())
 
-/** Listens inside the workspace, which is on this network; goes with the test. */
+/** Listens inside the workspace, which shares this network, until the test ends. */
 async function listening(server: Server): Promise<number> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => void server.close())
@@ -34,14 +34,14 @@ const inside = (onConnection: (socket: Socket) => void) =>
   )
 const greeting = () => listening(createHttpServer((_request, response) => response.end('hello')))
 
-/** Starts ssh with the given flags; it ends with the test. */
+/** Starts ssh with the given flags until the test ends. */
 function started(flags: readonly string[], command: readonly string[] = []): ChildProcess {
   const child = spawn('ssh', [...workspace.ssh.argv(workspace.name, ...flags), ...command], { stdio: 'pipe' })
   onTestFinished(() => void child.kill('SIGKILL'))
   return child
 }
 
-/** By the kernel's own list; to connect would already use the forward. */
+/** Checks the kernel's socket table, because connecting would already use the forward. */
 function isListening(socket: string): boolean {
   const [line] = readFileSync('/proc/net/unix', 'utf8')
     .split('\n')
@@ -49,18 +49,18 @@ function isListening(socket: string): boolean {
   return line?.split(' ')[3] === '00010000'
 }
 
-/** A Unix socket here that leads to a port in there. */
+/** Forwards a local Unix socket to a port inside. */
 async function forwardTo(port: number): Promise<string> {
   const socket = join(tempDir(), 'forward')
   started(['-N', '-L', `${socket}:localhost:${port}`])
-  // The file is there a moment before anybody listens.
+  // The file exists shortly before ssh listens.
   await waitFor('the forward', () => isListening(socket))
   return socket
 }
 const open = (path: string) => connect({ path, allowHalfOpen: true })
 const sha256 = (data: Buffer) => createHash('sha256').update(data).digest('hex')
 
-test('a forward carries the end of the client’s half and then all of the answer', async () => {
+test('a forward carries the client’s EOF and then the whole response', async () => {
   const data = randomBytes(16 * 2 ** 20)
   const port = await inside((socket) => {
     void buffer(socket).then((all) => socket.end(Buffer.concat([Buffer.from(sha256(all)), all])))
@@ -74,8 +74,8 @@ test('a forward carries the end of the client’s half and then all of the answe
   ])
 })
 
-// The end of the inner half used to overtake up to 2 MiB that waited for the client's window.
-test('a forward whose inner half ends first loses no byte to a slow reader, and still takes the client’s', async () => {
+// Regression: EOF from inside overtook up to 2 MiB waiting for the client's window.
+test('a forward whose inner side ends first loses no data to a slow reader and still accepts input', async () => {
   const [down, up] = [randomBytes(24 * 2 ** 20), randomBytes(5 * 2 ** 20)]
   const got = Promise.withResolvers<string>()
   const port = await inside((socket) => {
@@ -83,7 +83,7 @@ test('a forward whose inner half ends first loses no byte to a slow reader, and 
     void buffer(socket).then((all) => got.resolve(sha256(all)))
   })
   const socket = open(await forwardTo(port))
-  // Until nothing moves any more, which is when every window on the way is full.
+  // Until no more data moves, because every window on the path is full.
   socket.pause()
   let before = -1
   await waitFor('a standstill', async () => {
@@ -97,13 +97,13 @@ test('a forward whose inner half ends first loses no byte to a slow reader, and 
   expect(await got.promise).toBe(sha256(up))
 })
 
-test('a forward to where nobody listens ends at once, and the connection goes on', async () => {
+test('a forward to a closed port ends immediately, and the connection continues', async () => {
   const refused = await forwardTo(await freePort())
   expect(await text(open(refused))).toBe('')
   expect(await text(open(refused))).toBe('')
 })
 
-test('a SOCKS proxy reaches the workspace by name and address, and nothing beyond', async () => {
+test('a SOCKS proxy reaches the workspace by name and address, and no other host', async () => {
   const [port, proxy] = [await greeting(), await freePort()]
   const client = started(['-N', '-D', `127.0.0.1:${proxy}`, '-v'])
   let log = ''
@@ -143,7 +143,7 @@ test('one master connection carries 20 forwards and 50 sessions', async () => {
   await Promise.all([...sessions, ...forwards])
 }, 60_000)
 
-test('a shell fed by its input beside a proxy, as editors open it, serves requests all the while', async () => {
+test('a shell with piped input beside a proxy, as editors use it, keeps serving requests', async () => {
   const [port, proxy] = [await greeting(), await freePort()]
   const shell = started(['-T', '-D', `127.0.0.1:${proxy}`], ['bash'])
   let output = ''

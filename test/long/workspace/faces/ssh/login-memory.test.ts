@@ -7,10 +7,10 @@ import { tempDir } from '../../../../support/temp-dir.ts'
 
 const WARM_UP = 200
 const LOGINS = 1_200
-/** Without collections each login leaves some 17 KiB. */
+/** Without explicit garbage collection each login leaves about 17 KiB. */
 const MOST_BYTES_EACH = 8 * 1024
 
-test('the processes that speak SSH do not grow with every login', { timeout: 180_000 }, async () => {
+test('SSH worker processes do not grow with every login', { timeout: 180_000 }, async () => {
   const stateDir = join(tempDir(), 'state')
   const server = await serve({ stateDir, settings: { ssh: { processes: 1 } } })
   const { private: privateKey } = ssh2.utils.generateKeyPairSync('ed25519')

@@ -38,7 +38,7 @@ afterAll(() => workspace.remove())
 const sha256 = (file: string) => createHash('sha256').update(readFileSync(file)).digest('hex')
 const sha256Inside = async (file: string) => (await workspace.inside(`sha256sum ${file}`)).slice(0, 64)
 
-/** Runs sftp commands one after the other; the first that fails ends it. */
+/** Runs sftp commands in order and stops at the first failure. */
 const sftp = (...commands: readonly string[]) =>
   workspace.client('sftp', ['-b', '-', '{}'], `${commands.join('\n')}\n`)
 const sftpDone = async (...commands: readonly string[]): Promise<string> => {
@@ -47,13 +47,13 @@ const sftpDone = async (...commands: readonly string[]): Promise<string> => {
   return stdout.toString()
 }
 
-/** Everything in a directory: name, type, mode, where a link leads, what is in a file. */
+/** Returns every entry of a directory: name, type, mode, link target, content. */
 const MANIFEST = `find . -mindepth 1 -printf '%P %y %m %l\\0' | LC_ALL=C sort -z | tr '\\0' '\\n'; find . -type f -print0 | LC_ALL=C sort -z | xargs -0r sha256sum`
 const manifest = (directory: string) =>
   execFileSync('bash', ['-c', MANIFEST], { cwd: directory, encoding: 'utf8', maxBuffer: 2 ** 26 })
 const manifestInside = (directory: string) => workspace.inside(`cd ${directory} && ${MANIFEST}`)
 
-/** A tree of `count` small files, some of them executable or private; with links where they are to be kept. */
+/** Creates a tree of `count` small files, some executable or private, optionally with links. */
 function makeTree(count: number, hasLinks: boolean): string {
   const root = tempDir()
   for (let i = 0; i < count; i++) {
@@ -67,7 +67,7 @@ function makeTree(count: number, hasLinks: boolean): string {
     linkSync(file, join(directory, `hard ${i}`))
   }
   mkdirSync(join(root, 'empty'), { mode: 0o700 })
-  // The old scp protocol is made of lines.
+  // The legacy scp protocol is line-based.
   const names = hasLinks ? ODD_NAMES : ODD_NAMES.filter((name) => !name.includes('\n'))
   for (const name of names) writeFileSync(join(root, name), name)
   return root
@@ -81,7 +81,7 @@ test('sftp puts and gets 100 MB unchanged', async () => {
   expect([await sha256Inside('big'), sha256(back)]).toEqual([sha256(file), sha256(file)])
 })
 
-test('sftp goes on where a put or a get was cut off', async () => {
+test('sftp resumes an interrupted put or get', async () => {
   const directory = tempDir()
   const [file, back] = [join(directory, 'data'), join(directory, 'back')]
   writeFileSync(file, randomBytes(20_000_000))
@@ -92,7 +92,7 @@ test('sftp goes on where a put or a get was cut off', async () => {
   expect([await sha256Inside('partial'), sha256(back)]).toEqual([sha256(file), sha256(file)])
 })
 
-test('sftp makes, renames, links, lists and removes', async () => {
+test('sftp creates, renames, links, lists and removes', async () => {
   await workspace.inside('rm -rf sftp && mkdir sftp && echo one >sftp/file')
   const listing = await sftpDone(
     'cd sftp',
@@ -114,8 +114,8 @@ test('sftp makes, renames, links, lists and removes', async () => {
   expect([failed.status, failed.stderr]).toEqual([1, expect.stringContaining('not found')])
 })
 
-test('sftp lists odd names as they are', async () => {
-  // The client doubles backslashes and shows a line's end as a question mark.
+test('sftp lists unusual names unchanged', async () => {
+  // The client doubles backslashes and shows a newline as a question mark.
   const names = ODD_NAMES.filter((name) => !/[\\\n]/.test(name))
   await workspace.inside('rm -rf odd && mkdir odd && cd odd && xargs -0 touch --', `${names.join('\0')}\0`)
   const listed = (await sftpDone('cd odd', 'ls -1'))
@@ -127,7 +127,7 @@ test('sftp lists odd names as they are', async () => {
 test.each([
   { protocol: 'sftp', flags: [] },
   { protocol: 'old', flags: ['-O'] },
-])('scp over its $protocol protocol copies a tree both ways', async ({ protocol, flags }) => {
+])('scp over its $protocol protocol copies a tree in both directions', async ({ protocol, flags }) => {
   const tree = makeTree(200, false)
   const back = tempDir()
   const there = `scp-${protocol}`
@@ -139,7 +139,7 @@ test.each([
   expect(manifest(join(back, there))).toBe(manifest(tree))
 })
 
-test('rsync copies 5,000 files with links and modes both ways, and the second time nothing', async () => {
+test('rsync copies 5,000 files with links and modes in both directions, and nothing the second time', async () => {
   const tree = makeTree(5_000, true)
   const back = tempDir()
   const rsync = async (from: string, to: string) => {
@@ -174,7 +174,7 @@ test('git pushes to and clones from a repository in the workspace', async () => 
   expect(sha256(join(directory, 'second/file'))).toBe(sha256(join(directory, 'first/file')))
 })
 
-/** The same bytes everywhere, and no two blocks of them alike. */
+/** Returns deterministic bytes in which no two blocks are equal. */
 const stream = (megabytes: number) =>
   `openssl enc -aes-128-ctr -K 00 -iv 00 -in /dev/zero 2>/dev/null | head -c ${megabytes * 2 ** 20}`
 
@@ -183,7 +183,7 @@ test.each([
   ['chacha20-poly1305@openssh.com', 128],
   ['aes256-ctr', 128],
 ] as const)(
-  'while %s gets new keys every 16 MB, %i MB pass both ways',
+  '%s with a rekey every 16 MB transfers %i MB in both directions',
   async (cipher, megabytes) => {
     const ssh = `ssh ${workspace.ssh.argv(workspace.name, '-o', 'RekeyLimit=16M', '-o', `Ciphers=${cipher}`).join(' ')}`
     const local = async (script: string): Promise<string> => {

@@ -19,11 +19,11 @@ async function openList(
   return { page, backend }
 }
 
-/** The names shown, in their order. */
+/** The displayed names, in order. */
 const NAMES = `[...document.querySelectorAll('.rows .name')].map((cell) => cell.textContent)`
 
 test(
-  'a list of five hundred is filtered, sorted and walked through with keys',
+  'a list of five hundred can be filtered, sorted and navigated by keyboard',
   { timeout: 60_000 },
   async () => {
     const states = [{ is: 'running' }, { is: 'stopped' }, { is: 'error', message: 'no space left' }] as const
@@ -37,7 +37,7 @@ test(
     await page.press('/')
     await page.type('w-49')
     await page.until(
-      'those that match',
+      'the matching rows',
       `${NAMES}.join() === 'w-49,w-490,w-491,w-492,w-493,w-494,w-495,w-496,w-497,w-498,w-499'`,
     )
     await page.untilText('.page-head [role=status]', '11 of 500')
@@ -48,7 +48,7 @@ test(
     await page.choose('[role=columnheader].name button')
     await page.until('the other way round', `${NAMES}.join() === 'w-497,w-494,w-491'`)
     await page.until(
-      'that the order is told',
+      'the order in aria-sort',
       `document.querySelector('[role=columnheader].name').getAttribute('aria-sort') === 'descending'`,
     )
     await page.evaluate('document.activeElement.blur()')
@@ -57,7 +57,7 @@ test(
     await page.press('Enter')
     await page.untilText('h1', 'w-494')
     await page.untilText('p.problem', 'no space left')
-    // The list is as it was left.
+    // The list keeps its filter and order.
     await page.evaluate('history.back()')
     await page.until('the same three', `${NAMES}.join() === 'w-497,w-494,w-491'`)
 
@@ -72,7 +72,7 @@ test(
   },
 )
 
-test('markup in whatever others have written stays text', { timeout: 60_000 }, async () => {
+test('markup in foreign data is shown as text', { timeout: 60_000 }, async () => {
   const evil = workspaceLike(EVIL, {
     repo: `javascript:alert(1)//${EVIL}`,
     image: EVIL,
@@ -103,7 +103,7 @@ test('markup in whatever others have written stays text', { timeout: 60_000 }, a
   await isText('[data-card=map]')
 })
 
-test('no page has what axe-core calls serious, in light and in dark', { timeout: 120_000 }, async () => {
+test('no page has serious axe-core findings in light and dark mode', { timeout: 120_000 }, async () => {
   const states = [
     { is: 'running' },
     { is: 'stopped' },

@@ -11,7 +11,7 @@ import { call, makeWorkspace, startWorkspaceServer } from '../../../../support/w
 const TOKEN = 'a-token-of-the-page-test'
 const HEADERS = { authorization: `Bearer ${TOKEN}` }
 
-/** What is on the terminal's screen. */
+/** The content of the terminal's screen. */
 const SCREEN = `[...document.querySelectorAll('.xterm-rows > div')].map((row) => row.textContent).join('\\n')`
 
 async function start() {
@@ -32,75 +32,71 @@ async function logIn(page: WorkspacePage): Promise<void> {
   await page.untilText('.connection', 'live')
 }
 
-test(
-  'the page makes a workspace, enters it, and deletes it, with a token',
-  { timeout: 120_000 },
-  async () => {
-    const server = await start()
-    const name = uniqueName('page')
-    onTestFinished(async () => {
-      if ((await leftovers(name)).length > 0)
-        await call(`${server.url}/api/workspaces/${name}`, 'DELETE', undefined, HEADERS)
-    })
-    const page = await openWorkspacePage(server.url)
+test('the page creates, uses and deletes a workspace with a token', { timeout: 120_000 }, async () => {
+  const server = await start()
+  const name = uniqueName('page')
+  onTestFinished(async () => {
+    if ((await leftovers(name)).length > 0)
+      await call(`${server.url}/api/workspaces/${name}`, 'DELETE', undefined, HEADERS)
+  })
+  const page = await openWorkspacePage(server.url)
 
-    await page.fill('input[name=token]', 'another token')
-    await page.press('Enter')
-    await page.untilText('.token [role=alert]', 'refused')
-    await page.keep('token')
-    await logIn(page)
-    await page.untilText('.empty', 'no workspaces')
+  await page.fill('input[name=token]', 'another token')
+  await page.press('Enter')
+  await page.untilText('.token [role=alert]', 'not valid')
+  await page.keep('token')
+  await logIn(page)
+  await page.untilText('.empty', 'No workspaces')
 
-    // What is wrong is said at the field that it is about.
-    await page.press('n')
-    await page.fill('input[name=name]', name)
-    await page.fill('input[name=repo]', 'ftp://example.com/repo')
-    await page.choose('.create button[type=submit]')
-    await page.until(
-      'the error at its field',
-      `document.querySelector('input[name=repo]').getAttribute('aria-invalid') === 'true' && document.activeElement.name === 'repo'`,
-    )
-    await page.keep('create')
-    await page.fill('input[name=repo]', '')
-    await page.press('Backspace')
-    await page.evaluate(
-      `(() => { const field = document.querySelector('input[name=repo]'); field.value = ''; field.dispatchEvent(new Event('input', { bubbles: true })) })()`,
-    )
-    await page.choose('.create button[type=submit]')
-    await page.untilText('h1', name)
-    await page.untilText('[data-card=facts]', TEST_IMAGE)
-    await page.untilText('[data-card=facts] code', `ssh -p ${server.sshPort} ${name}@127.0.0.1`)
+  // An error is shown at its field.
+  await page.press('n')
+  await page.fill('input[name=name]', name)
+  await page.fill('input[name=repo]', 'ftp://example.com/repo')
+  await page.choose('.create button[type=submit]')
+  await page.until(
+    'the error at its field',
+    `document.querySelector('input[name=repo]').getAttribute('aria-invalid') === 'true' && document.activeElement.name === 'repo'`,
+  )
+  await page.keep('create')
+  await page.fill('input[name=repo]', '')
+  await page.press('Backspace')
+  await page.evaluate(
+    `(() => { const field = document.querySelector('input[name=repo]'); field.value = ''; field.dispatchEvent(new Event('input', { bubbles: true })) })()`,
+  )
+  await page.choose('.create button[type=submit]')
+  await page.untilText('h1', name)
+  await page.untilText('[data-card=facts]', TEST_IMAGE)
+  await page.untilText('[data-card=facts] code', `ssh -p ${server.sshPort} ${name}@127.0.0.1`)
 
-    await usesTerminal(page, name)
+  await usesTerminal(page, name)
 
-    // Stopping and starting.
-    await page.goTo('#/')
-    await page.untilText(`[data-workspace=${name}] span.status`, 'running')
-    await page.keep('list')
-    await page.choose(`[data-workspace=${name}] button[aria-label="Stop ${name}"]`)
-    await page.untilText(`[data-workspace=${name}] span.status`, 'stopped')
-    await page.choose(`[data-workspace=${name}] button[aria-label="Start ${name}"]`)
-    await page.untilText(`[data-workspace=${name}] span.status`, 'running')
+  // Stop and start.
+  await page.goTo('#/')
+  await page.untilText(`[data-workspace=${name}] span.status`, 'running')
+  await page.keep('list')
+  await page.choose(`[data-workspace=${name}] button[aria-label="Stop ${name}"]`)
+  await page.untilText(`[data-workspace=${name}] span.status`, 'stopped')
+  await page.choose(`[data-workspace=${name}] button[aria-label="Start ${name}"]`)
+  await page.untilText(`[data-workspace=${name}] span.status`, 'running')
 
-    // Deleting asks, and says what is lost.
-    await page.choose(`[data-workspace=${name}] button[aria-label="Delete ${name}"]`)
-    await page.untilText('.losses', 'Its files are lost')
-    await page.keep('delete')
-    await page.choose('input[name=keep_volume]')
-    await page.untilText('.losses', 'Its files stay')
-    await page.choose('dialog .danger')
-    await page.untilGone(`[data-workspace=${name}]`)
-    expect(await leftovers(name)).toEqual([`volume ws-${name}`])
-    await call(`${server.url}/api/workspaces`, 'POST', { name }, HEADERS)
-    await page.choose(`[data-workspace=${name}] button[aria-label="Delete ${name}"]`)
-    await page.choose('dialog .danger')
-    await page.untilGone(`[data-workspace=${name}]`)
-    expect(await leftovers(name)).toEqual([])
-    expect(page.complaints.filter((each) => !/"(?:400|401)|status of 40[01]/.test(each))).toEqual([])
-  },
-)
+  // Deleting asks for confirmation and lists what is lost.
+  await page.choose(`[data-workspace=${name}] button[aria-label="Delete ${name}"]`)
+  await page.untilText('.losses', 'Its files are lost')
+  await page.keep('delete')
+  await page.choose('input[name=keep_volume]')
+  await page.untilText('.losses', 'Its files stay')
+  await page.choose('dialog .danger')
+  await page.untilGone(`[data-workspace=${name}]`)
+  expect(await leftovers(name)).toEqual([`volume ws-${name}`])
+  await call(`${server.url}/api/workspaces`, 'POST', { name }, HEADERS)
+  await page.choose(`[data-workspace=${name}] button[aria-label="Delete ${name}"]`)
+  await page.choose('dialog .danger')
+  await page.untilGone(`[data-workspace=${name}]`)
+  expect(await leftovers(name)).toEqual([])
+  expect(page.complaints.filter((each) => !/"(?:400|401)|status of 40[01]/.test(each))).toEqual([])
+})
 
-/** A session that outlives its connection, its size, what is copied and pasted, much output, its end; then a shell. */
+/** A session that survives its connection; its size, copy and paste, large output, exit; then a shell. */
 async function usesTerminal(page: WorkspacePage, name: string): Promise<void> {
   await page.allowClipboard()
   await page.fill('input[name=session]', 'work')
@@ -118,7 +114,7 @@ async function usesTerminal(page: WorkspacePage, name: string): Promise<void> {
   await page.press('Enter')
   await page.until('its answer', `${SCREEN}.includes('pasted-7')`)
 
-  // Another place leaves the session, and it is there again.
+  // Navigating away detaches the session, and returning reattaches it.
   await page.goTo(`#/workspaces/${name}`)
   await page.untilText('[data-session=work]', '1 window')
   await page.untilText('[data-card=logs]', 'log')
@@ -127,7 +123,7 @@ async function usesTerminal(page: WorkspacePage, name: string): Promise<void> {
   await page.until('the same session', `${SCREEN}.includes('pasted-7')`)
 
   await page.goTo(`#/workspaces/${name}`)
-  await page.choose('button[aria-label="End the session work"]')
+  await page.choose('button[aria-label="Kill session work"]')
   await page.choose('dialog .danger')
   await page.untilGone('[data-session=work]')
 
@@ -136,10 +132,10 @@ async function usesTerminal(page: WorkspacePage, name: string): Promise<void> {
   await page.type('printf "\\033[38;2;200;30;30mred\\033[0m\\n"')
   await page.press('Enter')
   await page.until(
-    'a color of 16 million',
+    'a 24-bit color',
     `[...document.querySelectorAll('.xterm-rows span')].some(({ style }) => style.color === 'rgb(200, 30, 30)')`,
   )
-  // 30 MB, while the page answers: it is asked for a frame the whole time.
+  // 30 MB of output while the page stays responsive: frames are requested throughout.
   await page.type('head -c 30000000 /dev/zero | tr "\\0" "x" | fold -w 79; echo all-$((1+1))')
   await page.evaluate(`(() => {
     window.longest = 0
@@ -164,13 +160,13 @@ async function usesTerminal(page: WorkspacePage, name: string): Promise<void> {
   await page.choose('.terminal-page .button.main')
   await page.untilText('.terminal-page .status', 'connected')
   await page.goTo(`#/workspaces/${name}`)
-  // What a session is called is text.
+  // A session's name is shown as text.
   await page.untilText('[data-card=sessions] li', '<img src=x onerror=')
   expect(await page.evaluate('document.images.length')).toBe(0)
 }
 
 test(
-  'a page whose server goes away says so, and it and its terminal are as before when it is back',
+  'a page shows that its server is unreachable, and recovers with its terminal when it is back',
   { timeout: 90_000 },
   async () => {
     const [serverId, stateDir, name] = [randomUUID(), tempDir(), uniqueName('back')]
@@ -186,7 +182,7 @@ test(
     await page.until('the prompt', `/[$#]/.test(${SCREEN})`)
     await page.type('echo remembered-$((1+1))')
     await page.press('Enter')
-    await page.until('what it answers', `${SCREEN}.includes('remembered-2')`)
+    await page.until('the output', `${SCREEN}.includes('remembered-2')`)
     await server.stop()
     await page.untilText('.connection', 'lost')
     await page.untilText('.terminal-page .status', 'lost')

@@ -18,13 +18,13 @@ beforeAll(async () => {
 })
 afterAll(() => server.stop())
 
-/** Both ways to a port. */
+/** A port by host name and by path. */
 const ways = (port: number) => [
   { host: `${port}--demo.localhost:${server.httpPort}`, prefix: '' },
   { host: `127.0.0.1:${server.httpPort}`, prefix: `/api/workspaces/demo/proxy/${port}` },
 ]
 
-test('a target that no router would parse reaches the port as it was written', async () => {
+test('a target that no router can parse reaches the port unchanged', async () => {
   const { port } = await serveInside((asked, answer) => answer.end(asked.url))
   for (const { host, prefix } of ways(port))
     for (const path of ['/%', '/%zz', '/%2e%2e/%2f', '//a//b', '/../up', '/"<>', `/${'x'.repeat(4_000)}`]) {
@@ -33,12 +33,12 @@ test('a target that no router would parse reaches the port as it was written', a
     }
 })
 
-test('every method that Node parses reaches a port, either way', async () => {
+test('every method that Node parses reaches a port by host and by path', async () => {
   const { port } = await serveInside((asked, answer) => {
     answer.setHeader('x-method', String(asked.method))
     answer.end()
   })
-  // CONNECT asks for a tunnel, and SOURCE is of another protocol.
+  // CONNECT requests a tunnel, and SOURCE belongs to another protocol.
   const methods = METHODS.filter((method) => method !== 'CONNECT' && method !== 'SOURCE')
   expect(methods).toContain('QUERY')
   for (const { host, prefix } of ways(port))
@@ -49,7 +49,7 @@ test('every method that Node parses reaches a port, either way', async () => {
     }
 })
 
-test('V5 H6 a port is asked once for each request, whatever Connection names', async () => {
+test('V5 H6 a port receives each request once, regardless of the Connection header', async () => {
   const seen: string[] = []
   const { port } = await serveInside((asked, answer) => {
     seen.push(`${asked.method} ${asked.url}`)
@@ -66,7 +66,7 @@ test('V5 H6 a port is asked once for each request, whatever Connection names', a
     }
 })
 
-test('a port that switches protocols unasked, or answers nothing, is answered for', async () => {
+test('a port that switches protocols without a request or does not answer yields an error', async () => {
   const answers = ['HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n', '']
   for (const bytes of answers) {
     const { port } = await startRawUpstream((socket) => socket.end(bytes))

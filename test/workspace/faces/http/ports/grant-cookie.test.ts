@@ -19,7 +19,7 @@ test('over TLS a grant has a name that only the host itself can set', () => {
   expect(grantsOf(requestWith('workspace-port=evil; __Host-workspace-port=g'), true)).toEqual(['g'])
 })
 
-test('all cookies of the name are grants, so that one from a neighboring host locks nobody out', () => {
+test('every cookie of that name is tried, so that one from a sibling host does not block access', () => {
   expect(
     grantsOf(requestWith('workspace-port=evil; a=b; workspace-port=g==;workspace-port = h'), false),
   ).toEqual(['evil', 'g==', 'h'])
@@ -43,11 +43,11 @@ test.each([
   'a=b; Domain',
   'a=b; Domain=; Domain=example.org',
   'a=b;;Domain=example.org;',
-])('a cookie of a workspace keeps no domain: %j', (header) => {
+])('a cookie of a workspace loses its domain: %j', (header) => {
   expect(ownSetCookie(header)).toMatch(/^a=b;*$/)
 })
 
-test('a cookie of a workspace is else as it was set, and replaces no grant', () => {
+test('a cookie of a workspace is otherwise unchanged and cannot replace a grant', () => {
   const header = 'a=domain=x; Path=/; Expires=Thu, 01 Jan 2026 00:00:00 GMT; Secure'
   expect(ownSetCookie(header)).toBe(header)
   expect(ownSetCookie(`${header}; Domain=x`)).toBe(header)

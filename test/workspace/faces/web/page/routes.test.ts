@@ -16,11 +16,11 @@ test.each([
   ['#/workspaces/', { is: 'list' }],
   ['#/elsewhere', { is: 'list' }],
   ['#/workspaces/%', { is: 'workspace', name: '%' }],
-])('the address %j shows %j', (hash, route) => {
+])('the fragment %j selects %j', (hash, route) => {
   expect(parseRoute(hash)).toEqual(route)
 })
 
-test.each(['demo', 'a/b?c#d', '%2F', '<b>'])('an address leads back to the name %j', (name) => {
+test.each(['demo', 'a/b?c#d', '%2F', '<b>'])('links round-trip the name %j', (name) => {
   expect(parseRoute(workspaceHref(name))).toEqual({ is: 'workspace', name })
   expect(parseRoute(terminalHref(name, name))).toEqual({ is: 'terminal', name, session: name })
 })

@@ -1,10 +1,10 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { WireConnected, WireListener } from '../../../../api/bus.ts'
-import { Answer } from '../parts/answer.tsx'
+import { QueryView } from '../parts/query-view.tsx'
 import { Card } from '../parts/card.tsx'
 import { formatAge } from '../parts/format.ts'
 import { Sparkline } from '../parts/sparkline.tsx'
-import { useAsked } from '../parts/use-asked.ts'
+import { useQuery } from '../parts/use-query.ts'
 import { useNow } from '../parts/use-now.ts'
 import { workspaceHref } from '../routes.ts'
 import { missingTokens } from '../server/request.ts'
@@ -17,7 +17,7 @@ import { Tail } from './tail.tsx'
 
 const EVERY_MS = 5_000
 
-/** The message bus: who listens, who is connected, and what passes. */
+/** The message bus page: listeners, connected workspaces, and messages. */
 export function BusPage() {
   const needsToken = useStore(missingTokens, (missing) => missing.has('bus'))
   return (
@@ -31,27 +31,27 @@ export function BusPage() {
 }
 
 function Bus() {
-  const [{ tail, leave }] = useState(followBus)
-  useEffect(() => leave, [])
+  const [{ tail, unsubscribe }] = useState(followBus)
+  useEffect(() => unsubscribe, [])
   const { rates } = useStore(tail)
   const nowMs = useNow(EVERY_MS)
-  const listeners = useAsked<{ readonly listeners: readonly WireListener[] }>(
+  const listeners = useQuery<{ readonly listeners: readonly WireListener[] }>(
     '/api/plugins/listeners',
     EVERY_MS,
   )
-  const connected = useAsked<{ readonly workspaces: readonly WireConnected[] }>(
+  const connected = useQuery<{ readonly workspaces: readonly WireConnected[] }>(
     '/api/plugins/workspaces',
     EVERY_MS,
   )
-  const words = texts.bus
+  const labels = texts.bus
   const average = rates.reduce((sum, each) => sum + each, 0) / Math.max(1, rates.length)
   return (
     <div class="cards">
-      <Card title={words.listeners} name="listeners">
-        <Answer asked={listeners}>
+      <Card title={labels.listeners} name="listeners">
+        <QueryView query={listeners}>
           {(value) => (
             <>
-              {value.listeners.length === 0 && <p class="faint">{words.noListeners}</p>}
+              {value.listeners.length === 0 && <p class="faint">{labels.noListeners}</p>}
               <ul class="lines">
                 {value.listeners.map(({ namespace, created_at: since }) => (
                   <li key={namespace} data-listener={namespace}>
@@ -62,37 +62,37 @@ function Bus() {
               </ul>
             </>
           )}
-        </Answer>
+        </QueryView>
       </Card>
-      <Card title={words.rates} name="rates">
+      <Card title={labels.rates} name="rates">
         <div class="gauge">
-          <span>{words.perSecond}</span>
+          <span>{labels.perSecond}</span>
           <strong>{average.toFixed(1)}</strong>
           <Sparkline
             values={rates}
             atLeast={5}
-            room={RATE_SECONDS}
-            label={words.rateLabel(average.toFixed(1))}
+            capacity={RATE_SECONDS}
+            label={labels.rateLabel(average.toFixed(1))}
           />
         </div>
       </Card>
-      <Card title={words.connected} name="connected" isWide>
-        <Answer asked={connected}>
+      <Card title={labels.connected} name="connected" isWide>
+        <QueryView query={connected}>
           {({ workspaces }) => (
             <>
-              {workspaces.length === 0 && <p class="faint">{words.noConnected}</p>}
+              {workspaces.length === 0 && <p class="faint">{labels.noConnected}</p>}
               {workspaces.map(({ name, backend, server, extensions }) => (
                 <div key={`${server}/${name}`} class="connected" data-connected={name}>
                   <h3>
                     <a href={workspaceHref(name)}>{name}</a>
-                    <span class="faint">{words.at(backend, server)}</span>
+                    <span class="faint">{labels.at(backend, server)}</span>
                   </h3>
                   <ExtensionLines extensions={extensions} />
                 </div>
               ))}
             </>
           )}
-        </Answer>
+        </QueryView>
       </Card>
       <Tail tail={tail} />
     </div>

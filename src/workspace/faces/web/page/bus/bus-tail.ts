@@ -1,45 +1,50 @@
-import type { WireNews } from '../../../../api/bus.ts'
+import type { WireBusEvent } from '../../../../api/bus.ts'
 import { follow } from '../server/follow.ts'
 import { Store } from '../state/store.ts'
 
-const KEPT = 200
+const MAX_MESSAGES = 200
+/** Number of seconds in the message rate graph. */
 export const RATE_SECONDS = 60
-/** How often what came is shown: a busy bus carries thousands of messages a second. */
+/** Interval between updates: a busy bus carries thousands of messages a second. */
 const SHOW_MS = 250
 
+/** Recent messages and message rates. */
 export interface BusTail {
-  /** The newest is first. */
-  readonly messages: readonly WireNews[]
-  /** Messages of each of the last seconds, the newest last. */
+  /** Newest first. */
+  readonly messages: readonly WireBusEvent[]
+  /** Number of messages in each of the last seconds, newest last. */
   readonly rates: readonly number[]
 }
 
-/** Watches the bus, and takes nothing from its listeners. */
-export function followBus(): { readonly tail: Store<BusTail>; readonly leave: () => void } {
+/** Watches the bus without affecting its listeners. */
+export function followBus(): { readonly tail: Store<BusTail>; readonly unsubscribe: () => void } {
   const tail = new Store<BusTail>({ messages: [], rates: [] })
-  let fresh: WireNews[] = []
-  let ofThisSecond = 0
+  let fresh: WireBusEvent[] = []
+  let countThisSecond = 0
   const show = setInterval(() => {
     if (fresh.length === 0) return
-    tail.set({ ...tail.value, messages: [...fresh.toReversed(), ...tail.value.messages].slice(0, KEPT) })
+    tail.set({
+      ...tail.value,
+      messages: [...fresh.toReversed(), ...tail.value.messages].slice(0, MAX_MESSAGES),
+    })
     fresh = []
   }, SHOW_MS)
   const count = setInterval(() => {
-    tail.set({ ...tail.value, rates: [...tail.value.rates.slice(1 - RATE_SECONDS), ofThisSecond] })
-    ofThisSecond = 0
+    tail.set({ ...tail.value, rates: [...tail.value.rates.slice(1 - RATE_SECONDS), countThisSecond] })
+    countThisSecond = 0
   }, 1_000)
-  const leave = follow('/api/plugins/messages?payloads=true', {
+  const unfollow = follow('/api/plugins/messages?payloads=true', {
     realm: 'bus',
     onEvent({ data }) {
-      ofThisSecond++
-      fresh.push(data as WireNews)
-      if (fresh.length > KEPT) fresh = fresh.slice(-KEPT)
+      countThisSecond++
+      fresh.push(data as WireBusEvent)
+      if (fresh.length > MAX_MESSAGES) fresh = fresh.slice(-MAX_MESSAGES)
     },
   })
   return {
     tail,
-    leave() {
-      leave()
+    unsubscribe() {
+      unfollow()
       clearInterval(show)
       clearInterval(count)
     },

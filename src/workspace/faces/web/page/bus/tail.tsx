@@ -1,56 +1,56 @@
 import { useState } from 'preact/hooks'
-import type { WireNews } from '../../../../api/bus.ts'
+import type { WireBusEvent } from '../../../../api/bus.ts'
 import { Button } from '../parts/button.tsx'
 import { Card } from '../parts/card.tsx'
 import { type Store, useStore } from '../state/store.ts'
 import { texts } from '../texts.ts'
 import type { BusTail } from './bus-tail.ts'
 
-/** Of the names of what a message carries, which are told before it is unfolded. */
+/** Maximum length of the payload keys shown as a summary. */
 const SUMMARY_LENGTH = 60
 
-/** What passes on the bus, one message a line, with what it carries folded; the server leaves out what is a secret. */
+/** Messages on the bus, one per line, with collapsed payloads; the server omits secrets. */
 export function Tail({ tail }: { readonly tail: Store<BusTail> }) {
   const live = useStore(tail, ({ messages }) => messages)
-  const [held, setHeld] = useState<readonly WireNews[]>()
+  const [paused, setPaused] = useState<readonly WireBusEvent[]>()
   const [text, setText] = useState('')
-  const words = texts.bus
-  const shown = (held ?? live).filter(({ namespace, workspace }) =>
+  const labels = texts.bus
+  const shown = (paused ?? live).filter(({ namespace, workspace }) =>
     `${namespace} ${workspace.name}`.includes(text.trim()),
   )
   return (
     <Card
-      title={words.tail}
+      title={labels.tail}
       name="tail"
       isWide
       actions={
         <>
           <input
             type="search"
-            aria-label={words.filter}
-            placeholder={words.filter}
+            aria-label={labels.filter}
+            placeholder={labels.filter}
             value={text}
             onInput={(event) => setText(event.currentTarget.value)}
           />
-          <Button onClick={() => setHeld(held === undefined ? live : undefined)}>
-            {held === undefined ? words.hold : words.goOn}
+          <Button onClick={() => setPaused(paused === undefined ? live : undefined)}>
+            {paused === undefined ? labels.pause : labels.resume}
           </Button>
         </>
       }
     >
       {shown.length === 0 ? (
-        <p class="faint">{words.nothing}</p>
+        <p class="faint">{labels.nothing}</p>
       ) : (
-        <div class="scroll" tabIndex={0} role="region" aria-label={words.tail}>
+        <div class="scroll" tabIndex={0} role="region" aria-label={labels.tail}>
           <table class="figures tail">
             <thead>
               <tr>
-                <th scope="col">{words.time}</th>
-                <th scope="col">{words.workspace}</th>
-                <th scope="col">{words.namespace}</th>
-                <th scope="col">{words.type}</th>
-                <th scope="col">{words.id}</th>
-                <th scope="col">{words.payload}</th>
+                <th scope="col">{labels.time}</th>
+                <th scope="col">{labels.workspace}</th>
+                <th scope="col">{labels.namespace}</th>
+                <th scope="col">{labels.type}</th>
+                <th scope="col">{labels.id}</th>
+                <th scope="col">{labels.payload}</th>
               </tr>
             </thead>
             <tbody>
@@ -65,7 +65,7 @@ export function Tail({ tail }: { readonly tail: Store<BusTail> }) {
   )
 }
 
-function Message({ message }: { readonly message: WireNews }) {
+function Message({ message }: { readonly message: WireBusEvent }) {
   const { id, namespace, type, in_reply_to: inReplyTo, timestamp, workspace, lost } = message
   return (
     <tr data-message={id}>
@@ -87,11 +87,11 @@ function Message({ message }: { readonly message: WireNews }) {
   )
 }
 
-function Payload({ message: { payload, payload_left_out: why } }: { readonly message: WireNews }) {
-  const words = texts.bus
-  if (why !== undefined) return <span class="faint">{words.leftOut[why]}</span>
+function Payload({ message: { payload, payload_left_out: why } }: { readonly message: WireBusEvent }) {
+  const labels = texts.bus
+  if (why !== undefined) return <span class="faint">{labels.leftOut[why]}</span>
   if (payload === undefined || Object.keys(payload).length === 0)
-    return <span class="faint">{words.empty}</span>
+    return <span class="faint">{labels.empty}</span>
   return (
     <details>
       <summary>{Object.keys(payload).join(', ').slice(0, SUMMARY_LENGTH)}</summary>

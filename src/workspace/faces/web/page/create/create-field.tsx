@@ -2,7 +2,7 @@ import type { VNode } from 'preact'
 import { useId } from 'preact/hooks'
 import type { WireImage } from '../../../../api/image.ts'
 import type { WireSnapshot } from '../../../../api/snapshot.ts'
-import { useAsked } from '../parts/use-asked.ts'
+import { useQuery } from '../parts/use-query.ts'
 import { serverInfo } from '../state/server-info.ts'
 import { useStore } from '../state/store.ts'
 import { texts } from '../texts.ts'
@@ -15,12 +15,12 @@ interface CreateFieldProps {
   readonly onValue: (value: string) => void
 }
 
-/** A field with its label, what it means, and what is wrong with what was entered. */
+/** A form field with its label, description and validation error. */
 export function CreateField({ field, value, problem, onValue }: CreateFieldProps) {
   const id = useId()
   const { name, is, isRequired, description, minimum, maximum } = field
   const label = texts.fields[name] ?? name
-  const Offers = OFFERS[name]
+  const Suggestions = SUGGESTIONS[name]
   const common = {
     id,
     name,
@@ -52,12 +52,12 @@ export function CreateField({ field, value, problem, onValue }: CreateFieldProps
           autocomplete="off"
           autocapitalize="off"
           spellcheck={false}
-          list={Offers === undefined ? undefined : `${id}-offers`}
+          list={Suggestions === undefined ? undefined : `${id}-suggestions`}
           value={value}
           onInput={(event) => onValue(event.currentTarget.value)}
         />
       )}
-      {Offers !== undefined && <Offers id={`${id}-offers`} />}
+      {Suggestions !== undefined && <Suggestions id={`${id}-suggestions`} />}
       <p id={`${id}-help`} class="faint">
         {description}
       </p>
@@ -89,36 +89,36 @@ function BackendSelect({ value, onValue, ...common }: BackendSelectProps) {
   )
 }
 
-function ImageOffers({ id }: { readonly id: string }) {
-  const images = useAsked<{ images: readonly WireImage[] }>('/api/images').value?.images ?? []
+function ImageSuggestions({ id }: { readonly id: string }) {
+  const images = useQuery<{ images: readonly WireImage[] }>('/api/images').value?.images ?? []
   return (
     <datalist id={id}>
       {images
         .filter(({ source }) => source !== 'dangling')
         .map(({ name, backend, alias }) => (
           <option key={`${backend} ${name}`} value={alias ?? name}>
-            {texts.create.offer(backend, name)}
+            {texts.create.suggestion(backend, name)}
           </option>
         ))}
     </datalist>
   )
 }
 
-function SnapshotOffers({ id }: { readonly id: string }) {
-  const asked = useAsked<{ snapshots: readonly WireSnapshot[] }>('/api/snapshots')
+function SnapshotSuggestions({ id }: { readonly id: string }) {
+  const query = useQuery<{ snapshots: readonly WireSnapshot[] }>('/api/snapshots')
   return (
     <datalist id={id}>
-      {asked.value?.snapshots.map(({ name, backend, source_workspace: source }) => (
+      {query.value?.snapshots.map(({ name, backend, source_workspace: source }) => (
         <option key={name} value={name}>
-          {texts.create.offer(backend, source)}
+          {texts.create.suggestion(backend, source)}
         </option>
       ))}
     </datalist>
   )
 }
 
-/** What is offered for a field beside what may be typed. */
-const OFFERS: Readonly<Record<string, (props: { readonly id: string }) => VNode>> = {
-  image: ImageOffers,
-  from_snapshot: SnapshotOffers,
+/** Suggestions for fields that also accept free text. */
+const SUGGESTIONS: Readonly<Record<string, (props: { readonly id: string }) => VNode>> = {
+  image: ImageSuggestions,
+  from_snapshot: SnapshotSuggestions,
 }

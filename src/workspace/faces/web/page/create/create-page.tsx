@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { WireWorkspace } from '../../../../api/workspace.ts'
-import { Answer } from '../parts/answer.tsx'
+import { QueryView } from '../parts/query-view.tsx'
 import { Button } from '../parts/button.tsx'
-import { useAsked } from '../parts/use-asked.ts'
+import { useQuery } from '../parts/use-query.ts'
 import { WorkLog } from '../parts/work-log.tsx'
 import { LIST, workspaceHref } from '../routes.ts'
 import { followWork } from '../server/event-stream.ts'
@@ -11,7 +11,7 @@ import { texts } from '../texts.ts'
 import { CreateField } from './create-field.tsx'
 import { type ApiDescription, bodyOf, fieldOf, type FormField, formFields } from './form-fields.ts'
 
-/** What most workspaces are made with; the rest is folded away. */
+/** Fields that are always visible; the others are collapsed. */
 const FIRST_FIELDS = new Set(['name', 'repo', 'image', 'backend'])
 
 interface Problem {
@@ -19,15 +19,15 @@ interface Problem {
   readonly message: string
 }
 
-/** Makes a workspace: a form of all that the server takes, then how the work goes. */
+/** The page that creates a workspace: a form with every field the server accepts, then the progress. */
 export function CreatePage() {
-  const description = useAsked<ApiDescription>('/openapi.json')
+  const description = useQuery<ApiDescription>('/openapi.json')
   return (
     <>
       <div class="page-head">
         <h1>{texts.titles.create}</h1>
       </div>
-      <Answer asked={description}>{(value) => <CreateForm fields={formFields(value)} />}</Answer>
+      <QueryView query={description}>{(value) => <CreateForm fields={formFields(value)} />}</QueryView>
     </>
   )
 }
@@ -44,7 +44,7 @@ function CreateForm({ fields }: { readonly fields: readonly FormField[] }) {
   }, [problem])
   const create = async (): Promise<void> => {
     const startedMs = Date.now()
-    const tell = (line: string): void => {
+    const onProgress = (line: string): void => {
       const seconds = ((Date.now() - startedMs) / 1_000).toFixed(1)
       setLines((before = []) => [...before, `${seconds} s  ${line}`])
     }
@@ -53,8 +53,8 @@ function CreateForm({ fields }: { readonly fields: readonly FormField[] }) {
     setLines([])
     try {
       const body = bodyOf(fields, entered)
-      const made = await followWork<WireWorkspace>('/api/workspaces', { method: 'POST', body }, tell)
-      location.hash = workspaceHref(made.name)
+      const created = await followWork<WireWorkspace>('/api/workspaces', { method: 'POST', body }, onProgress)
+      location.hash = workspaceHref(created.name)
     } catch (error) {
       const message = messageOf(error)
       const field = error instanceof ServerError ? fieldOf(error.code, message, fields) : undefined
@@ -73,7 +73,7 @@ function CreateForm({ fields }: { readonly fields: readonly FormField[] }) {
       />
     ))
   const more = fields.filter(({ name }) => !FIRST_FIELDS.has(name))
-  const isMoreMeant = more.some(({ name }) => name in entered || name === problem?.field)
+  const isMoreOpen = more.some(({ name }) => name in entered || name === problem?.field)
   return (
     <form
       ref={form}
@@ -83,10 +83,10 @@ function CreateForm({ fields }: { readonly fields: readonly FormField[] }) {
         void create()
       }}
     >
-      {/* Disabled as a whole while it works: what is shown is what was sent. */}
+      {/* Disabled while creating, so that the form shows what was sent. */}
       <fieldset disabled={isBusy}>
         {group(fields.filter(({ name }) => FIRST_FIELDS.has(name)))}
-        <details open={isMoreMeant}>
+        <details open={isMoreOpen}>
           <summary>{texts.create.more}</summary>
           {group(more)}
         </details>

@@ -1,8 +1,8 @@
-/** One field of the form, as the API's description has it. */
+/** A field of the form, derived from the OpenAPI document. */
 export interface FormField {
-  /** A path with dots for a field of an object. */
+  /** A dotted path for a field of a nested object. */
   readonly name: string
-  /** `numbers` have commas between them. */
+  /** The input type; `numbers` is a comma-separated list. */
   readonly is: 'text' | 'number' | 'numbers' | 'flag'
   readonly isRequired: boolean
   readonly description: string
@@ -21,7 +21,7 @@ interface FieldSchema {
   readonly required?: readonly string[]
 }
 
-/** As much of an OpenAPI description as the form is made of. */
+/** The parts of an OpenAPI document that the form uses. */
 export interface ApiDescription {
   readonly paths: Readonly<
     Record<
@@ -41,7 +41,7 @@ export interface ApiDescription {
   >
 }
 
-/** The fields of what creates a workspace: whatever the server takes, in its order. */
+/** Returns the fields of the request that creates a workspace, in the server's order. */
 export function formFields(description: ApiDescription): readonly FormField[] {
   const schema = description.paths['/api/workspaces']?.post?.requestBody.content['application/json'].schema
   return schema === undefined ? [] : fieldsOf(schema, '')
@@ -49,7 +49,7 @@ export function formFields(description: ApiDescription): readonly FormField[] {
 
 function fieldsOf({ properties = {}, required = [] }: FieldSchema, path: string): readonly FormField[] {
   return Object.entries(properties).flatMap(([key, field]) => {
-    // Most may also be null, which the form says by leaving them out.
+    // Most fields may also be null; the form omits them instead.
     const facts = field.anyOf?.find(({ type }) => type !== 'null') ?? field
     const name = `${path}${key}`
     if (facts.properties !== undefined) return fieldsOf(facts, `${name}.`)
@@ -69,7 +69,7 @@ function kindOf({ type, items }: FieldSchema): FormField['is'] {
   return type === 'boolean' ? 'flag' : type === 'integer' ? 'number' : 'text'
 }
 
-/** The body to send: what was left empty is left out. */
+/** Returns the request body, without empty fields. */
 export function bodyOf(
   fields: readonly FormField[],
   entered: Readonly<Record<string, string>>,
@@ -79,9 +79,9 @@ export function bodyOf(
     const text = entered[name]?.trim() ?? ''
     if (text === '') continue
     const path = name.split('.')
-    let place = body
-    for (const key of path.slice(0, -1)) place = (place[key] ??= {}) as Record<string, unknown>
-    place[path.at(-1) ?? name] = valueOf(is, text)
+    let parent = body
+    for (const key of path.slice(0, -1)) parent = (parent[key] ??= {}) as Record<string, unknown>
+    parent[path.at(-1) ?? name] = valueOf(is, text)
   }
   return body
 }
@@ -102,7 +102,7 @@ const FIELD_OF_CODE: Readonly<Record<string, string>> = {
   SNAPSHOT_NOT_FOUND: 'from_snapshot',
 }
 
-/** The field that an error is about; undefined where it is about none, or more than one. */
+/** Returns the field an error refers to, or undefined if it refers to none or several. */
 export function fieldOf(code: string, message: string, fields: readonly FormField[]): string | undefined {
   const named = FIELD_OF_CODE[code]
   if (named !== undefined) return named

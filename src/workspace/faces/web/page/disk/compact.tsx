@@ -8,21 +8,21 @@ import { followWork } from '../server/event-stream.ts'
 import { messageOf } from '../server/request.ts'
 import { texts } from '../texts.ts'
 
-/** Gives back what guests have freed. It loses nothing, so it does not ask. */
+/** Reclaims space freed by guests. It loses no data, so it does not ask for confirmation. */
 export function Compact({ onDone }: { readonly onDone: () => void }) {
   const [lines, setLines] = useState<readonly string[]>([])
   const [report, setReport] = useState<WireCompactReport>()
   const [problem, setProblem] = useState<string>()
   const [isBusy, setBusy] = useState(false)
-  const words = texts.compact
+  const labels = texts.compact
   const compact = async (): Promise<void> => {
     setBusy(true)
     setLines([])
     setProblem(undefined)
     setReport(undefined)
     try {
-      const tell = (line: string): void => setLines((before) => [...before, line])
-      setReport(await followWork<WireCompactReport>('/api/system/compact', { method: 'POST' }, tell))
+      const onProgress = (line: string): void => setLines((before) => [...before, line])
+      setReport(await followWork<WireCompactReport>('/api/system/compact', { method: 'POST' }, onProgress))
       onDone()
     } catch (error) {
       setProblem(messageOf(error))
@@ -30,10 +30,10 @@ export function Compact({ onDone }: { readonly onDone: () => void }) {
     setBusy(false)
   }
   return (
-    <Card title={words.title} name="compact" isWide>
-      <p class="faint">{words.means}</p>
+    <Card title={labels.title} name="compact" isWide>
+      <p class="faint">{labels.description}</p>
       <Button isDisabled={isBusy} onClick={() => void compact()}>
-        {isBusy ? words.busy : words.go}
+        {isBusy ? labels.busy : labels.start}
       </Button>
       {lines.length > 0 && <WorkLog lines={lines} />}
       {problem !== undefined && (
@@ -45,7 +45,7 @@ export function Compact({ onDone }: { readonly onDone: () => void }) {
         <>
           <p role="status">
             <strong>
-              {words.done(report.totals.items, formatBytes(report.totals.freed.physical_bytes))}
+              {labels.done(report.totals.items, formatBytes(report.totals.freed.physical_bytes))}
             </strong>
           </p>
           <ul class="lines">

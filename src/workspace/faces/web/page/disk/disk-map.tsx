@@ -8,9 +8,10 @@ import { texts } from '../texts.ts'
 import { type DiskPart, diskParts, type PartKind } from './disk-parts.ts'
 
 const HEIGHT = 320
-/** A name is written where this much of it has room. */
+/** Average width of a character, in pixels. */
 const LETTER_WIDTH = 7.2
-const LEAST_LETTERS = 4
+/** An area that fits fewer characters has no label. */
+const MIN_LETTERS = 4
 const LINE_HEIGHT = 30
 const KINDS: readonly PartKind[] = ['image', 'workspace', 'snapshot', 'orphan']
 const MEASURES = ['physicalBytes', 'logicalBytes'] as const
@@ -21,27 +22,27 @@ interface Branch {
   readonly children?: readonly Branch[]
 }
 
-/** Everything that takes room as areas, and the same as a table. */
+/** Disk usage as a treemap and as a table. */
 export function DiskMap({ report }: { readonly report: WireDiskReport }) {
   const [measure, setMeasure] = useState<Measure>('physicalBytes')
   const parts = useMemo(() => diskParts(report), [report])
   const [map, mapWidth] = useWidth<SVGSVGElement>()
   const leaves = useMemo(() => layOut(parts, measure, mapWidth), [parts, measure, mapWidth])
-  const words = texts.disk
+  const labels = texts.disk
   return (
     <Card
-      title={words.map}
+      title={labels.map}
       name="map"
       isWide
       actions={
         <select
-          aria-label={words.measureBy}
+          aria-label={labels.measureBy}
           value={measure}
           onChange={(event) => setMeasure(event.currentTarget.value as Measure)}
         >
           {MEASURES.map((each) => (
             <option key={each} value={each}>
-              {words[each]}
+              {labels[each]}
             </option>
           ))}
         </select>
@@ -50,11 +51,11 @@ export function DiskMap({ report }: { readonly report: WireDiskReport }) {
       <ul class="legend">
         {KINDS.map((kind) => (
           <li key={kind} class={kind}>
-            {words.kinds[kind]}
+            {labels.kinds[kind]}
           </li>
         ))}
       </ul>
-      <svg ref={map} class="map" height={HEIGHT} role="img" aria-label={words.mapLabel}>
+      <svg ref={map} class="map" height={HEIGHT} role="img" aria-label={labels.mapLabel}>
         {leaves.map(({ part, x, y, width, height }) => (
           <g key={`${part.kind} ${part.name}`} class={part.kind}>
             <rect x={x} y={y} width={width} height={height} rx={2}>
@@ -65,7 +66,7 @@ export function DiskMap({ report }: { readonly report: WireDiskReport }) {
         ))}
       </svg>
       <details>
-        <summary>{words.asTable}</summary>
+        <summary>{labels.asTable}</summary>
         <PartTable parts={parts} measure={measure} />
       </details>
     </Card>
@@ -88,7 +89,7 @@ function AreaName({
   height,
 }: Area & { readonly name: string; readonly size: string }) {
   const letters = Math.floor((width - 10) / LETTER_WIDTH)
-  if (letters < LEAST_LETTERS || height < LINE_HEIGHT / 1.5) return null
+  if (letters < MIN_LETTERS || height < LINE_HEIGHT / 1.5) return null
   return (
     <text x={x + 6} y={y + 15} aria-hidden="true">
       {name.length > letters ? `${name.slice(0, letters - 1)}…` : name}
@@ -102,15 +103,15 @@ function AreaName({
 }
 
 function PartTable({ parts, measure }: { readonly parts: readonly DiskPart[]; readonly measure: Measure }) {
-  const words = texts.disk
+  const labels = texts.disk
   return (
     <table class="figures">
       <thead>
         <tr>
-          <th scope="col">{words.name}</th>
-          <th scope="col">{words.kind}</th>
-          <th scope="col">{words.logical}</th>
-          <th scope="col">{words.physical}</th>
+          <th scope="col">{labels.name}</th>
+          <th scope="col">{labels.kind}</th>
+          <th scope="col">{labels.logical}</th>
+          <th scope="col">{labels.physical}</th>
         </tr>
       </thead>
       <tbody>
@@ -119,7 +120,7 @@ function PartTable({ parts, measure }: { readonly parts: readonly DiskPart[]; re
           .map(({ kind, name, logicalBytes, physicalBytes }) => (
             <tr key={`${kind} ${name}`}>
               <th scope="row">{name}</th>
-              <td>{words.kindsOfOne[kind]}</td>
+              <td>{labels.kindsOfOne[kind]}</td>
               <td>{formatBytes(logicalBytes)}</td>
               <td>{formatBytes(physicalBytes)}</td>
             </tr>
@@ -149,14 +150,14 @@ function layOut(
     )
 }
 
-/** How many pixels wide an element is now; what is written on it keeps its size. */
+/** Returns an element's current width in pixels, so that labels keep their size. */
 function useWidth<T extends Element>(): readonly [RefObject<T | null>, number] {
   const element = useRef<T>(null)
   const [width, setWidth] = useState(0)
   useEffect(() => {
-    const watcher = new ResizeObserver(([entry]) => setWidth(Math.floor(entry?.contentRect.width ?? 0)))
-    if (element.current !== null) watcher.observe(element.current)
-    return () => watcher.disconnect()
+    const observer = new ResizeObserver(([entry]) => setWidth(Math.floor(entry?.contentRect.width ?? 0)))
+    if (element.current !== null) observer.observe(element.current)
+    return () => observer.disconnect()
   }, [])
   return [element, width]
 }

@@ -4,13 +4,13 @@ import { Button } from '../parts/button.tsx'
 import { Card } from '../parts/card.tsx'
 import { formatBytes, formatTime } from '../parts/format.ts'
 import { followWork } from '../server/event-stream.ts'
-import { ask, messageOf } from '../server/request.ts'
+import { fetchJson, messageOf } from '../server/request.ts'
 import { texts } from '../texts.ts'
 import { Compact } from './compact.tsx'
 import { DiskMap } from './disk-map.tsx'
 import { Prune } from './prune.tsx'
 
-/** What is on the disk, and how to have less of it. */
+/** The page that shows disk usage and reclaims space. */
 export function DiskPage() {
   const [report, setReport] = useState<WireDiskReport>()
   const [problem, setProblem] = useState<string>()
@@ -26,7 +26,7 @@ export function DiskPage() {
     setProgress(undefined)
   }
   useEffect(() => {
-    ask<WireDiskReport>('/api/system/df?cached=true').then(setReport, (error: unknown) =>
+    fetchJson<WireDiskReport>('/api/system/df?cached=true').then(setReport, (error: unknown) =>
       setProblem(messageOf(error)),
     )
   }, [])
@@ -63,29 +63,29 @@ export function DiskPage() {
 }
 
 function Totals({ report: { totals, notes } }: { readonly report: WireDiskReport }) {
-  const words = texts.disk
+  const labels = texts.disk
   const rows = [
-    [words.kinds.image, totals.images],
-    [words.kinds.workspace, totals.workspaces],
-    ...(totals.snapshots === undefined ? [] : [[words.kinds.snapshot, totals.snapshots] as const]),
-    [words.kinds.orphan, totals.orphans],
-    [words.all, totals.all],
+    [labels.kinds.image, totals.images],
+    [labels.kinds.workspace, totals.workspaces],
+    ...(totals.snapshots === undefined ? [] : [[labels.kinds.snapshot, totals.snapshots] as const]),
+    [labels.kinds.orphan, totals.orphans],
+    [labels.all, totals.all],
   ] as const
   return (
-    <Card title={words.totals} name="totals" isWide>
+    <Card title={labels.totals} name="totals" isWide>
       <dl class="tiles">
         {rows.map(([kind, size]) => (
           <div key={kind}>
             <dt>{kind}</dt>
             <dd>
               <strong>{formatBytes(size.physical_bytes)}</strong>
-              <span class="faint">{words.logicalOf(formatBytes(size.logical_bytes))}</span>
+              <span class="faint">{labels.logicalOf(formatBytes(size.logical_bytes))}</span>
             </dd>
           </div>
         ))}
       </dl>
-      <p class="faint">{words.meaning}</p>
-      {totals.shared_bytes > 0 && <p class="faint">{words.shared(formatBytes(totals.shared_bytes))}</p>}
+      <p class="faint">{labels.explanation}</p>
+      {totals.shared_bytes > 0 && <p class="faint">{labels.shared(formatBytes(totals.shared_bytes))}</p>}
       {notes.map((note) => (
         <p key={note} class="faint">
           {note}

@@ -1,8 +1,9 @@
 import type { WireDiskReport } from '../../../../api/disk.ts'
 
+/** Kinds of items in the disk report. */
 export type PartKind = 'image' | 'workspace' | 'snapshot' | 'orphan'
 
-/** Something that takes room. */
+/** An item with its disk usage. */
 export interface DiskPart {
   readonly kind: PartKind
   readonly name: string
@@ -10,7 +11,7 @@ export interface DiskPart {
   readonly physicalBytes: number
 }
 
-/** All parts of a report. */
+/** Returns all items of a disk report. */
 export function diskParts(report: WireDiskReport): readonly DiskPart[] {
   return [
     ...report.images.map(({ name, size }) => partOf('image', name, size)),

@@ -4,22 +4,24 @@ import { texts } from '../texts.ts'
 const SCOPES = ['images', 'instances', 'orphans', 'logs'] as const
 type Scope = (typeof SCOPES)[number]
 
-/** What is to be planned, as it was entered. */
-export interface PruneWish {
+/** The form's values, as entered. */
+export interface PruneOptions {
   readonly scopes: readonly Scope[]
   readonly until: string
   readonly keepFree: string
   readonly logTailMib: string
 }
 
-export const FIRST_WISH: PruneWish = {
+/** Initial values of the form. */
+export const DEFAULT_OPTIONS: PruneOptions = {
   scopes: ['images', 'instances', 'orphans'],
   until: '72h',
   keepFree: '',
   logTailMib: '5',
 }
 
-export function queryOf({ scopes, until, keepFree, logTailMib }: PruneWish): string {
+/** Returns the query that requests a plan. */
+export function queryOf({ scopes, until, keepFree, logTailMib }: PruneOptions): string {
   const query = new URLSearchParams({ dry_run: 'true', until })
   for (const scope of scopes) query.append('scope', scope)
   if (keepFree.trim() !== '') query.set('keep_free', keepFree.trim())
@@ -28,17 +30,20 @@ export function queryOf({ scopes, until, keepFree, logTailMib }: PruneWish): str
 }
 
 interface PruneFormProps {
-  readonly wish: PruneWish
-  readonly onWish: (wish: PruneWish) => void
+  readonly options: PruneOptions
+  readonly onOptions: (options: PruneOptions) => void
   readonly isBusy: boolean
   readonly onPlan: () => void
 }
 
-/** What a plan is to be about. */
-export function PruneForm({ wish, onWish, isBusy, onPlan }: PruneFormProps) {
-  const words = texts.prune
+/** The form that requests a prune plan. */
+export function PruneForm({ options, onOptions, isBusy, onPlan }: PruneFormProps) {
+  const labels = texts.prune
   const toggle = (scope: Scope, isOn: boolean): void =>
-    onWish({ ...wish, scopes: SCOPES.filter((each) => (each === scope ? isOn : wish.scopes.includes(each))) })
+    onOptions({
+      ...options,
+      scopes: SCOPES.filter((each) => (each === scope ? isOn : options.scopes.includes(each))),
+    })
   return (
     <form
       class="prune"
@@ -48,59 +53,59 @@ export function PruneForm({ wish, onWish, isBusy, onPlan }: PruneFormProps) {
       }}
     >
       <fieldset disabled={isBusy}>
-        <legend>{words.scopes}</legend>
+        <legend>{labels.scopes}</legend>
         {SCOPES.map((scope) => (
           <label key={scope} class="check">
             <input
               type="checkbox"
               name={scope}
-              checked={wish.scopes.includes(scope)}
+              checked={options.scopes.includes(scope)}
               onChange={(event) => toggle(scope, event.currentTarget.checked)}
             />
-            {words.scopeWords[scope]}
+            {labels.scopeLabels[scope]}
           </label>
         ))}
       </fieldset>
       <div class="inline-form">
         <label>
-          {words.until}
+          {labels.until}
           <input
             name="until"
             size={8}
             required
-            value={wish.until}
-            onInput={(event) => onWish({ ...wish, until: event.currentTarget.value })}
+            value={options.until}
+            onInput={(event) => onOptions({ ...options, until: event.currentTarget.value })}
           />
         </label>
         <label>
-          {words.keepFree}
+          {labels.keepFree}
           <input
             name="keep_free"
             size={8}
-            placeholder={words.keepFreeHint}
-            value={wish.keepFree}
-            onInput={(event) => onWish({ ...wish, keepFree: event.currentTarget.value })}
+            placeholder={labels.keepFreeHint}
+            value={options.keepFree}
+            onInput={(event) => onOptions({ ...options, keepFree: event.currentTarget.value })}
           />
         </label>
-        {wish.scopes.includes('logs') && (
+        {options.scopes.includes('logs') && (
           <label>
-            {words.logTail}
+            {labels.logTail}
             <input
               name="log_tail"
               type="number"
               min={0}
               step="any"
               required
-              value={wish.logTailMib}
-              onInput={(event) => onWish({ ...wish, logTailMib: event.currentTarget.value })}
+              value={options.logTailMib}
+              onInput={(event) => onOptions({ ...options, logTailMib: event.currentTarget.value })}
             />
           </label>
         )}
-        <Button type="submit" isDisabled={isBusy || wish.scopes.length === 0}>
-          {isBusy ? words.planning : words.plan}
+        <Button type="submit" isDisabled={isBusy || options.scopes.length === 0}>
+          {isBusy ? labels.planning : labels.plan}
         </Button>
       </div>
-      <p class="faint">{words.planMeans}</p>
+      <p class="faint">{labels.planDescription}</p>
     </form>
   )
 }

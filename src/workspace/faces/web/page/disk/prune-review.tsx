@@ -2,24 +2,24 @@ import type { WirePruneReport } from '../../../../api/prune.ts'
 import { formatBytes } from '../parts/format.ts'
 import { texts } from '../texts.ts'
 
-/** What goes or went, and what stays and why. */
+/** Items that would be or were deleted, and those that are kept, with reasons. */
 export function PruneReview({ report }: { readonly report: WirePruneReport }) {
   const { items, skipped, notes, totals, dry_run: isPlan } = report
-  const words = texts.prune
+  const labels = texts.prune
   const freed = formatBytes(totals.freed.physical_bytes)
   return (
     <>
       <p role="status">
-        <strong>{isPlan ? words.planned(totals.items, freed) : words.done(totals.items, freed)}</strong>
+        <strong>{isPlan ? labels.planned(totals.items, freed) : labels.done(totals.items, freed)}</strong>
       </p>
       {items.length > 0 && (
         <table class="figures" data-prune="items">
-          <caption>{isPlan ? words.goes : words.went}</caption>
+          <caption>{isPlan ? labels.toDelete : labels.deleted}</caption>
           <thead>
             <tr>
-              <th scope="col">{words.what}</th>
-              <th scope="col">{words.why}</th>
-              <th scope="col">{words.frees}</th>
+              <th scope="col">{labels.item}</th>
+              <th scope="col">{labels.why}</th>
+              <th scope="col">{labels.frees}</th>
             </tr>
           </thead>
           <tbody>
@@ -30,7 +30,7 @@ export function PruneReview({ report }: { readonly report: WirePruneReport }) {
                 </th>
                 <td>
                   {reason}
-                  {action === 'failed' && <span class="problem"> {words.failed(error ?? '')}</span>}
+                  {action === 'failed' && <span class="problem"> {labels.failed(error ?? '')}</span>}
                 </td>
                 <td>{formatBytes(each.physical_bytes)}</td>
               </tr>
@@ -40,11 +40,11 @@ export function PruneReview({ report }: { readonly report: WirePruneReport }) {
       )}
       {skipped.length > 0 && (
         <table class="figures" data-prune="skipped">
-          <caption>{words.stays}</caption>
+          <caption>{labels.kept}</caption>
           <thead>
             <tr>
-              <th scope="col">{words.what}</th>
-              <th scope="col">{words.whyNot}</th>
+              <th scope="col">{labels.item}</th>
+              <th scope="col">{labels.whyKept}</th>
             </tr>
           </thead>
           <tbody>

@@ -6,42 +6,42 @@ import { Dialog } from '../parts/dialog.tsx'
 import { formatBytes } from '../parts/format.ts'
 import { WorkLog } from '../parts/work-log.tsx'
 import { followWork } from '../server/event-stream.ts'
-import { ask, messageOf } from '../server/request.ts'
+import { fetchJson, messageOf } from '../server/request.ts'
 import { texts } from '../texts.ts'
-import { FIRST_WISH, PruneForm, type PruneWish, queryOf } from './prune-form.tsx'
+import { DEFAULT_OPTIONS, PruneForm, type PruneOptions, queryOf } from './prune-form.tsx'
 import { PruneReview } from './prune-review.tsx'
 
 type PruneState =
-  | { readonly is: 'asking'; readonly isBusy: boolean }
+  | { readonly is: 'configuring'; readonly isBusy: boolean }
   | { readonly is: 'reviewing' | 'confirming'; readonly plan: WirePruneReport }
   | { readonly is: 'deleting'; readonly plan: WirePruneReport }
   | { readonly is: 'done'; readonly report: WirePruneReport }
 
-/** Deletes what nothing needs, in three steps: what would go is planned, looked at, and only then deleted. */
+/** Deletes unused data in three steps: plan, review, confirm. */
 export function Prune({ onDone }: { readonly onDone: () => void }) {
-  const [wish, setWish] = useState<PruneWish>(FIRST_WISH)
-  const [state, setState] = useState<PruneState>({ is: 'asking', isBusy: false })
+  const [options, setOptions] = useState<PruneOptions>(DEFAULT_OPTIONS)
+  const [state, setState] = useState<PruneState>({ is: 'configuring', isBusy: false })
   const [problem, setProblem] = useState<string>()
   const [lines, setLines] = useState<readonly string[]>([])
-  const startAgain = (): void => setState({ is: 'asking', isBusy: false })
+  const startAgain = (): void => setState({ is: 'configuring', isBusy: false })
   const plan = async (): Promise<void> => {
     setProblem(undefined)
-    setState({ is: 'asking', isBusy: true })
+    setState({ is: 'configuring', isBusy: true })
     try {
-      const path = `/api/system/prune?${queryOf(wish)}`
-      setState({ is: 'reviewing', plan: await ask<WirePruneReport>(path, { method: 'POST' }) })
+      const path = `/api/system/prune?${queryOf(options)}`
+      setState({ is: 'reviewing', plan: await fetchJson<WirePruneReport>(path, { method: 'POST' }) })
     } catch (error) {
       setProblem(messageOf(error))
       startAgain()
     }
   }
-  const apply = async (agreed: WirePruneReport): Promise<void> => {
+  const apply = async (confirmed: WirePruneReport): Promise<void> => {
     setLines([])
-    setState({ is: 'deleting', plan: agreed })
+    setState({ is: 'deleting', plan: confirmed })
     try {
-      const path = `/api/system/prune?plan_id=${encodeURIComponent(agreed.plan_id)}`
-      const tell = (line: string): void => setLines((before) => [...before, line])
-      const report = await followWork<WirePruneReport>(path, { method: 'POST' }, tell)
+      const path = `/api/system/prune?plan_id=${encodeURIComponent(confirmed.plan_id)}`
+      const onProgress = (line: string): void => setLines((before) => [...before, line])
+      const report = await followWork<WirePruneReport>(path, { method: 'POST' }, onProgress)
       setState({ is: 'done', report })
       onDone()
     } catch (error) {
@@ -56,8 +56,13 @@ export function Prune({ onDone }: { readonly onDone: () => void }) {
           {problem}
         </p>
       )}
-      {state.is === 'asking' && (
-        <PruneForm wish={wish} onWish={setWish} isBusy={state.isBusy} onPlan={() => void plan()} />
+      {state.is === 'configuring' && (
+        <PruneForm
+          options={options}
+          onOptions={setOptions}
+          isBusy={state.isBusy}
+          onPlan={() => void plan()}
+        />
       )}
       {(state.is === 'reviewing' || state.is === 'confirming') && (
         <>
@@ -65,7 +70,10 @@ export function Prune({ onDone }: { readonly onDone: () => void }) {
           <div class="form-actions">
             {state.plan.items.length > 0 && (
               <Button kind="danger" onClick={() => setState({ ...state, is: 'confirming' })}>
-                {texts.prune.go(state.plan.totals.items, formatBytes(state.plan.totals.freed.physical_bytes))}
+                {texts.prune.delete(
+                  state.plan.totals.items,
+                  formatBytes(state.plan.totals.freed.physical_bytes),
+                )}
               </Button>
             )}
             <Button onClick={startAgain}>{texts.prune.back}</Button>
@@ -83,7 +91,7 @@ export function Prune({ onDone }: { readonly onDone: () => void }) {
           <div class="dialog-actions">
             <Button onClick={() => setState({ ...state, is: 'reviewing' })}>{texts.cancel}</Button>
             <Button kind="danger" icon="delete" onClick={() => void apply(state.plan)}>
-              {texts.prune.confirmWord}
+              {texts.prune.confirmAction}
             </Button>
           </div>
         </Dialog>

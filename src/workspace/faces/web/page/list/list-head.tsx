@@ -6,7 +6,7 @@ interface ListHeadProps {
   readonly onView: (view: ListView) => void
 }
 
-/** The columns' names; each sorts by its column, and the other way round when asked again. */
+/** The column headings; clicking one sorts by it, clicking again reverses the order. */
 export function ListHead({ view, onView }: ListHeadProps) {
   return (
     <div role="rowgroup" class="list-head">

@@ -2,7 +2,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { WireDiskReport } from '../../../../api/disk.ts'
 import type { WireWorkspace } from '../../../../api/workspace.ts'
 import { Icon } from '../parts/icon.tsx'
-import { useAsked } from '../parts/use-asked.ts'
+import { useQuery } from '../parts/use-query.ts'
 import { useKeys } from '../parts/use-keys.ts'
 import { useNow } from '../parts/use-now.ts'
 import { CREATE } from '../routes.ts'
@@ -19,10 +19,10 @@ const DISK_EVERY_MS = 60_000
 const AGE_EVERY_MS = 15_000
 const STATUSES = ['all', 'running', 'stopped', 'starting', 'error'] as const
 
-/** Outlives the page, so that it is as it was when one comes back. */
+/** Outlives the page, so that filter and order are kept on return. */
 const view = new Store<ListView>(FIRST_VIEW)
 
-/** All workspaces. */
+/** The page with the list of workspaces. */
 export function ListPage() {
   const all = useStore(workspaces)
   const samples = useStore(usage)
@@ -30,7 +30,7 @@ export function ListPage() {
   const nowMs = useNow(AGE_EVERY_MS)
   const filter = useRef<HTMLInputElement>(null)
   const [deleting, setDeleting] = useState<WireWorkspace>()
-  const disk = useAsked<WireDiskReport>('/api/system/df?cached=true', DISK_EVERY_MS).value
+  const disk = useQuery<WireDiskReport>('/api/system/df?cached=true', DISK_EVERY_MS).value
   const diskBytes = useMemo(
     () => new Map(disk?.workspaces.map(({ name, total }) => [name, total.physical_bytes])),
     [disk],
@@ -71,7 +71,7 @@ export function ListPage() {
             </option>
           ))}
         </select>
-        {/* Where there is no room for the columns' names. */}
+        {/* For narrow screens, which hide the column headings. */}
         <select
           class="narrow"
           aria-label={texts.list.sortBy}
@@ -118,7 +118,7 @@ export function ListPage() {
   )
 }
 
-/** From one workspace's link to the next. */
+/** Moves the focus by a number of workspace links. */
 function moveFocus(by: number): void {
   const links = [...document.querySelectorAll<HTMLElement>('.rows .name a')]
   const at = links.findIndex((link) => link.closest('[role=row]')?.contains(document.activeElement))

@@ -18,7 +18,7 @@ interface ListRowProps {
   readonly onDelete: (workspace: WireWorkspace) => void
 }
 
-/** One workspace in the list; drawn again only when something of its own is another, since there may be hundreds. */
+/** A workspace in the list. Redrawn only when its own data changes, because there may be hundreds. */
 export class ListRow extends Component<ListRowProps> {
   override shouldComponentUpdate(next: ListRowProps): boolean {
     const { props } = this

@@ -1,10 +1,12 @@
 import type { WireWorkspace } from '../../../../api/workspace.ts'
 import type { UsageSample } from '../state/usage-sample.ts'
 
+/** Columns of the list. */
 export const COLUMNS = ['name', 'status', 'backend', 'repo', 'age', 'cpu', 'memory', 'disk'] as const
+/** A column of the list. */
 export type Column = (typeof COLUMNS)[number]
 
-/** What of the list is shown, and in which order. */
+/** The list's filter and order. */
 export interface ListView {
   readonly text: string
   readonly status: WireWorkspace['status'] | 'all'
@@ -12,24 +14,25 @@ export interface ListView {
   readonly isDescending: boolean
 }
 
+/** The initial view. */
 export const FIRST_VIEW: ListView = { text: '', status: 'all', column: 'name', isDescending: false }
 
-/** Those of which the largest is of most interest. */
+/** Columns that are first sorted in descending order. */
 const LARGEST_FIRST: ReadonlySet<Column> = new Set(['cpu', 'memory', 'disk'])
 
-/** The view sorted by a column; the other way round where it is already. */
+/** Returns the view sorted by a column, reversed if it already is. */
 export function sortBy(view: ListView, column: Column): ListView {
   const isDescending = view.column === column ? !view.isDescending : LARGEST_FIRST.has(column)
   return { ...view, column, isDescending }
 }
 
-/** What is known of a workspace beside its own fields. */
+/** Measurements of workspaces, by name. */
 export interface Figures {
   readonly usage: ReadonlyMap<string, readonly UsageSample[]>
   readonly diskBytes: ReadonlyMap<string, number>
 }
 
-/** The workspaces that a view shows, in its order. */
+/** Returns the workspaces that match the view, in its order. */
 export function selectRows(
   all: Iterable<WireWorkspace>,
   view: ListView,
@@ -55,7 +58,7 @@ function compare(a: string | number, b: string | number): number {
 
 type Key = (row: WireWorkspace, figures: Figures) => string | number
 
-/** What each column is sorted by; what is not known comes below all else. */
+/** Sort keys of the columns; unknown values sort lowest. */
 const KEYS: Readonly<Record<Column, Key>> = {
   name: ({ name }) => name,
   status: ({ status }) => status,

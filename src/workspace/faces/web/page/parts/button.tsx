@@ -3,7 +3,7 @@ import { Icon, type IconName } from './icon.tsx'
 
 interface ButtonProps {
   readonly onClick?: () => void
-  /** What it does, for readers who do not see where it stands; needed where there are no `children`. */
+  /** Accessible name; required without `children`. */
   readonly label?: string
   readonly icon?: IconName
   readonly kind?: 'plain' | 'main' | 'danger' | 'quiet'
@@ -12,6 +12,7 @@ interface ButtonProps {
   readonly children?: ComponentChildren
 }
 
+/** A button with an icon, a text or both. */
 export function Button({
   onClick,
   label,

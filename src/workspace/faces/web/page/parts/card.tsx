@@ -3,14 +3,14 @@ import { useId } from 'preact/hooks'
 
 interface CardProps {
   readonly title: string
-  /** What can be done with all of it, beside the title. */
+  /** Controls beside the title. */
   readonly actions?: ComponentChildren
   readonly isWide?: boolean
   readonly name?: string
   readonly children: ComponentChildren
 }
 
-/** A part of a page with a heading of its own. */
+/** A section of a page with a heading. */
 export function Card({ title, actions, isWide = false, name, children }: CardProps) {
   const id = useId()
   return (

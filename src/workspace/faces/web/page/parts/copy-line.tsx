@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { texts } from '../texts.ts'
 import { Button } from './button.tsx'
 
-/** A line to take along. */
+/** A line of text with a button that copies it. */
 export function CopyLine({ text, label }: { readonly text: string; readonly label: string }) {
   const [isCopied, setCopied] = useState(false)
   const copy = async (): Promise<void> => {
@@ -19,7 +19,7 @@ export function CopyLine({ text, label }: { readonly text: string; readonly labe
   )
 }
 
-/** Also where the browser's clipboard is closed to the page: over plain HTTP from another machine. */
+/** Copies text to the clipboard, also over plain HTTP from another machine, where the clipboard API is unavailable. */
 export async function copyText(text: string): Promise<void> {
   if (isSecureContext) return navigator.clipboard.writeText(text)
   const field = document.createElement('textarea')

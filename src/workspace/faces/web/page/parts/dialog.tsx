@@ -7,7 +7,7 @@ interface DialogProps {
   readonly children: ComponentChildren
 }
 
-/** A question before all else; the browser keeps the keyboard in it, and gives the focus back where it was. */
+/** A modal dialog; focus returns to the previous element when it closes. */
 export function Dialog({ title, onClose, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   const titleId = useId()

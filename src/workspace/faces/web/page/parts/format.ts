@@ -1,6 +1,6 @@
 const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB']
 
-/** `1.5 GiB`: three figures at the most. */
+/** Formats a size with at most three digits: `1.5 GiB`. */
 export function formatBytes(bytes: number): string {
   const power = Math.min(UNITS.length - 1, Math.floor(Math.log2(Math.max(1, Math.abs(bytes))) / 10))
   const value = bytes / 1024 ** power
@@ -14,18 +14,19 @@ const AGES = [
   ['m', 60],
 ] as const
 
-/** `3d`, `5m`: the largest unit alone. */
+/** Formats an age in its largest unit only: `3d`, `5m`. */
 export function formatAge(since: string, nowMs: number): string {
   const seconds = Math.max(0, (nowMs - Date.parse(since)) / 1_000)
   const [unit, length] = AGES.find(([, each]) => seconds >= each) ?? ['s', 1]
   return `${Math.floor(seconds / length)}${unit}`
 }
 
-/** In the reader's own place and way of writing. */
+/** Formats a time in the user's time zone and locale. */
 export function formatTime(when: string): string {
   return new Date(when).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' })
 }
 
+/** Formats a percentage; `–` if unknown. */
 export function formatPercent(percent: number | null): string {
   return percent === null ? '–' : `${percent < 10 ? percent.toFixed(1) : Math.round(percent)}%`
 }

@@ -9,9 +9,10 @@ const PATHS = {
   close: 'M4 4l8 8M12 4l-8 8',
   add: 'M8 3v10M3 8h10',
 } as const
+/** Name of an icon. */
 export type IconName = keyof typeof PATHS
 
-/** A drawing beside a word, or in a button that has a label: by itself it says nothing to a screen reader. */
+/** A decorative icon, hidden from screen readers. */
 export function Icon({ name }: { readonly name: IconName }) {
   return (
     <svg class="icon" viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">

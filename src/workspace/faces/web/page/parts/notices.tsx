@@ -10,11 +10,12 @@ interface Notice {
 const notices = new Store<readonly Notice[]>([])
 let lastId = 0
 
-/** Says what went wrong with something that has no place of its own on the page; it stays until it is put away. */
+/** Shows an error that has no dedicated place on the page, until it is dismissed. */
 export function notify(text: string): void {
   notices.set([...notices.value.slice(-4), { id: ++lastId, text }])
 }
 
+/** The list of notices. */
 export function Notices() {
   const all = useStore(notices)
   const close = (id: number): void => notices.set(notices.value.filter((each) => each.id !== id))

@@ -1,19 +1,19 @@
 interface SparklineProps {
   readonly values: readonly (number | null)[]
-  /** What the graph's full height stands for, unless a value is above it. */
+  /** The value at full height, unless a larger one occurs. */
   readonly atLeast: number
-  /** How many values its full width has room for. */
-  readonly room: number
+  /** Number of values across the full width. */
+  readonly capacity: number
   readonly label: string
 }
 
 const WIDTH = 72
 const HEIGHT = 20
 
-/** The last values as a line, the newest at the right end. */
-export function Sparkline({ values, atLeast, room, label }: SparklineProps) {
+/** A line graph of recent values, newest on the right. */
+export function Sparkline({ values, atLeast, capacity, label }: SparklineProps) {
   const top = Math.max(atLeast, ...values.map((value) => value ?? 0))
-  const step = WIDTH / (room - 1)
+  const step = WIDTH / (capacity - 1)
   const left = WIDTH - (values.length - 1) * step
   const points = values.flatMap((value, index) => {
     if (value === null) return []

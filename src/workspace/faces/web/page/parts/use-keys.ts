@@ -1,6 +1,6 @@
 import { useEffect } from 'preact/hooks'
 
-/** What single keys do on a page, other than while something is typed or a question is open. */
+/** Registers single-key shortcuts, which are inactive in inputs and dialogs. */
 export function useKeys(keys: Readonly<Record<string, () => void>>): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {

@@ -1,4 +1,4 @@
-/** What long work has told of itself, the newest last. */
+/** Progress messages of a long operation, newest last. */
 export function WorkLog({ lines }: { readonly lines: readonly string[] }) {
   return (
     <div class="work-log" role="log" aria-live="polite">

@@ -1,30 +1,31 @@
-import { type Asking, messageOf, request, ServerError } from './request.ts'
+import { type RequestOptions, messageOf, request, ServerError } from './request.ts'
 
-/** A server says something every 15 s, if only that it is there; one that is silent for so long is gone. */
+/** The server sends a comment at least every 15 s, so a longer silence means that the connection is lost. */
 const SILENCE_MS = 45_000
 
+/** A server-sent event. */
 export interface StreamEvent {
   readonly name: string
   readonly data: unknown
 }
 
 /**
- * Reads a stream of server-sent events to its end. `EventSource` is not used: it cannot send a token.
+ * Reads a stream of server-sent events to its end. `EventSource` cannot send a token, so it is not used.
  *
- * @throws a `ServerError` where there is no such stream, and any error when it breaks off
+ * @throws a `ServerError` when the stream cannot be opened, and any error when it breaks
  */
 export async function readEvents(
   path: string,
   onEvent: (event: StreamEvent) => void,
-  asking: Asking & { readonly onOpen?: () => void } = {},
+  options: RequestOptions & { readonly onOpen?: () => void } = {},
 ): Promise<void> {
   const silence = new AbortController()
-  const signals = [silence.signal, ...(asking.signal ? [asking.signal] : [])]
+  const signals = [silence.signal, ...(options.signal ? [options.signal] : [])]
   const signal = AbortSignal.any(signals)
   let alarm = setTimeout(() => silence.abort(), SILENCE_MS)
   try {
-    const response = await request(path, { ...asking, signal, accept: 'text/event-stream' })
-    asking.onOpen?.()
+    const response = await request(path, { ...options, signal, accept: 'text/event-stream' })
+    options.onOpen?.()
     if (response.body === null) return
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
     let rest = ''
@@ -43,7 +44,7 @@ export async function readEvents(
   }
 }
 
-/** Undefined for a comment. */
+/** Parses an event; returns undefined for a comment. */
 function parseEvent(block: string): StreamEvent | undefined {
   let name = 'message'
   let data: string | undefined
@@ -54,10 +55,10 @@ function parseEvent(block: string): StreamEvent | undefined {
   return data === undefined ? undefined : { name, data: JSON.parse(data) as unknown }
 }
 
-/** Does long work, telling how it goes; resolves with its result. @throws a `ServerError`, also for what failed on the way */
+/** Runs a long operation and reports its progress; resolves with its result. @throws a `ServerError` */
 export async function followWork<T>(
   path: string,
-  asking: Asking,
+  options: RequestOptions,
   onProgress: (message: string) => void,
 ): Promise<T> {
   let result: { readonly value: T } | undefined
@@ -73,13 +74,14 @@ export async function followWork<T>(
           failure = new ServerError(500, code, message)
         }
       },
-      asking,
+      options,
     )
   } catch (error) {
     if (error instanceof ServerError) throw error
     throw new ServerError(0, 'UNREACHABLE', messageOf(error))
   }
   if (failure !== undefined) throw failure
-  if (result === undefined) throw new ServerError(0, 'UNREACHABLE', 'the server ended before the work did')
+  if (result === undefined)
+    throw new ServerError(0, 'UNREACHABLE', 'the server closed the connection before the operation finished')
   return result.value
 }

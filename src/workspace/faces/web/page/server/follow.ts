@@ -4,17 +4,17 @@ import { missingTokens, type Realm, ServerError } from './request.ts'
 const FIRST_RETRY_MS = 500
 const LAST_RETRY_MS = 10_000
 
-/** How a stream that is followed fares. */
+/** State of a followed stream. */
 export type Connection = { readonly is: 'opening' | 'open' } | { readonly is: 'broken'; readonly why: string }
 
-interface Following {
+interface FollowOptions {
   readonly onEvent: (event: StreamEvent) => void
   readonly onConnection?: (connection: Connection) => void
   readonly realm?: Realm
 }
 
-/** Follows a stream for as long as it is wanted: one that breaks is opened again. Returns what ends it. */
-export function follow(path: string, { onEvent, onConnection, realm = 'server' }: Following): () => void {
+/** Follows a stream and reopens it when it breaks. Returns a function that stops following. */
+export function follow(path: string, { onEvent, onConnection, realm = 'server' }: FollowOptions): () => void {
   const end = new AbortController()
   const { signal } = end
   const run = async (): Promise<void> => {
@@ -41,9 +41,9 @@ export function follow(path: string, { onEvent, onConnection, realm = 'server' }
   return () => end.abort()
 }
 
-/** Until the time is up, or the network or the reader is back, whichever is first. */
+/** Resolves after the wait, or earlier when the network comes back or the page becomes visible. */
 function untilRetry(waitMs: number, signal: AbortSignal): Promise<void> {
-  // So that the pages of a server that restarts do not all come back at one moment.
+  // Jitter, so that pages do not all reconnect to a restarted server at the same time.
   const ms = waitMs * (0.75 + Math.random() / 2)
   return new Promise((resolve) => {
     const done = (): void => {

@@ -4,19 +4,19 @@ import { texts } from '../texts.ts'
 const BUS_TOKEN_HEADER = 'workspace-bus-token'
 const KEYS = { server: 'workspace-token', bus: 'workspace-bus-token' } as const
 
-/** Whose token is meant: the server's own, or that of its message bus, which may have another. */
+/** The scope of a token: the server, or its message bus, which may have a separate token. */
 export type Realm = keyof typeof KEYS
 
-/** Which tokens the server has asked for and not been given. */
+/** Tokens that the server requires and the user has not entered. */
 export const missingTokens = new Store<ReadonlySet<Realm>>(new Set())
 
-/** Kept for this tab alone, and gone with it. */
+/** Stores a token for the lifetime of this tab. */
 export function setToken(realm: Realm, token: string): void {
   sessionStorage.setItem(KEYS[realm], token)
   missingTokens.set(new Set([...missingTokens.value].filter((each) => each !== realm)))
 }
 
-/** One that was sent and is asked for again was the wrong one. */
+/** Returns whether a token is stored. If the server still asks for it, the stored one is wrong. */
 export function hasToken(realm: Realm): boolean {
   return tokenOf(realm) !== null
 }
@@ -25,7 +25,7 @@ function tokenOf(realm: Realm): string | null {
   return sessionStorage.getItem(KEYS[realm])
 }
 
-/** What the server answered instead of what was asked for; `status` 0 where it could not be reached. */
+/** An error response; `status` is 0 if the server could not be reached. */
 export class ServerError extends Error {
   readonly status: number
   readonly code: string
@@ -37,16 +37,17 @@ export class ServerError extends Error {
   }
 }
 
-export interface Asking {
+/** Options of a request. */
+export interface RequestOptions {
   readonly method?: 'GET' | 'POST' | 'DELETE'
   readonly body?: unknown
   readonly signal?: AbortSignal
   readonly accept?: string
 }
 
-/** The answer to a request, with the tokens that this tab has. @throws a `ServerError` */
-export async function request(path: string, asking: Asking = {}): Promise<Response> {
-  const { method = 'GET', body, signal, accept = 'application/json' } = asking
+/** Sends a request with this tab's tokens. @throws a `ServerError` */
+export async function request(path: string, options: RequestOptions = {}): Promise<Response> {
+  const { method = 'GET', body, signal, accept = 'application/json' } = options
   const tokens = { server: tokenOf('server'), bus: tokenOf('bus') }
   const headers = {
     accept,
@@ -69,17 +70,17 @@ export async function request(path: string, asking: Asking = {}): Promise<Respon
   if (response.ok) return response
   const error = await errorOf(response)
   if (error.status === 401) {
-    // Which of the two it wants is told by the header that its sentence names.
+    // The error message names the header of the missing token.
     const realm = error.message.includes(BUS_TOKEN_HEADER) ? 'bus' : 'server'
-    // A late answer to an earlier token must not reject the one that was entered since.
+    // A late response to an earlier token must not reject one entered since.
     if (tokens[realm] === tokenOf(realm)) missingTokens.set(new Set([...missingTokens.value, realm]))
   }
   throw error
 }
 
-/** The JSON that a request is answered with; undefined where there is none. */
-export async function ask<T>(path: string, asking: Asking = {}): Promise<T> {
-  const response = await request(path, asking)
+/** Sends a request and resolves with its JSON, or undefined for an empty response. @throws a `ServerError` */
+export async function fetchJson<T>(path: string, options: RequestOptions = {}): Promise<T> {
+  const response = await request(path, options)
   return (response.status === 204 ? undefined : await response.json()) as T
 }
 
@@ -92,7 +93,7 @@ async function errorOf(response: Response): Promise<ServerError> {
   }
 }
 
-/** A sentence for people, whatever was thrown. */
+/** Returns the message of anything thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 
-/** A value that parts of the page are drawn from, and that tells them when another takes its place. */
+/** An observable value. */
 export class Store<T> {
   #value: T
   readonly #readers = new Set<() => void>()
@@ -19,28 +19,28 @@ export class Store<T> {
     for (const reader of this.#readers) reader()
   }
 
-  /** Returns what ends it. */
+  /** Subscribes to changes; returns a function that unsubscribes. */
   onChange(reader: () => void): () => void {
     this.#readers.add(reader)
     return () => void this.#readers.delete(reader)
   }
 }
 
-/** What `select` makes of the store's value; the part is drawn again when that is another. */
+/** Returns the selected part of a store's value and redraws the component when it changes. */
 export function useStore<T, S = T>(store: Store<T>, select: (value: T) => S = (value) => value as never): S {
   const [, redraw] = useState<unknown>()
   const selected = select(store.value)
   useEffect(() => {
     let last = selected
-    const look = (): void => {
+    const check = (): void => {
       const next = select(store.value)
       if (Object.is(next, last)) return
       last = next
       redraw({})
     }
-    // It may have changed between drawing and now.
-    look()
-    return store.onChange(look)
+    // The value may have changed since rendering.
+    check()
+    return store.onChange(check)
   }, [store, selected])
   return selected
 }

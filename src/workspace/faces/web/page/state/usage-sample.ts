@@ -1,4 +1,4 @@
-/** `cpuPercent` of one core; null where it is not known. */
+/** A usage sample. `cpuPercent` is relative to one core; null if unknown. */
 export interface UsageSample {
   readonly cpuPercent: number | null
   readonly memoryBytes: number

@@ -4,10 +4,10 @@ import { follow } from '../server/follow.ts'
 import { Store } from './store.ts'
 import type { UsageSample } from './usage-sample.ts'
 
-/** What is kept of each workspace: two minutes of samples. */
+/** Number of samples kept for each workspace: two minutes. */
 export const SAMPLES = 60
 
-/** The newest is last. */
+/** Usage samples by workspace, newest last. */
 export const usage = new Store<ReadonlyMap<string, readonly UsageSample[]>>(new Map())
 
 type WireUsage = Static<typeof usageSchema>
@@ -15,9 +15,9 @@ type WireUsage = Static<typeof usageSchema>
 let readers = 0
 let end: () => void = () => undefined
 
-/** Keeps the store above while somebody looks at it; returns what ends that. */
+/** Updates the store while at least one component uses it; returns a function that stops. */
 export function followUsage(): () => void {
-  if (readers++ === 0) end = follow('/api/usage', { onEvent: ({ data }) => take(data as WireUsage) })
+  if (readers++ === 0) end = follow('/api/usage', { onEvent: ({ data }) => addSamples(data as WireUsage) })
   return () => {
     if (--readers > 0) return
     end()
@@ -25,7 +25,7 @@ export function followUsage(): () => void {
   }
 }
 
-function take({ workspaces }: WireUsage): void {
+function addSamples({ workspaces }: WireUsage): void {
   const before = usage.value
   usage.set(
     new Map(

@@ -3,15 +3,17 @@ import type { WireWorkspace } from '../../../../api/workspace.ts'
 import { type Connection, follow } from '../server/follow.ts'
 import { Store } from './store.ts'
 
+/** Workspaces by name. */
 export type Workspaces = ReadonlyMap<string, WireWorkspace>
 
-/** All workspaces as the server last told them; undefined until it has. */
+/** All workspaces as last reported by the server; undefined until then. */
 export const workspaces = new Store<Workspaces | undefined>(undefined)
+/** State of the connection to the server. */
 export const connection = new Store<Connection>({ is: 'opening' })
 
-/** Keeps the two above as the server has them; returns what ends it. */
+/** Keeps both stores up to date; returns a function that stops. */
 export function followWorkspaces(): () => void {
-  /** Changes that come together are shown together: a server that starts a hundred workspaces draws the list once. */
+  /** Batches changes that arrive together, so that starting a hundred workspaces redraws the list once. */
   let waiting: WireChange[] = []
   const show = (): void => {
     const next = new Map(workspaces.value)

@@ -2,14 +2,15 @@ import '@xterm/xterm/css/xterm.css'
 import { FitAddon } from '@xterm/addon-fit'
 import { Terminal } from '@xterm/xterm'
 import { copyText } from '../parts/copy-line.tsx'
-import { keepStylesApart } from './strict-styles.ts'
+import { allowXtermStyles } from './strict-styles.ts'
 import { followTheme } from './theme.ts'
 import { connectTerminal, type TerminalConnection, type TerminalState } from './terminal-connection.ts'
 
+/** A terminal on the page. */
 export interface OpenTerminal {
-  /** After it ended or failed. */
+  /** Reconnects after the terminal has ended or failed. */
   readonly reopen: () => void
-  /** Whether screen readers are told what is printed; that costs much where much is printed. */
+  /** Turns screen reader support on or off; it is expensive when there is much output. */
   readonly readAloud: (isOn: boolean) => void
   readonly close: () => void
 }
@@ -21,33 +22,33 @@ interface TerminalOptions {
   readonly onState: (state: TerminalState) => void
 }
 
-/** Credit is given back in pieces of this size, so that few messages are spent on it. */
-const TAKEN_STEP_BYTES = 128 * 1024
+/** Output is acknowledged in steps of this size, to send few messages. */
+const ACKNOWLEDGE_STEP_BYTES = 128 * 1024
 
-keepStylesApart()
+allowXtermStyles()
 
-/** A terminal in an element of the page, joined with a program in a workspace. */
+/** Opens a terminal in an element of the page, connected to a program in a workspace. */
 export function openTerminal(
-  place: HTMLElement,
+  container: HTMLElement,
   { name, session, isReadAloud, onState }: TerminalOptions,
 ): OpenTerminal {
   const terminal = new Terminal({
-    fontFamily: getComputedStyle(place).fontFamily,
+    fontFamily: getComputedStyle(container).fontFamily,
     fontSize: 13,
     scrollback: 5_000,
     screenReaderMode: isReadAloud,
   })
   const fit = new FitAddon()
   terminal.loadAddon(fit)
-  terminal.open(place)
+  terminal.open(container)
   terminal.textarea?.setAttribute('aria-label', name)
-  const leaveTheme = followTheme(terminal)
+  const unfollowTheme = followTheme(terminal)
   fit.fit()
   terminal.attachCustomKeyEventHandler((event) => handleKey(event, terminal))
 
   let connection: TerminalConnection | undefined
   const connect = (): void => {
-    let takenBytes = 0
+    let drawnBytes = 0
     connection = connectTerminal({
       name,
       session,
@@ -57,12 +58,12 @@ export function openTerminal(
         if (state.is === 'open') terminal.focus()
       },
       onOutput(bytes) {
-        // Told when it is drawn, not when it came: so the server sends no faster than this page can draw.
+        // Acknowledged when drawn, not when received, so that the server sends no faster than this page draws.
         terminal.write(bytes, () => {
-          takenBytes += bytes.length
-          if (takenBytes < TAKEN_STEP_BYTES) return
-          connection?.take(takenBytes)
-          takenBytes = 0
+          drawnBytes += bytes.length
+          if (drawnBytes < ACKNOWLEDGE_STEP_BYTES) return
+          connection?.acknowledge(drawnBytes)
+          drawnBytes = 0
         })
       },
     })
@@ -73,8 +74,8 @@ export function openTerminal(
   terminal.onData((text) => connection?.send(encoder.encode(text)))
   terminal.onBinary((text) => connection?.send(Uint8Array.from(text, (each) => each.charCodeAt(0))))
   terminal.onResize(() => connection?.resize())
-  const watcher = new ResizeObserver(() => fit.fit())
-  watcher.observe(place)
+  const observer = new ResizeObserver(() => fit.fit())
+  observer.observe(container)
   return {
     reopen() {
       connection?.close()
@@ -85,15 +86,15 @@ export function openTerminal(
       terminal.options.screenReaderMode = isOn
     },
     close() {
-      watcher.disconnect()
-      leaveTheme()
+      observer.disconnect()
+      unfollowTheme()
       connection?.close()
       terminal.dispose()
     },
   }
 }
 
-/** With Ctrl and Shift, since Ctrl alone is the program's: C copies what is selected, V pastes. */
+/** Handles Ctrl+Shift+C (copy) and Ctrl+Shift+V (paste); Ctrl alone belongs to the program. */
 function handleKey(event: KeyboardEvent, terminal: Terminal): boolean {
   if (!event.ctrlKey || !event.shiftKey) return true
   if (event.code === 'KeyV') return false

@@ -1,10 +1,10 @@
 /**
- * Lets xterm.js draw under a policy that allows no inline styles. It writes its colours into `<style>` elements, and
- * those of single letters into `style` attributes; here the first become style sheets of the document, and the second
- * are set as properties. Both are what the policy lets a script do.
+ * Makes xterm.js work under a content security policy without inline styles. It writes its colors into `<style>` elements and
+ * into `style` attributes of single characters. This turns the former into style sheets of the document and the latter into
+ * style properties, both of which the policy allows.
  * @see https://github.com/xtermjs/xterm.js/blob/6.0.0/src/browser/renderer/dom/DomRenderer.ts
  */
-export function keepStylesApart(): void {
+export function allowXtermStyles(): void {
   const create = document.createElement.bind(document)
   document.createElement = (tag: string, options?: ElementCreationOptions) => {
     if (tag === 'style') return styleStandIn(create('meta'))

@@ -1,23 +1,24 @@
-import { ask, messageOf, ServerError } from '../server/request.ts'
+import { fetchJson, messageOf, ServerError } from '../server/request.ts'
 import { texts } from '../texts.ts'
 
-/** How a terminal fares. */
+/** State of a terminal. */
 export type TerminalState =
   | { readonly is: 'opening' | 'open' | 'retrying' }
-  /** -1 where it is not known. */
+  /** `exitStatus` is -1 if unknown. */
   | { readonly is: 'ended'; readonly exitStatus: number }
   | { readonly is: 'failed'; readonly message: string }
 
 const FIRST_RETRY_MS = 500
 const LAST_RETRY_MS = 10_000
-/** Whatever is wrong then will be wrong the next time too. */
-const LASTING_CLOSES: ReadonlySet<number> = new Set([4001, 4002])
+/** Close codes after which reconnecting cannot succeed. */
+const PERMANENT_CLOSE_CODES: ReadonlySet<number> = new Set([4001, 4002])
 
+/** A connection to a program in a workspace. */
 export interface TerminalConnection {
   readonly send: (bytes: Uint8Array<ArrayBuffer>) => void
-  /** Says that so many bytes of output have been drawn. */
-  readonly take: (bytes: number) => void
-  /** Tells the size anew. */
+  /** Acknowledges output that has been drawn. */
+  readonly acknowledge: (bytes: number) => void
+  /** Sends the current size. */
   readonly resize: () => void
   readonly close: () => void
 }
@@ -31,8 +32,8 @@ interface ConnectionOptions {
 }
 
 /**
- * The program's end of a terminal. A tmux session goes on when the connection breaks, and is attached to again; a login
- * shell is gone with it.
+ * Connects a terminal to its program. When the connection breaks, a tmux session keeps running and is reattached; a login shell
+ * is terminated.
  */
 export function connectTerminal(options: ConnectionOptions): TerminalConnection {
   const { name, session, size, onOutput, onState } = options
@@ -42,10 +43,10 @@ export function connectTerminal(options: ConnectionOptions): TerminalConnection 
   let isClosed = false
   let hasOpened = false
 
-  const tell = (message: object): void => {
+  const sendControl = (message: object): void => {
     if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message))
   }
-  const resize = (): void => tell({ type: 'resize', ...size() })
+  const resize = (): void => sendControl({ type: 'resize', ...size() })
 
   const open = async (): Promise<void> => {
     let exitStatus: number | undefined
@@ -58,7 +59,7 @@ export function connectTerminal(options: ConnectionOptions): TerminalConnection 
       hasOpened = true
       retryMs = FIRST_RETRY_MS
       onState({ is: 'open' })
-      // It may have changed meanwhile.
+      // The size may have changed while connecting.
       resize()
     })
     opening.addEventListener('message', ({ data }: MessageEvent<ArrayBuffer | string>) => {
@@ -69,16 +70,16 @@ export function connectTerminal(options: ConnectionOptions): TerminalConnection 
     opening.addEventListener('close', ({ code, reason }) => {
       if (isClosed) return
       if (exitStatus !== undefined) return onState({ is: 'ended', exitStatus })
-      if (LASTING_CLOSES.has(code)) return onState({ is: 'failed', message: reason })
+      if (PERMANENT_CLOSE_CODES.has(code)) return onState({ is: 'failed', message: reason })
       if (session !== undefined && hasOpened) return retryLater()
       if (hasOpened) return onState({ is: 'failed', message: texts.terminal.shellLost })
       void explain()
     })
   }
-  /** A browser does not tell a page why a WebSocket was refused; the workspace's own state mostly does. */
+  /** Browsers hide why a WebSocket was refused; the workspace's status usually explains it. */
   const explain = async (): Promise<void> => {
     try {
-      const { status } = await ask<{ status: string }>(`/api/workspaces/${encodeURIComponent(name)}`)
+      const { status } = await fetchJson<{ status: string }>(`/api/workspaces/${encodeURIComponent(name)}`)
       const why = status === 'running' ? texts.terminal.refused : texts.terminal.notRunning(name)
       onState({ is: 'failed', message: why })
     } catch (error) {
@@ -93,9 +94,9 @@ export function connectTerminal(options: ConnectionOptions): TerminalConnection 
   const start = (): void => {
     open().catch((error: unknown) => {
       if (isClosed) return
-      // A server that is away comes back; one that refuses has said so.
-      const isAway = error instanceof ServerError && (error.status === 0 || error.status >= 500)
-      if (session !== undefined && hasOpened && isAway) retryLater()
+      // Retry only if the server is unreachable or failing, not if it refused.
+      const isUnavailable = error instanceof ServerError && (error.status === 0 || error.status >= 500)
+      if (session !== undefined && hasOpened && isUnavailable) retryLater()
       else onState({ is: 'failed', message: messageOf(error) })
     })
   }
@@ -104,7 +105,7 @@ export function connectTerminal(options: ConnectionOptions): TerminalConnection 
   return {
     resize,
     send: (bytes) => socket?.readyState === WebSocket.OPEN && socket.send(bytes),
-    take: (bytes) => tell({ type: 'taken', bytes }),
+    acknowledge: (bytes) => sendControl({ type: 'taken', bytes }),
     close() {
       isClosed = true
       clearTimeout(retry)
@@ -113,7 +114,7 @@ export function connectTerminal(options: ConnectionOptions): TerminalConnection 
   }
 }
 
-/** With a pass, since a WebSocket carries no token. @throws a `ServerError` */
+/** Returns the terminal's URL with a ticket, because a WebSocket cannot carry the token. @throws a `ServerError` */
 async function terminalUrl(
   name: string,
   session: string | undefined,
@@ -122,7 +123,7 @@ async function terminalUrl(
 ): Promise<string> {
   const path = `/api/workspaces/${encodeURIComponent(name)}`
   const body = { for: 'terminal' }
-  const { pass } = await ask<{ readonly pass: string }>(`${path}/passes`, { method: 'POST', body })
+  const { pass } = await fetchJson<{ readonly pass: string }>(`${path}/passes`, { method: 'POST', body })
   const url = new URL(`${path}/terminal`, location.href)
   url.protocol = url.protocol.replace('http', 'ws')
   const query = {

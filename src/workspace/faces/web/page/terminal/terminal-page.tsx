@@ -13,9 +13,9 @@ interface TerminalPageProps {
   readonly session: string | undefined
 }
 
-/** A terminal of a workspace, as large as the window. Its code comes when it is first opened. */
+/** A full-window terminal of a workspace. Its code is loaded on first use. */
 export function TerminalPage({ name, session }: TerminalPageProps) {
-  const place = useRef<HTMLDivElement>(null)
+  const container = useRef<HTMLDivElement>(null)
   const terminal = useRef<OpenTerminal>(null)
   const [state, setState] = useState<TerminalState>({ is: 'opening' })
   const [isReadAloud, setReadAloud] = useState(() => localStorage.getItem(READ_ALOUD) === 'true')
@@ -28,8 +28,8 @@ export function TerminalPage({ name, session }: TerminalPageProps) {
     let isWanted = true
     const open = async (): Promise<void> => {
       const { openTerminal } = await import('./open-terminal.ts')
-      if (!isWanted || place.current === null) return
-      terminal.current = openTerminal(place.current, { name, session, isReadAloud, onState: setState })
+      if (!isWanted || container.current === null) return
+      terminal.current = openTerminal(container.current, { name, session, isReadAloud, onState: setState })
     }
     open().catch((error: unknown) => setState({ is: 'failed', message: messageOf(error) }))
     return () => {
@@ -46,7 +46,7 @@ export function TerminalPage({ name, session }: TerminalPageProps) {
           <span class="faint"> {session ?? texts.terminal.shell}</span>
         </h1>
         <span class={`status ${state.is === 'open' ? 'running' : 'stopped'}`} role="status">
-          {wordsOf(state)}
+          {labelOf(state)}
         </span>
         {canReopen && (
           <Button icon="refresh" kind="main" onClick={() => terminal.current?.reopen()}>
@@ -63,12 +63,12 @@ export function TerminalPage({ name, session }: TerminalPageProps) {
           {texts.terminal.readAloud}
         </label>
       </header>
-      <div ref={place} class="terminal-place" data-state={state.is} />
+      <div ref={container} class="terminal-place" data-state={state.is} />
     </section>
   )
 }
 
-function wordsOf(state: TerminalState): string {
+function labelOf(state: TerminalState): string {
   if (state.is === 'ended') return texts.terminal.ended(state.exitStatus)
   return state.is === 'failed' ? state.message : texts.terminal[state.is]
 }

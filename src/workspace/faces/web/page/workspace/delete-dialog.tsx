@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import type { WireWorkspace } from '../../../../api/workspace.ts'
 import { Button } from '../parts/button.tsx'
 import { Dialog } from '../parts/dialog.tsx'
-import { ask, messageOf } from '../server/request.ts'
+import { fetchJson, messageOf } from '../server/request.ts'
 import { texts } from '../texts.ts'
 
 interface DeleteDialogProps {
@@ -11,18 +11,18 @@ interface DeleteDialogProps {
   readonly onDeleted?: () => void
 }
 
-/** Asks before a workspace is deleted, and says what is lost with it. */
+/** Asks for confirmation to delete a workspace and lists what is lost. */
 export function DeleteDialog({ workspace, onClose, onDeleted }: DeleteDialogProps) {
   const { name, status, local_dir: localDir } = workspace
   const [keepsVolume, setKeepsVolume] = useState(false)
   const [isBusy, setBusy] = useState(false)
   const [problem, setProblem] = useState<string>()
-  const words = texts.deleting
+  const labels = texts.deleting
   const remove = async (): Promise<void> => {
     setBusy(true)
     setProblem(undefined)
     try {
-      await ask(`/api/workspaces/${encodeURIComponent(name)}?keep_volume=${keepsVolume}`, {
+      await fetchJson(`/api/workspaces/${encodeURIComponent(name)}?keep_volume=${keepsVolume}`, {
         method: 'DELETE',
       })
       onClose()
@@ -33,14 +33,14 @@ export function DeleteDialog({ workspace, onClose, onDeleted }: DeleteDialogProp
     }
   }
   return (
-    <Dialog title={words.title(name)} onClose={onClose}>
+    <Dialog title={labels.title(name)} onClose={onClose}>
       <ul class="losses">
-        {status === 'running' && <li>{words.programs}</li>}
-        <li>{words.system}</li>
+        {status === 'running' && <li>{labels.programs}</li>}
+        <li>{labels.system}</li>
         {localDir !== undefined ? (
-          <li>{words.localDir(localDir)}</li>
+          <li>{labels.localDir(localDir)}</li>
         ) : (
-          <li>{keepsVolume ? words.filesKept(name) : words.files}</li>
+          <li>{keepsVolume ? labels.filesKept(name) : labels.files}</li>
         )}
       </ul>
       {localDir === undefined && (
@@ -51,7 +51,7 @@ export function DeleteDialog({ workspace, onClose, onDeleted }: DeleteDialogProp
             checked={keepsVolume}
             onChange={(event) => setKeepsVolume(event.currentTarget.checked)}
           />
-          {words.keep}
+          {labels.keep}
         </label>
       )}
       {problem !== undefined && (
@@ -62,7 +62,7 @@ export function DeleteDialog({ workspace, onClose, onDeleted }: DeleteDialogProp
       <div class="dialog-actions">
         <Button onClick={onClose}>{texts.cancel}</Button>
         <Button kind="danger" icon="delete" isDisabled={isBusy} onClick={() => void remove()}>
-          {isBusy ? words.busy : words.confirm}
+          {isBusy ? labels.busy : labels.confirm}
         </Button>
       </div>
     </Dialog>

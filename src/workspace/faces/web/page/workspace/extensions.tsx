@@ -1,30 +1,31 @@
 import type { WireConnected } from '../../../../api/bus.ts'
-import { Answer } from '../parts/answer.tsx'
+import { QueryView } from '../parts/query-view.tsx'
 import { Card } from '../parts/card.tsx'
-import { useAsked } from '../parts/use-asked.ts'
+import { useQuery } from '../parts/use-query.ts'
 import { texts } from '../texts.ts'
 
 const EVERY_MS = 10_000
 
-/** How the extensions of one workspace fare, at either end. */
+/** Extensions of a workspace with their state in the guest and on the host. */
 export function Extensions({ name }: { readonly name: string }) {
-  const asked = useAsked<{ readonly workspaces: readonly WireConnected[] }>(
+  const query = useQuery<{ readonly workspaces: readonly WireConnected[] }>(
     '/api/plugins/workspaces',
     EVERY_MS,
   )
   return (
     <Card title={texts.extensions.title} name="extensions" isWide>
-      <Answer asked={asked}>
+      <QueryView query={query}>
         {({ workspaces }) => {
           const connected = workspaces.find((each) => each.name === name)
           if (connected === undefined) return <p class="faint">{texts.extensions.notConnected}</p>
           return <ExtensionLines extensions={connected.extensions} />
         }}
-      </Answer>
+      </QueryView>
     </Card>
   )
 }
 
+/** A list of extensions. */
 export function ExtensionLines({ extensions }: { readonly extensions: WireConnected['extensions'] }) {
   if (extensions.length === 0) return <p class="faint">{texts.extensions.none}</p>
   return (

@@ -7,27 +7,27 @@ import { serverInfo } from '../state/server-info.ts'
 import { useStore } from '../state/store.ts'
 import { texts } from '../texts.ts'
 
-/** The fields of a workspace, and the line that enters it. */
+/** Details of a workspace and the command to connect to it. */
 export function Facts({ workspace }: { readonly workspace: WireWorkspace }) {
   const sshPort = useStore(serverInfo, (info) => info?.ssh_port)
-  const words = texts.facts
+  const labels = texts.facts
   return (
-    <Card title={words.title} name="facts">
+    <Card title={labels.title} name="facts">
       <dl class="facts">
-        <Fact name={words.backend} value={workspace.backend} />
-        <Fact name={words.image} value={workspace.image} />
-        <Fact name={words.repo} value={<Repo repo={workspace.repo} />} isShown={workspace.repo !== ''} />
-        <Fact name={words.localDir} value={workspace.local_dir} />
-        <Fact name={words.created} value={formatTime(workspace.created_at)} />
-        <Fact name={words.cpus} value={workspace.cpus} />
-        <Fact name={words.memory} value={workspace.memory_mb && `${workspace.memory_mb} MiB`} />
-        <Fact name={words.address} value={workspace.ip_address} />
-        <Fact name={words.process} value={workspace.pid} />
-        <Fact name={words.id} value={workspace.container_id.slice(0, 12)} />
-        <Fact name={words.rootfs} value={workspace.rootfs_path} />
+        <Fact name={labels.backend} value={workspace.backend} />
+        <Fact name={labels.image} value={workspace.image} />
+        <Fact name={labels.repo} value={<Repo repo={workspace.repo} />} isShown={workspace.repo !== ''} />
+        <Fact name={labels.localDir} value={workspace.local_dir} />
+        <Fact name={labels.created} value={formatTime(workspace.created_at)} />
+        <Fact name={labels.cpus} value={workspace.cpus} />
+        <Fact name={labels.memory} value={workspace.memory_mb && `${workspace.memory_mb} MiB`} />
+        <Fact name={labels.address} value={workspace.ip_address} />
+        <Fact name={labels.process} value={workspace.pid} />
+        <Fact name={labels.id} value={workspace.container_id.slice(0, 12)} />
+        <Fact name={labels.rootfs} value={workspace.rootfs_path} />
       </dl>
       {sshPort !== undefined && (
-        <CopyLine text={sshLine(workspace.name, location.hostname, sshPort)} label={words.copySsh} />
+        <CopyLine text={sshLine(workspace.name, location.hostname, sshPort)} label={labels.copySsh} />
       )}
     </Card>
   )
@@ -49,7 +49,7 @@ function Fact({ name, value, isShown = value !== undefined && value !== '' }: Fa
   )
 }
 
-/** A link only where it leads to the web: what is in a repository's URL was said by whoever made the workspace. */
+/** Shows a repository, as a link only if it is a plain https URL: the URL is user input. */
 function Repo({ repo }: { readonly repo: string }) {
   if (!/^https:\/\/[\w.-]+(?::\d+)?\/[\w./~-]*$/.test(repo)) return <>{repo}</>
   return (

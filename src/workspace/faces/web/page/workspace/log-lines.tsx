@@ -1,29 +1,29 @@
 import type { Static } from 'typebox'
 import type { logSchema } from '../../../../api/inside.ts'
 import { useLayoutEffect, useRef } from 'preact/hooks'
-import { Answer } from '../parts/answer.tsx'
+import { QueryView } from '../parts/query-view.tsx'
 import { Button } from '../parts/button.tsx'
 import { Card } from '../parts/card.tsx'
-import { useAsked } from '../parts/use-asked.ts'
+import { useQuery } from '../parts/use-query.ts'
 import { texts } from '../texts.ts'
 
 const LINES = 200
 
-/** The end of what the container or the machine's console has printed. */
+/** The last lines of the container's log or the virtual machine's console. */
 export function LogLines({ name }: { readonly name: string }) {
   const path = `/api/workspaces/${encodeURIComponent(name)}/logs?lines=${LINES}`
-  const asked = useAsked<Static<typeof logSchema>>(path)
+  const query = useQuery<Static<typeof logSchema>>(path)
   const block = useRef<HTMLPreElement>(null)
-  // The last lines are the ones to see.
-  useLayoutEffect(() => block.current?.scrollTo(0, block.current.scrollHeight), [asked.value])
+  // Scroll to the last lines.
+  useLayoutEffect(() => block.current?.scrollTo(0, block.current.scrollHeight), [query.value])
   return (
     <Card
       title={texts.logs.title}
       name="logs"
       isWide
-      actions={<Button icon="refresh" label={texts.logs.reload} onClick={asked.reload} />}
+      actions={<Button icon="refresh" label={texts.logs.reload} onClick={query.reload} />}
     >
-      <Answer asked={asked}>
+      <QueryView query={query}>
         {({ lines }) =>
           lines.length === 0 ? (
             <p class="faint">{texts.logs.none}</p>
@@ -33,7 +33,7 @@ export function LogLines({ name }: { readonly name: string }) {
             </pre>
           )
         }
-      </Answer>
+      </QueryView>
     </Card>
   )
 }

@@ -1,31 +1,31 @@
 import type { Static } from 'typebox'
 import type { portsSchema } from '../../../../api/inside.ts'
 import type { WireWorkspace } from '../../../../api/workspace.ts'
-import { Answer } from '../parts/answer.tsx'
+import { QueryView } from '../parts/query-view.tsx'
 import { Button } from '../parts/button.tsx'
 import { Card } from '../parts/card.tsx'
 import { notify } from '../parts/notices.tsx'
-import { useAsked } from '../parts/use-asked.ts'
-import { ask, messageOf } from '../server/request.ts'
+import { useQuery } from '../parts/use-query.ts'
+import { fetchJson, messageOf } from '../server/request.ts'
 import { texts } from '../texts.ts'
 
 const EVERY_MS = 5_000
 
 type WirePorts = Static<typeof portsSchema>
 
-/** What listens inside, with a way to open it here. */
+/** Open ports of a workspace, with buttons that open them in the browser. */
 export function Ports({ workspace }: { readonly workspace: WireWorkspace }) {
   const { name, forward_ports: wanted = [] } = workspace
   const path = `/api/workspaces/${encodeURIComponent(name)}`
-  const asked = useAsked<WirePorts>(`${path}/ports`, EVERY_MS)
+  const query = useQuery<WirePorts>(`${path}/ports`, EVERY_MS)
   const open = async (port: number): Promise<void> => {
-    // Before anything is waited for: a browser opens tabs only for what was just clicked.
+    // Before any await: browsers open tabs only directly after a click.
     const tab = window.open('about:blank')
     if (tab === null) return notify(texts.ports.blocked)
     try {
       const body = { for: 'port', port }
-      const { url } = await ask<{ readonly url: string }>(`${path}/passes`, { method: 'POST', body })
-      // What is served there must not reach back to this page.
+      const { url } = await fetchJson<{ readonly url: string }>(`${path}/passes`, { method: 'POST', body })
+      // The port's content must not access this page.
       tab.opener = null
       tab.location.replace(url)
     } catch (error) {
@@ -35,7 +35,7 @@ export function Ports({ workspace }: { readonly workspace: WireWorkspace }) {
   }
   return (
     <Card title={texts.ports.title} name="ports">
-      <Answer asked={asked}>
+      <QueryView query={query}>
         {({ ports }) => (
           <>
             {ports.length === 0 && <p class="faint">{texts.ports.none}</p>}
@@ -51,19 +51,19 @@ export function Ports({ workspace }: { readonly workspace: WireWorkspace }) {
                     </span>
                   </span>
                   <Button icon="open" label={texts.ports.open(port)} onClick={() => void open(port)}>
-                    {texts.ports.openWord}
+                    {texts.ports.openAction}
                   </Button>
                 </li>
               ))}
             </ul>
           </>
         )}
-      </Answer>
+      </QueryView>
     </Card>
   )
 }
 
-/** A program that listens over IPv4 and IPv6 is there twice. */
+/** Removes duplicates: a program that listens on IPv4 and IPv6 is listed twice. */
 function onePerPort(ports: WirePorts['ports']): WirePorts['ports'] {
   return [...new Map(ports.map((each) => [each.port, each])).values()].toSorted((a, b) => a.port - b.port)
 }

@@ -2,16 +2,16 @@ import { useState } from 'preact/hooks'
 import type { WireWorkspace } from '../../../../api/workspace.ts'
 import { Button } from '../parts/button.tsx'
 import { notify } from '../parts/notices.tsx'
-import { ask, messageOf } from '../server/request.ts'
+import { fetchJson, messageOf } from '../server/request.ts'
 import { texts } from '../texts.ts'
 
 interface RunButtonProps {
   readonly workspace: WireWorkspace
-  /** Whether it says in words what it does. */
+  /** Whether the button has a text. */
   readonly hasText?: boolean
 }
 
-/** Starts a workspace that does not run, and stops one that does. */
+/** A button that starts a stopped workspace or stops a running one. */
 export function RunButton({ workspace, hasText = false }: RunButtonProps) {
   const [isBusy, setBusy] = useState(false)
   const { name, status } = workspace
@@ -19,7 +19,7 @@ export function RunButton({ workspace, hasText = false }: RunButtonProps) {
   const act = async (): Promise<void> => {
     setBusy(true)
     try {
-      await ask(`/api/workspaces/${encodeURIComponent(name)}/${action}`, { method: 'POST' })
+      await fetchJson(`/api/workspaces/${encodeURIComponent(name)}/${action}`, { method: 'POST' })
     } catch (error) {
       notify(texts.failed(texts.actions[action](name), messageOf(error)))
     }
@@ -32,7 +32,7 @@ export function RunButton({ workspace, hasText = false }: RunButtonProps) {
       isDisabled={isBusy || status === 'starting'}
       onClick={() => void act()}
     >
-      {hasText ? texts.actionWords[action] : undefined}
+      {hasText ? texts.actionLabels[action] : undefined}
     </Button>
   )
 }

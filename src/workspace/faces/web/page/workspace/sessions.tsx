@@ -1,49 +1,49 @@
 import { useState } from 'preact/hooks'
 import type { WireSession } from '../../../../api/session.ts'
-import { Answer } from '../parts/answer.tsx'
+import { QueryView } from '../parts/query-view.tsx'
 import { Button } from '../parts/button.tsx'
 import { Card } from '../parts/card.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { formatAge } from '../parts/format.ts'
 import { Icon } from '../parts/icon.tsx'
 import { notify } from '../parts/notices.tsx'
-import { useAsked } from '../parts/use-asked.ts'
+import { useQuery } from '../parts/use-query.ts'
 import { useNow } from '../parts/use-now.ts'
 import { terminalHref } from '../routes.ts'
-import { ask, messageOf } from '../server/request.ts'
+import { fetchJson, messageOf } from '../server/request.ts'
 import { texts } from '../texts.ts'
 
 const EVERY_MS = 5_000
 
-/** The tmux sessions inside: attach to one, make one, end one. */
+/** tmux sessions of a workspace: attach, create, kill. */
 export function Sessions({ name }: { readonly name: string }) {
   const path = `/api/workspaces/${encodeURIComponent(name)}/sessions`
-  const asked = useAsked<{ readonly sessions: readonly WireSession[] }>(path, EVERY_MS)
+  const query = useQuery<{ readonly sessions: readonly WireSession[] }>(path, EVERY_MS)
   const nowMs = useNow(EVERY_MS)
-  const [ending, setEnding] = useState<string>()
-  const words = texts.sessions
-  const end = async (session: string): Promise<void> => {
-    setEnding(undefined)
+  const [killing, setKilling] = useState<string>()
+  const labels = texts.sessions
+  const kill = async (session: string): Promise<void> => {
+    setKilling(undefined)
     try {
-      await ask(`${path}/${encodeURIComponent(session)}`, { method: 'DELETE' })
-      asked.reload()
+      await fetchJson(`${path}/${encodeURIComponent(session)}`, { method: 'DELETE' })
+      query.reload()
     } catch (error) {
-      notify(texts.failed(words.end(session), messageOf(error)))
+      notify(texts.failed(labels.kill(session), messageOf(error)))
     }
   }
   return (
-    <Card title={words.title} name="sessions">
-      <Answer asked={asked}>
+    <Card title={labels.title} name="sessions">
+      <QueryView query={query}>
         {({ sessions }) => (
           <>
-            {sessions.length === 0 && <p class="faint">{words.none}</p>}
+            {sessions.length === 0 && <p class="faint">{labels.none}</p>}
             <ul class="lines">
               {sessions.map((session) => (
                 <li key={session.name} data-session={session.name}>
                   <span class="grow">
                     <a href={terminalHref(name, session.name)}>{session.name}</a>
                     <span class="faint">
-                      {words.facts(
+                      {labels.facts(
                         session.window_count,
                         formatAge(session.created_at, nowMs),
                         session.attached,
@@ -52,27 +52,27 @@ export function Sessions({ name }: { readonly name: string }) {
                   </span>
                   <a class="button" href={terminalHref(name, session.name)}>
                     <Icon name="terminal" />
-                    {words.attach}
+                    {labels.attach}
                   </a>
                   <Button
                     icon="delete"
-                    label={words.end(session.name)}
-                    onClick={() => setEnding(session.name)}
+                    label={labels.kill(session.name)}
+                    onClick={() => setKilling(session.name)}
                   />
                 </li>
               ))}
             </ul>
           </>
         )}
-      </Answer>
+      </QueryView>
       <NewSession name={name} />
-      {ending !== undefined && (
-        <Dialog title={words.endTitle(ending)} onClose={() => setEnding(undefined)}>
-          <p>{words.endLoses}</p>
+      {killing !== undefined && (
+        <Dialog title={labels.killTitle(killing)} onClose={() => setKilling(undefined)}>
+          <p>{labels.killWarning}</p>
           <div class="dialog-actions">
-            <Button onClick={() => setEnding(undefined)}>{texts.cancel}</Button>
-            <Button kind="danger" icon="delete" onClick={() => void end(ending)}>
-              {words.endConfirm}
+            <Button onClick={() => setKilling(undefined)}>{texts.cancel}</Button>
+            <Button kind="danger" icon="delete" onClick={() => void kill(killing)}>
+              {labels.killConfirm}
             </Button>
           </div>
         </Dialog>

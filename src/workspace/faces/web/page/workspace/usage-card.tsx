@@ -5,7 +5,7 @@ import { useStore } from '../state/store.ts'
 import { usage } from '../state/usage.ts'
 import { texts } from '../texts.ts'
 
-/** Processor and memory over the last two minutes. */
+/** CPU and memory usage over the last two minutes. */
 export function UsageCard({ name, isRunning }: { readonly name: string; readonly isRunning: boolean }) {
   const samples = useStore(usage, (all) => all.get(name)) ?? []
   const last = samples.at(-1)

@@ -17,14 +17,14 @@ import { RunButton } from './run-button.tsx'
 import { Sessions } from './sessions.tsx'
 import { UsageCard } from './usage-card.tsx'
 
-/** One workspace: what it is, what runs in it, and how to get in. */
+/** The page of a workspace: details, usage, sessions, ports, extensions and log. */
 export function WorkspacePage({ name }: { readonly name: string }) {
-  const isKnown = useStore(workspaces, (all) => all !== undefined)
+  const isLoaded = useStore(workspaces, (all) => all !== undefined)
   const workspace = useStore(workspaces, (all) => all?.get(name))
   const [isDeleting, setDeleting] = useState(false)
   useEffect(followUsage, [])
   if (workspace === undefined) {
-    return isKnown ? <Gone name={name} /> : <p class="faint">{texts.loading}</p>
+    return isLoaded ? <NotFound name={name} /> : <p class="faint">{texts.loading}</p>
   }
   const isRunning = workspace.status === 'running'
   return (
@@ -41,7 +41,7 @@ export function WorkspacePage({ name }: { readonly name: string }) {
           )}
           <RunButton workspace={workspace} hasText />
           <Button icon="delete" label={texts.actions.delete(name)} onClick={() => setDeleting(true)}>
-            {texts.actionWords.delete}
+            {texts.actionLabels.delete}
           </Button>
         </div>
       </div>
@@ -77,10 +77,10 @@ function Running({ workspace }: { readonly workspace: WireWorkspace }) {
   )
 }
 
-function Gone({ name }: { readonly name: string }) {
+function NotFound({ name }: { readonly name: string }) {
   return (
     <p class="empty">
-      {texts.workspace.gone(name)} <a href={LIST}>{texts.workspace.toList}</a>
+      {texts.workspace.notFound(name)} <a href={LIST}>{texts.workspace.toList}</a>
     </p>
   )
 }

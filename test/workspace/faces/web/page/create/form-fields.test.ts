@@ -22,7 +22,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.stop())
 
-test('the form has every field that the server takes, with its kind and bounds', () => {
+test('the form has every field that the server accepts, with its type and limits', () => {
   const names = fields.map(({ name }) => name.split('.')[0])
   expect([...new Set(names)]).toEqual(Object.keys(createBodySchema.properties))
   const byName = new Map(fields.map((field) => [field.name, field]))
@@ -35,7 +35,7 @@ test('the form has every field that the server takes, with its kind and bounds',
   expect(fields.filter(({ description }) => description === '')).toEqual([])
 })
 
-test('what is left empty is not sent, and the rest has the type of its field', () => {
+test('empty fields are not sent, and values have the type of their field', () => {
   const entered = {
     name: ' demo ',
     repo: '',
@@ -57,7 +57,7 @@ test.each([
   [{ name: 'demo', repo: 'ftp://example.com/a' }, 'repo'],
   [{ name: 'demo', local_dir: 'relative' }, 'local_dir'],
   [{ name: 'demo', local_dir: '/tmp', repo: 'a/b' }, undefined],
-])('what the server says of %j is shown at %s', async (body, field) => {
+])('the server’s error for %j is shown at %s', async (body, field) => {
   const { status, body: answer } = await call(`${server.url}/api/workspaces`, 'POST', body)
   expect(status).toBe(400)
   expect(fieldOf(answer.error.code, answer.error.message, fields)).toBe(field)

@@ -40,11 +40,11 @@ test.each<[Column, readonly string[]]>([
   ['cpu', ['API', 'web-9', 'web-10']],
   ['memory', ['web-9', 'web-10', 'API']],
   ['disk', ['API', 'web-10', 'web-9']],
-])('the list is sorted by %s, equals by name', (column, names) => {
+])('the list is sorted by %s, then by name', (column, names) => {
   expect(namesOf({ column })).toEqual(names)
 })
 
-test('the list is sorted the other way round', () => {
+test('the list is sorted in reverse', () => {
   expect(namesOf({ isDescending: true })).toEqual(['web-10', 'web-9', 'API'])
 })
 
@@ -54,16 +54,16 @@ test.each([
   ['QEMU', ['web-9']],
   ['web api', []],
   ['  ', ['API', 'web-9', 'web-10']],
-])('the text %j finds what has all of its words', (text, names) => {
+])('the filter %j matches rows with all of its words', (text, names) => {
   expect(namesOf({ text })).toEqual(names)
 })
 
-test('a column is sorted by as it is read first, and the other way round when chosen again', () => {
+test('a column is first sorted in its natural order and reversed when selected again', () => {
   expect(sortBy(FIRST_VIEW, 'memory')).toMatchObject({ column: 'memory', isDescending: true })
   expect(sortBy(FIRST_VIEW, 'repo')).toMatchObject({ column: 'repo', isDescending: false })
   expect(sortBy(FIRST_VIEW, 'name')).toMatchObject({ column: 'name', isDescending: true })
 })
 
-test('the list shows one state alone', () => {
+test('the list shows only one status', () => {
   expect(namesOf({ status: 'stopped' })).toEqual(['web-9'])
 })

@@ -12,7 +12,7 @@ test.each([
   [150 * 2 ** 20, '150 MiB'],
   [1.5 * 2 ** 30, '1.5 GiB'],
   [2 ** 60, '1024 PiB'],
-])('%d bytes are %j', (bytes, text) => {
+])('formatBytes(%d) returns %j', (bytes, text) => {
   expect(formatBytes(bytes)).toBe(text)
 })
 
@@ -23,10 +23,10 @@ test.each([
   [7_199, '1h'],
   [3 * 86_400, '3d'],
   [800 * 86_400, '2y'],
-])('an age of %d s is %j', (seconds, text) => {
+])('formatAge of %d s returns %j', (seconds, text) => {
   expect(formatAge('2026-01-01T00:00:00Z', Date.parse('2026-01-01T00:00:00Z') + seconds * 1_000)).toBe(text)
 })
 
-test('a percentage that is not known is a dash', () => {
+test('an unknown percentage is a dash', () => {
   expect([null, 0.24, 99.6, 250].map(formatPercent)).toEqual(['–', '0.2%', '100%', '250%'])
 })

@@ -9,7 +9,7 @@ interface RequestModule {
   readonly setToken: (realm: string, token: string) => void
 }
 
-// By a name that TypeScript does not follow: Preact's types would bring the DOM's into every test.
+// Imported by a variable, so that Preact's DOM types are not added to every test.
 const MODULE = '../../../../../../src/workspace/faces/web/page/server/request.ts'
 const { missingTokens, request, setToken } = (await import(MODULE)) as RequestModule
 
@@ -54,7 +54,7 @@ test.each(['server', 'bus'] as const)(
     answers[1]?.(realm)
     await expect(requests[1]).rejects.toMatchObject({ status: 401 })
     expect([...missingTokens.value]).toEqual([])
-    // The new one is asked for again if the server refuses it too.
+    // The server asks again if the new token is also refused.
     const later = request('/api/plugins')
     answers[2]?.(realm)
     await expect(later).rejects.toMatchObject({ status: 401 })
@@ -62,7 +62,7 @@ test.each(['server', 'bus'] as const)(
   },
 )
 
-test.each(['server', 'bus'] as const)('the %s token is asked for where there is none', async (realm) => {
+test.each(['server', 'bus'] as const)('the %s token is requested when none is stored', async (realm) => {
   const asked = request('/api/plugins')
   answers[0]?.(realm)
   await expect(asked).rejects.toMatchObject({ status: 401 })

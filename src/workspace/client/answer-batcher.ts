@@ -1,38 +1,39 @@
 import { messageOf } from '../../lib/errors/message.ts'
 
-/** What one request carries at most, a longer line aside. */
+/** Size limit of one request, except for a single longer line. */
 const MAX_BODY_BYTES = 512 * 1024
-/** While one request is answered the next is on its way already. */
-const REQUESTS_AT_ONCE = 2
+/** Two requests are pipelined: the next is sent while one is being answered. */
+const MAX_REQUESTS = 2
 
-/** Sends answers to the bus, those that come together as lines of one request. */
-export class AnswerLines {
+/** Sends answers to the bus, batching those added together as lines of one request. */
+export class AnswerBatcher {
   readonly #post: (lines: Buffer) => Promise<void>
   readonly #onLoss: (sentence: string) => void
-  /** Lines, each with its end. */
+  /** Lines, each with its line ending. */
   #waiting: Buffer[] = []
   #requests = 0
-  #isDue = false
+  #isScheduled = false
 
-  /** @param onLoss answers that could not be sent, and why */
+  /** @param onLoss called with a message when answers could not be sent */
   constructor(post: (lines: Buffer) => Promise<void>, onLoss: (sentence: string) => void) {
     this.#post = post
     this.#onLoss = onLoss
   }
 
+  /** Queues an answer. */
   add(answer: Readonly<Record<string, unknown>>): void {
     this.#waiting.push(Buffer.from(`${JSON.stringify(answer)}\n`))
-    if (this.#isDue) return
-    this.#isDue = true
-    // After all that came in the same piece of the stream.
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    // Sends after all answers to the same chunk of the stream have been added.
     setImmediate(() => {
-      this.#isDue = false
+      this.#isScheduled = false
       this.#sendWaiting()
     })
   }
 
   #sendWaiting(): void {
-    while (this.#waiting.length > 0 && this.#requests < REQUESTS_AT_ONCE) void this.#send(this.#take())
+    while (this.#waiting.length > 0 && this.#requests < MAX_REQUESTS) void this.#send(this.#nextBatch())
   }
 
   async #send(lines: readonly Buffer[]): Promise<void> {
@@ -48,8 +49,8 @@ export class AnswerLines {
     this.#sendWaiting()
   }
 
-  /** As many as one request carries, and at least one. */
-  #take(): readonly Buffer[] {
+  /** Removes and returns as many lines as fit into one request, at least one. */
+  #nextBatch(): readonly Buffer[] {
     let bytes = 0
     let count = 0
     for (const line of this.#waiting) {

@@ -2,43 +2,43 @@ import type { FaultKind } from '../../../lib/errors/fault.ts'
 import type { BackendName } from '../../backend-name.ts'
 import type { Login, LoginRefusal } from './authenticate.ts'
 
-/** What a child process needs to speak SSH by itself. */
-export interface ChildSettings {
+/** Settings of a worker process. */
+export interface WorkerSettings {
   readonly privateKey: string
   readonly authorizedKeys: string | undefined
   readonly deniedPorts: readonly number[]
   readonly logLevel: string
   readonly docker: { readonly host: string | undefined; readonly network: string | undefined }
   readonly serverId: string
-  /** Where the files and the sockets of each kind of virtual machine are. */
+  /** Directories with the files and sockets of each virtual machine backend. */
   readonly machines: readonly {
     readonly backend: BackendName
     readonly root: string
     readonly runDir: string
   }[]
-  /** Where the directories are that workspaces have mounted. */
+  /** Parent of the socket directories mounted into workspaces. */
   readonly mountedSocketDirs: string
 }
 
-/** From the front process to a child; a socket comes with `serve`. */
-export type Order =
-  /** By message and not as an argument: it holds the private key, and arguments stand in the process list. */
-  | { readonly do: 'begin'; readonly settings: ChildSettings }
+/** A message from the server to a worker; `serve` carries a socket. */
+export type WorkerCommand =
+  /** A message, not an argument: the settings hold the private key, and the process list shows arguments. */
+  | { readonly do: 'start'; readonly settings: WorkerSettings }
   | { readonly do: 'serve'; readonly connection: number }
   | { readonly do: 'drop'; readonly connection: number }
   | { readonly do: 'stop' }
-  | { readonly do: 'entered'; readonly question: number; readonly entry: Entry }
+  | { readonly do: 'resolved'; readonly request: number; readonly result: ResolveResult }
 
-/** The front process's answer to a child that asks whether a user may enter. */
-export type Entry =
-  | { readonly is: 'open'; readonly backend: BackendName; readonly name: string }
-  | { readonly is: 'closed'; readonly code: string; readonly kind: FaultKind; readonly message: string }
+/** The server's answer when a worker asks which workspace a user may enter. */
+export type ResolveResult =
+  | { readonly is: 'found'; readonly backend: BackendName; readonly name: string }
+  | { readonly is: 'failed'; readonly code: string; readonly kind: FaultKind; readonly message: string }
 
-/** From a child to the front process. */
-export type Report =
+/** A message from a worker to the server. */
+export type WorkerReport =
   | { readonly is: 'proven'; readonly connection: number; readonly login: Login }
   | { readonly is: 'refused'; readonly connection: number; readonly refusal: LoginRefusal }
   | { readonly is: 'entry'; readonly connection: number; readonly code: string | undefined }
   | { readonly is: 'closed'; readonly connection: number }
-  | { readonly is: 'enter'; readonly question: number; readonly user: string }
+  | { readonly is: 'resolve'; readonly request: number; readonly user: string }
   | { readonly is: 'log'; readonly line: string }

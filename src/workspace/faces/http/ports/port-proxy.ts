@@ -26,19 +26,19 @@ import type { PortHosts, PortTarget } from '../../../tunnel/port-host.ts'
 import { subjectOf } from '../audit-subject.ts'
 import type { HttpFace } from '../face.ts'
 import { grantCookie, grantsOf } from './grant-cookie.ts'
-import { withoutPass } from './pass-parameter.ts'
-import { type PortWay, toBrowser, toGuest } from './port-headers.ts'
+import { extractTicket } from './ticket-parameter.ts'
+import { type PortAddressing, toBrowser, toGuest } from './port-headers.ts'
 import { systemClock } from '../../../../lib/clock/clock.ts'
 
 const ANSWER_MS = 120_000
 const UPGRADE_MS = 30_000
 
-/** Below it is what the port serves. */
+/** A path of the API below which a port's content is served. */
 const PORT_PATH = /^(\/api\/workspaces\/([^/?]*)\/proxy\/([^/?]*))(\/.*)$/
-/** The same in a target as it was written, which may have the absolute form. */
+/** The same for a raw request target, which may have the absolute form. */
 const PORT_TARGET = /^(?:https?:\/\/[^/?]*)?\/api\/workspaces\/[^/?]*\/proxy\/[^/?]*\//
 
-interface PortDoorParts {
+interface PortProxyParts {
   readonly face: Pick<HttpFace, 'table' | 'backends' | 'activity' | 'tickets' | 'config' | 'audit'>
   readonly hosts: PortHosts
   readonly token: string | undefined
@@ -46,23 +46,23 @@ interface PortDoorParts {
   readonly logger: Logger
 }
 
-/** Leads requests to ports inside workspaces: those for hosts that are ports', and those below a path of the API. */
-export class PortDoor implements Diversion {
-  readonly #parts: PortDoorParts
+/** Proxies requests to ports inside workspaces, addressed either by host name or by a path of the API. */
+export class PortProxy implements Diversion {
+  readonly #parts: PortProxyParts
   readonly #grants: GrantTable
   readonly #forwarder: Forwarder
-  /** Under way; what a workspace streams has no end of its own. */
+  /** Responses in progress; a stream from a workspace may never end. */
   readonly #answers = new Set<ServerResponse>()
-  readonly #bearsToken: (request: IncomingMessage) => boolean
+  readonly #hasToken: (request: IncomingMessage) => boolean
 
-  constructor(parts: PortDoorParts) {
+  constructor(parts: PortProxyParts) {
     this.#parts = parts
     this.#grants = new GrantTable(systemClock)
     this.#forwarder = { name: 'workspace', protocol: parts.hasTls ? 'https' : 'http' }
-    this.#bearsToken = parts.token === undefined ? () => false : createTokenTest(parts.token)
+    this.#hasToken = parts.token === undefined ? () => false : createTokenTest(parts.token)
   }
 
-  /** Whether a request is for a port: by its host, where nothing of the API is, or by its path. */
+  /** Returns whether a request is for a port, by its host (which then serves no API) or by its path. */
   readonly isFor = ({ headers, url = '' }: IncomingMessage): boolean => {
     return this.#parts.hosts.parse(headers.host) !== undefined || PORT_TARGET.test(url)
   }
@@ -72,12 +72,12 @@ export class PortDoor implements Diversion {
   readonly answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     try {
       const checked = checkRequest(request)
-      const place = this.#placeOf(checked)
-      this.#checkOrigin(request, place, false)
-      const { way, target, pass, path } = place
-      if (way.is === 'host' && pass !== undefined)
-        return this.#recording(request, target, () => this.#enter(response, target, pass, path))
-      await this.#forward(checked, response, place)
+      const route = this.#routeOf(checked)
+      this.#checkOrigin(request, route, false)
+      const { addressing, target, ticket, path } = route
+      if (addressing.is === 'host' && ticket !== undefined)
+        return this.#auditing(request, target, () => this.#enter(response, target, ticket, path))
+      await this.#forward(checked, response, route)
     } catch (error) {
       this.#refuse(request, response, error)
     }
@@ -89,23 +89,23 @@ export class PortDoor implements Diversion {
 
   readonly upgrade: UpgradeHandler = async (request, socket) => {
     const checked = checkRequest(request)
-    const place = this.#placeOf(checked)
-    this.#checkOrigin(request, place, true)
-    // Before Node 24.9 every request to upgrade comes here.
+    const route = this.#routeOf(checked)
+    this.#checkOrigin(request, route, true)
+    // Before Node 24.9, every upgrade request is handled here.
     const upgrade = isForwardedUpgrade(request) ? socket : undefined
-    await this.#forward(checked, responseOn(socket, request), place, upgrade)
+    await this.#forward(checked, responseOn(socket, request), route, upgrade)
   }
 
-  /** @throws UNAUTHORIZED, and as `openTunnel` */
+  /** @throws UNAUTHORIZED and the errors of `openTunnel` */
   async #forward(
     checked: CheckedRequest,
     response: ServerResponse,
-    { way, target, path, pass }: Place,
+    { addressing, target, path, ticket }: PortRoute,
     upgrade?: Forwarding['upgrade'],
   ): Promise<void> {
     const { message } = checked
-    if (way.is === 'host') this.#demandGrant(message, target)
-    else this.#admit(message, target, pass)
+    if (addressing.is === 'host') this.#requireGrant(message, target)
+    else this.#admit(message, target, ticket)
     const connection = await this.#open(checked, target)
     const client = upgrade ?? response
     if (client.destroyed) return void connection.destroy()
@@ -118,15 +118,15 @@ export class PortDoor implements Diversion {
       })
     }
     const timeoutMs = upgrade === undefined ? ANSWER_MS : UPGRADE_MS
-    const bearsToken = this.#bearsToken(message)
+    const hasToken = this.#hasToken(message)
     forward({
       request: checked,
       response,
       upgrade,
       upstream: { createConnection: () => connection },
       target: path,
-      headers: toGuest(checked, way, { forwarder: this.#forwarder, bearsToken }),
-      toClient: (answer) => toBrowser(answer, way),
+      headers: toGuest(checked, addressing, { forwarder: this.#forwarder, hasToken }),
+      toClient: (answer) => toBrowser(answer, addressing),
       timeoutMs,
       refuse: (failure) => {
         connection.destroy()
@@ -135,82 +135,85 @@ export class PortDoor implements Diversion {
     })
   }
 
-  /** Accepts a pass that came with a path, or the token. @throws UNAUTHORIZED */
-  #admit(request: IncomingMessage, target: PortTarget, pass: string | undefined): void {
-    if (this.#parts.token === undefined || this.#bearsToken(request)) return
-    this.#recording(request, target, () =>
-      this.#parts.face.tickets.redeem(pass, target.workspace, { for: 'port', port: target.port }),
+  /** Admits a request that has the token or a ticket in its path. @throws UNAUTHORIZED */
+  #admit(request: IncomingMessage, target: PortTarget, ticket: string | undefined): void {
+    if (this.#parts.token === undefined || this.#hasToken(request)) return
+    this.#auditing(request, target, () =>
+      this.#parts.face.tickets.redeem(ticket, target.workspace, { for: 'port', port: target.port }),
     )
   }
 
-  /** Records a refusal for want of token, pass or grant. */
-  #recording<T>(request: IncomingMessage, target: PortTarget, admit: () => T): T {
+  /** Runs `admit` and writes a refusal (missing or invalid token, ticket or grant) to the audit log. */
+  #auditing<T>(request: IncomingMessage, target: PortTarget, admit: () => T): T {
     const subject = subjectOf({ raw: request }, 'port.enter', target.workspace)
     return this.#parts.face.audit.admission(subject, admit)
   }
 
   async #open(request: CheckedRequest, { workspace, port }: PortTarget): Promise<Duplex> {
     if (isLoop(request, this.#forwarder.name))
-      throw fault('INVALID_REQUEST', 'this request has come through this server before')
+      throw fault(
+        'INVALID_REQUEST',
+        'proxy loop detected: this request has already passed through this server',
+      )
     const { table, backends, config, audit } = this.#parts.face
     const connection = await openTunnel(table, backends, workspace, String(port), config.tunnel.denyPorts)
     audit.enter(subjectOf({ raw: request.message }, 'port.enter', workspace), `${workspace} ${port}`)
     return connection
   }
 
-  /** Finds the port a request is for. The target stays as it was written. @throws INVALID_REQUEST, INVALID_PORT */
-  #placeOf({ message, target }: CheckedRequest): Place {
+  /** Returns the port a request is for, without normalizing the target. @throws INVALID_REQUEST and INVALID_PORT */
+  #routeOf({ message, target }: CheckedRequest): PortRoute {
     const host = this.#parts.hosts.parse(message.headers.host)
     return host === undefined
-      ? placeBelowPath(target)
-      : { target: this.#known(host), way: { is: 'host' }, ...withoutPass(target) }
+      ? routeBelowPath(target)
+      : { target: this.#canonical(host), addressing: { is: 'host' }, ...extractTicket(target) }
   }
 
-  #known(target: PortTarget): PortTarget {
+  #canonical(target: PortTarget): PortTarget {
     const workspace = this.#parts.face.table.find(target.workspace)
     return workspace === undefined ? target : { ...target, workspace: workspace.name }
   }
 
-  #demandGrant(request: IncomingMessage, target: PortTarget): void {
-    if (this.#parts.token === undefined || this.#opens(request, target)) return
-    this.#recording(request, target, () => {
+  #requireGrant(request: IncomingMessage, target: PortTarget): void {
+    if (this.#parts.token === undefined || this.#hasGrant(request, target)) return
+    this.#auditing(request, target, () => {
       throw httpFault(
         'UNAUTHORIZED',
-        `open port ${target.port} of workspace "${target.workspace}" from the server's page, which has the token`,
+        `port ${target.port} of workspace "${target.workspace}" requires authorization; open it from the server's web page`,
       )
     })
   }
 
-  /** Whether one of the grants opens it: pages of neighboring hosts may add cookies of that name. */
-  #opens(request: IncomingMessage, target: PortTarget): boolean {
+  /** Returns whether any grant cookie is valid for the port: pages of sibling hosts may have added cookies of that name. */
+  #hasGrant(request: IncomingMessage, target: PortTarget): boolean {
     return grantsOf(request, this.#parts.hasTls).some((grant) => this.#grants.opens(grant, target))
   }
 
-  /** Pages of other origins may not act here; those of the same workspace's other ports on this server may. */
-  #checkOrigin(request: IncomingMessage, { way, target }: Place, hasEffect: boolean): void {
-    if (way.is === 'host' && this.#isSibling(request, target)) return
+  /** Refuses requests from pages of other origins, except from other ports of the same workspace. */
+  #checkOrigin(request: IncomingMessage, { addressing, target }: PortRoute, hasEffect: boolean): void {
+    if (addressing.is === 'host' && this.#isSibling(request, target)) return
     checkOrigin(request, hasEffect)
   }
 
   #isSibling({ headers }: IncomingMessage, target: PortTarget): boolean {
     const { origin, host } = headers
     if (origin === undefined || !URL.canParse(origin)) return false
-    const { host: from } = new URL(origin)
-    const workspace = this.#parts.hosts.parse(from)?.workspace
-    return workspace === target.workspace.toLowerCase() && belowLabel(from) === belowLabel(host ?? '')
+    const { host: source } = new URL(origin)
+    const workspace = this.#parts.hosts.parse(source)?.workspace
+    return workspace === target.workspace.toLowerCase() && parentDomain(source) === parentDomain(host ?? '')
   }
 
-  /** Takes a pass and redirects to the same address without it, so that it is in no history and in no Referer. */
-  #enter(response: ServerResponse, target: PortTarget, pass: string, path: string): void {
+  /** Redeems a ticket and redirects to the same URL without it, so that it appears in no history and no Referer. */
+  #enter(response: ServerResponse, target: PortTarget, ticket: string, path: string): void {
     const { token, face, hasTls } = this.#parts
     const cookies: string[] = []
     if (token !== undefined) {
-      face.tickets.redeem(pass, target.workspace, { for: 'port', port: target.port })
+      face.tickets.redeem(ticket, target.workspace, { for: 'port', port: target.port })
       cookies.push(grantCookie(this.#grants.issue(target), GRANT_MS / 1_000, hasTls))
     }
     response
       .writeHead(302, {
-        // Two slashes would name another host.
+        // Two leading slashes would redirect to another host.
         location: path.replace(/^[/\\]*/, '/'),
         'cache-control': 'no-store',
         'referrer-policy': 'no-referrer',
@@ -221,62 +224,65 @@ export class PortDoor implements Diversion {
 
   #refuse(request: IncomingMessage, response: ServerResponse, error: unknown): void {
     if (response.headersSent || response.destroyed) return void response.destroy()
-    if (!isFault(error)) this.#parts.logger.error({ err: error }, 'a request to a port failed')
-    const told = isFault(error)
+    if (!isFault(error)) this.#parts.logger.error({ err: error }, 'request to a workspace port failed')
+    const failure = isFault(error)
       ? error
-      : httpFault('INTERNAL_ERROR', 'something went wrong here; the server log says what')
-    const isForPerson = wantsPage(request)
-    const body = isForPerson ? portNotice(told) : JSON.stringify(errorToWire(told))
-    response.writeHead(STATUS_OF_KIND[told.kind], {
+      : httpFault('INTERNAL_ERROR', 'an internal error occurred; see the server log')
+    const isBrowser = wantsPage(request)
+    const body = isBrowser ? portNotice(failure) : JSON.stringify(errorToWire(failure))
+    response.writeHead(STATUS_OF_KIND[failure.kind], {
       ...NOTICE_HEADERS,
-      'content-type': isForPerson ? 'text/html; charset=utf-8' : 'application/json',
+      'content-type': isBrowser ? 'text/html; charset=utf-8' : 'application/json',
       'content-length': Buffer.byteLength(body),
-      ...(told.kind === 'unauthorized' && { 'www-authenticate': 'Bearer' }),
+      ...(failure.kind === 'unauthorized' && { 'www-authenticate': 'Bearer' }),
       ...(mustClose(request) ? { connection: 'close' } : {}),
     })
     response.end(request.method === 'HEAD' ? undefined : body)
   }
 }
 
-/** A port of a workspace, as an address below the API's path names it. */
-interface Place {
+/** A request's target port, how it was addressed, and the path to request there. */
+interface PortRoute {
   readonly target: PortTarget
-  readonly way: PortWay
-  /** As the workspace is asked for it. */
+  readonly addressing: PortAddressing
+  /** The path sent to the workspace. */
   readonly path: string
-  readonly pass: string | undefined
+  readonly ticket: string | undefined
 }
 
-function placeBelowPath(url: string): Place {
+function routeBelowPath(url: string): PortRoute {
   const [, prefix, name, portText, rest] = PORT_PATH.exec(url) ?? []
   if (prefix === undefined || portText === undefined || rest === undefined)
-    throw fault('INVALID_REQUEST', 'a port of a workspace is at /api/workspaces/{name}/proxy/{port}/')
+    throw fault(
+      'INVALID_REQUEST',
+      'invalid path; a workspace port is at /api/workspaces/{name}/proxy/{port}/',
+    )
   const port = parsePort(portText)
   const target = { workspace: parseWorkspaceName(name), port }
-  return { target, way: { is: 'path', prefix, port }, ...withoutPass(rest) }
+  return { target, addressing: { is: 'path', prefix, port }, ...extractTicket(rest) }
 }
 
-/** Returns a host without its first label, in lower case, with its port. */
-function belowLabel(host: string): string {
+/** Returns a host without its first label, in lower case and with its port. */
+function parentDomain(host: string): string {
   return host.toLowerCase().slice(host.indexOf('.'))
 }
 
 function connectFailed({ is, message, cause }: UpstreamFailure, timeoutMs: number): Fault {
   const why = {
-    silent: `the port gave no answer within ${timeoutMs / 1_000} s`,
-    broken: `the port gave no answer: ${message}`,
-    invalid: `the port gave an answer that cannot be passed on: ${message}`,
+    silent: `the port did not respond within ${timeoutMs / 1_000} s`,
+    broken: `the port did not respond: ${message}`,
+    invalid: `the port sent an invalid response: ${message}`,
   }[is]
   return fault('CONNECT_FAILED', why, cause)
 }
 
-/** Whether a person asked, who is told by a page. */
+/** Returns whether the client is a browser, which gets errors as a page. */
 function wantsPage({ headers }: IncomingMessage): boolean {
   return /\btext\/html\b/.test(headers.accept ?? '')
 }
 
-/** What a person is told who asked for a page of a workspace. */
+/** Renders an error as a page. */
 function portNotice({ code, message }: Fault): string {
-  const title = code === 'CONNECT_FAILED' ? 'Nothing answers on this port' : 'This port cannot be shown'
+  const title = code === 'CONNECT_FAILED' ? 'This port is not responding' : 'Cannot open this port'
   return renderNotice({ title, message: `${message.charAt(0).toUpperCase()}${message.slice(1)}.` })
 }

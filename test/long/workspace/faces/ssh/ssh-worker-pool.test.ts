@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import {
-  crewProcesses,
+  workerProcesses,
   type DockerSsh,
   dockerSsh,
   residentBytes,
@@ -18,7 +18,7 @@ beforeAll(async () => {
 })
 afterAll(() => workspace.remove())
 
-/** Starts ssh and tells when it has ended. */
+/** Starts ssh and reports its exit. */
 function session(command: string, flags: readonly string[] = []) {
   const client = spawn('ssh', [...workspace.ssh.argv(workspace.name, ...flags), command], { stdio: 'pipe' })
   onTestFinished(() => void client.kill('SIGKILL'))
@@ -32,9 +32,9 @@ function session(command: string, flags: readonly string[] = []) {
   return { client, exit, bytes: () => bytes, head: () => head }
 }
 
-/** The most that any process speaking SSH grows by in three seconds. */
+/** Returns the maximum growth of any SSH worker in three seconds. */
 async function growth(): Promise<number> {
-  const before = new Map(crewProcesses().map((pid) => [pid, residentBytes(pid)]))
+  const before = new Map(workerProcesses().map((pid) => [pid, residentBytes(pid)]))
   let most = 0
   for (let i = 0; i < 30; i++) {
     await delay(100)
@@ -43,7 +43,7 @@ async function growth(): Promise<number> {
   return most
 }
 
-test('a terminal and the language reach the workspace through a child process', async () => {
+test('a terminal and the language reach the workspace through a worker', async () => {
   const { stdout } = await workspace.ssh.run(workspace.name, 'echo $LC_ALL $TERM; stty size', {
     flags: ['-tt', '-o', 'SetEnv=LC_ALL=C.UTF-8'],
     environment: { TERM: 'vt220' },
@@ -51,21 +51,21 @@ test('a terminal and the language reach the workspace through a child process', 
   expect(stdout.toString()).toMatch(/^C\.UTF-8 vt220\r\n\d+ \d+\r\n$/)
 })
 
-// Before others have left connections behind: two new ones are then in two processes.
-test('a killed child process takes its own connections with it and is replaced', async () => {
-  const before = crewProcesses()
+// Must run first: without earlier connections, two new ones go to two workers.
+test('a killed worker loses only its own connections and is replaced', async () => {
+  const before = workerProcesses()
   const [first, second] = [session('echo in; sleep 1000'), session('echo in; sleep 1000')]
   await waitFor('both sessions', () => first.head() === 'in\n' && second.head() === 'in\n')
   process.kill(before[0] ?? 0, 'SIGKILL')
   const ended = await Promise.race([first.exit.then(() => first), second.exit.then(() => second)])
   const living = ended === first ? second : first
-  await waitFor('a new one', () => crewProcesses().length === before.length)
+  await waitFor('a new worker', () => workerProcesses().length === before.length)
   expect(living.client.exitCode).toBe(null)
   for (let i = 0; i < 4; i++) expect(await workspace.inside('echo new')).toBe('new\n')
   living.client.kill('SIGTERM')
 })
 
-test('a client that stops reading 1 GB makes no process grow, and gets all of it later', async () => {
+test('a client that pauses reading 1 GB makes no worker grow and receives all of it later', async () => {
   const { client, exit, bytes } = session('head -c 1000000000 /dev/zero')
   await waitFor('the transfer', () => bytes() > 50_000_000)
   client.kill('SIGSTOP')
@@ -76,7 +76,7 @@ test('a client that stops reading 1 GB makes no process grow, and gets all of it
   expect(grown).toBeLessThan(32 * 2 ** 20)
 }, 60_000)
 
-test('a program that does not read what it is sent makes no process grow', async () => {
+test('a program that does not read its input makes no worker grow', async () => {
   const { client } = session('sleep 1000')
   client.stdin.on('error', () => undefined)
   const chunk = Buffer.alloc(2 ** 20)
@@ -85,7 +85,7 @@ test('a program that does not read what it is sent makes no process grow', async
   expect(await growth()).toBeLessThan(32 * 2 ** 20)
 }, 60_000)
 
-test('S5 a good login takes less than 2 s beside 500 silent connections', async () => {
+test('S5 a login takes less than 2 s beside 500 silent connections', async () => {
   const silent = Array.from({ length: 500 }, () => connect(workspace.server.sshPort, '127.0.0.1'))
   onTestFinished(() => silent.forEach((socket) => socket.destroy()))
   for (const socket of silent) socket.on('error', () => undefined)
@@ -95,7 +95,7 @@ test('S5 a good login takes less than 2 s beside 500 silent connections', async 
   expect(performance.now() - startMs).toBeLessThan(2_000)
 })
 
-test('the server’s stop ends sessions and what they ran', async () => {
+test('stopping the server terminates sessions and their programs', async () => {
   const other = await dockerSsh()
   onTestFinished(() => other.remove())
   const client = spawn('ssh', [...other.ssh.argv(other.name), 'echo in; sleep 4321'], { stdio: 'pipe' })
@@ -105,7 +105,7 @@ test('the server’s stop ends sessions and what they ran', async () => {
   await other.server.stop()
   expect(await exit).toBe(255)
   expect(performance.now() - startMs).toBeLessThan(5_000)
-  await waitFor('the program’s end', async () => {
+  await waitFor('the program to exit', async () => {
     const top = await docker('top', `ws-${other.name}`, '-eo', 'pid,args')
     return !top.includes('sleep 4321')
   })

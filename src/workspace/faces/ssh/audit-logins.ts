@@ -1,8 +1,8 @@
 import type { AuditLog } from '../../audit/audit-log.ts'
-import type { LoginWatch } from './server.ts'
+import type { LoginObserver } from './server.ts'
 
-/** Records who logs in, who does not, and who comes into their workspace. @param begin marks a user's workspace as in use */
-export function watchLogins(audit: AuditLog, begin: (user: string) => () => void): LoginWatch {
+/** Writes logins, refusals and workspace entries to the audit log. @param begin marks a user's workspace as in use */
+export function auditLogins(audit: AuditLog, begin: (user: string) => () => void): LoginObserver {
   return {
     onLogin({ user, fingerprint, address }) {
       audit.record({ action: 'ssh.login', workspace: user, address, fingerprint }, { outcome: 'ok' })

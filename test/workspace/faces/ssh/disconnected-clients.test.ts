@@ -46,7 +46,7 @@ const WAYS = {
   'cuts the connection': (_client: Client, _channel: ClientChannel, socket: Socket) =>
     socket.resetAndDestroy(),
   'ends the connection': (_client: Client, _channel: ClientChannel, socket: Socket) => socket.end(),
-  'says goodbye': (client: Client) => client.end(),
+  disconnects: (client: Client) => client.end(),
   'closes the channel': (_client: Client, channel: ClientChannel) => channel.close(),
   'closes the channel and the connection': (client: Client, channel: ClientChannel) => {
     channel.close()
@@ -61,7 +61,7 @@ test.each(
       MOMENTS.map((moment) => ({ way, leave, what, command, moment })),
     ),
   ),
-)('a client that $way $moment is no error where the program $what', async ({ leave, command, moment }) => {
+)('a client that $way $moment is not an error when the program $what', async ({ leave, command, moment }) => {
   started = []
   const held = Promise.withResolvers<void>()
   const asked = Promise.withResolvers<void>()
@@ -89,7 +89,7 @@ test.each(
     await new Promise((resolve) => setImmediate(resolve))
   }
   leave(client, channel, socket)
-  // As a client does that ends: one that only closes a channel has its input read to the end.
+  // Like a client that exits; if it only closed the channel, its input would be read to the end.
   if (moment === 'in the middle of an upload') socket.destroy()
   if (isEarly) {
     await new Promise((resolve) => setImmediate(resolve))

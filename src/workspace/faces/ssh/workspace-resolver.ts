@@ -6,21 +6,25 @@ import type { WorkspaceTable } from '../../lifecycle/table.ts'
 import type { Workspace } from '../../workspace.ts'
 import type { BackendName } from '../../backend-name.ts'
 
-/** Kept free for the API's own use; no workspace can be reached by it. */
+/** Reserved for the API's own use; it never resolves to a workspace. */
 const RESERVED_USER = '_api'
 
-/** Where a user's programs run. */
-export interface Entered {
+/** A running workspace that a user may run programs in. */
+export interface WorkspaceAccess {
   readonly backend: BackendAccess
-  /** The workspace's own spelling of its name. */
+  /** The workspace's name in its canonical spelling. */
   readonly name: string
 }
 
-/** Lets a user into the running workspace they named; throws a fault with a sentence that tells them what to do. */
-export type Gate = (user: string) => Promise<Entered>
+/** Resolves a user name to a running workspace, or throws a `Fault` whose message includes the remedy. */
+export type WorkspaceResolver = (user: string) => Promise<WorkspaceAccess>
 
-/** Which workspace a user may enter, told in a way that passes between processes. */
-export function findEntry(
+/**
+ * Returns the running workspace a user may enter, in a form that can be sent between processes.
+ *
+ * @throws WORKSPACE_NOT_FOUND and WORKSPACE_NOT_RUNNING
+ */
+export function resolveWorkspace(
   table: WorkspaceTable,
   user: string,
 ): { readonly backend: BackendName; readonly name: string } {
@@ -29,25 +33,28 @@ export function findEntry(
   return { backend: workspace.backend, name: workspace.name }
 }
 
-/** A gate in the process that holds the table. */
-export function createGate(table: WorkspaceTable, backends: ReadonlyMap<BackendName, Backend>): Gate {
+/** Creates a resolver for the process that holds the workspace table. */
+export function createWorkspaceResolver(
+  table: WorkspaceTable,
+  backends: ReadonlyMap<BackendName, Backend>,
+): WorkspaceResolver {
   return async (user) => {
-    const { backend: backendName, name } = findEntry(table, user)
+    const { backend: backendName, name } = resolveWorkspace(table, user)
     const backend = backends.get(backendName)
     if (backend === undefined)
-      throw fault('BACKEND_UNAVAILABLE', `backend ${backendName} is not enabled here`)
+      throw fault('BACKEND_UNAVAILABLE', `backend ${backendName} is not enabled on this server`)
     return { backend, name }
   }
 }
 
 function findWorkspace(table: WorkspaceTable, user: string): Workspace {
   if (user === RESERVED_USER)
-    throw fault('WORKSPACE_NOT_FOUND', `"${RESERVED_USER}" is reserved and no workspace`)
+    throw fault('WORKSPACE_NOT_FOUND', `"${RESERVED_USER}" is a reserved name, not a workspace`)
   try {
     return table.get(parseWorkspaceName(user))
   } catch (error) {
     if (!isFault(error)) throw error
-    throw fault('WORKSPACE_NOT_FOUND', `${error.message}; "workspace list" shows what there is`)
+    throw fault('WORKSPACE_NOT_FOUND', `${error.message}; run "workspace list" to see the existing ones`)
   }
 }
 

@@ -38,7 +38,7 @@ describe('with a token, a port', () => {
     remove()
   })
 
-  test('a pass enters the host of its port once, and a cookie comes back', async () => {
+  test('a ticket admits to its port’s host once and sets a cookie', async () => {
     const { port } = await serveInside((asked, answer) => answer.end(`${asked.url} ${asked.headers.cookie}`))
     expect((await ask(server, hostOf(port))).status).toBe(401)
     const url = new URL((await issue(port)).url)
@@ -58,13 +58,13 @@ describe('with a token, a port', () => {
       expect((await ask(server, elsewhere, { headers })).status).toBe(401)
   })
 
-  test('a pass leads to no other host', async () => {
+  test('a ticket does not redirect to another host', async () => {
     const { pass } = await issue(3000)
     const { headers } = await ask(server, hostOf(3000), { path: `//evil.example/?workspace-pass=${pass}` })
     expect(headers.location).toBe('/evil.example/')
   })
 
-  test('below a path the token or a pass is wanted, and neither is told to the workspace', async () => {
+  test('below a path, the token or a ticket is required, and neither is sent to the workspace', async () => {
     const { port } = await serveInside((asked, answer) =>
       answer.end(`${asked.url} ${asked.headers.authorization}`),
     )

@@ -13,7 +13,7 @@ async function takenPort(): Promise<number> {
   return (holder.address() as AddressInfo).port
 }
 
-test('F34 a second server on the same state directory ends and says why; the first goes on', async () => {
+test('F34 a second server on the same state directory exits with an error; the first keeps running', async () => {
   const stateDir = join(tempDir(), 'state')
   const first = await serve({ stateDir })
   const { how, output } = await spawnServer({ stateDir }).ended
@@ -27,7 +27,7 @@ test('F34 a second server on the same state directory ends and says why; the fir
 })
 
 test.each(['httpPort', 'sshPort'] as const)(
-  'F34 a taken %s ends the server with a sentence',
+  'F34 a server whose %s is in use exits with an error',
   async (which) => {
     const port = await takenPort()
     const { how, output } = await spawnServer({ stateDir: join(tempDir(), 'state'), [which]: port }).ended

@@ -11,10 +11,10 @@ import { tempDir } from '../../../support/temp-dir.ts'
 import { call, makeWorkspace } from '../../../support/workspace/workspace-server.ts'
 
 const LIMIT_MS = 10_000
-/** Each takes some 4 s, most of it the engine's. */
+/** Each takes about 4 s, most of it in the engine. */
 const ROUNDS = rounds(6, 200)
 
-/** A creation of each kind, whose end is another's business. */
+/** Starts a creation of each kind without waiting for it. */
 function beginWork(server: Served, names: readonly string[], repo: string): void {
   const [plain, cloned, streamed] = names
   const ignore = () => undefined
@@ -30,7 +30,7 @@ function beginWork(server: Served, names: readonly string[], repo: string): void
 }
 
 test(
-  'F36 a server told to stop at any time ends in time and starts clean',
+  'F36 a server stops within 10 s after SIGTERM at any moment and then starts clean',
   { timeout: 20_000 + ROUNDS * 10_000 },
   async () => {
     const stateDir = join(tempDir(), 'state')
@@ -43,7 +43,7 @@ test(
     for (let round = 0; round < ROUNDS; round++) {
       const { body } = await call(`${server.url}/api/workspaces`)
       const known = body.workspaces.map((each: { name: string }) => each.name) as string[]
-      // What had been made whole stays; what had not is gone, container and volume.
+      // Complete workspaces are kept; incomplete ones are removed with container and volume.
       for (const name of names)
         expect(await leftovers(name), server.log()).toHaveLength(known.includes(name) ? 2 : 0)
       expect(known).toContain(resident)
@@ -66,14 +66,14 @@ test(
   },
 )
 
-test('F36 a server told to stop while it starts ends with 0 and starts clean', async () => {
+test('F36 a server that gets SIGTERM while starting exits with 0 and then starts clean', async () => {
   const stateDir = join(tempDir(), 'state')
   for (const waitMs of [150, 300, 450, 600]) {
     const { child, ended } = spawnServer({ stateDir })
     await delay(waitMs)
     child.kill('SIGTERM')
     const { how, output } = await ended
-    // Before the first line of ours has run there is nobody to hear the signal.
+    // No signal handler is installed before our first line runs.
     expect(output === '' ? 'SIGTERM' : how).toBe(output === '' ? how : 0)
   }
   const server = await serve({ stateDir })

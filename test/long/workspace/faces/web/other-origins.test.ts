@@ -10,7 +10,7 @@ import { FakeBackend } from '../../../../support/workspace/fake-backend.ts'
 import { waitFor } from '../../../../support/wait-for.ts'
 import { makeWorkspace, startWorkspaceServer } from '../../../../support/workspace/workspace-server.ts'
 
-/** What the browser loads before a terminal is opened, zipped as the server sends it. */
+/** Size limit of everything the browser loads before a terminal is opened, compressed. */
 const MAX_FIRST_BYTES = 150_000
 
 test('another site can neither frame the page nor open a terminal', { timeout: 60_000 }, async () => {
@@ -24,7 +24,7 @@ test('another site can neither frame the page nor open a terminal', { timeout: 6
   await new Promise<void>((resolve) => site.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => void site.close())
   const page = await openPage(`http://127.0.0.1:${(site.address() as AddressInfo).port}/`)
-  await waitFor('the refusal of the frame', () =>
+  await waitFor('the frame to be refused', () =>
     page.complaints.some((each) => each.includes("frame-ancestors 'none'")),
   )
   const terminal = `${server.url.replace('http', 'ws')}/api/workspaces/demo/terminal`
@@ -36,10 +36,10 @@ test('another site can neither frame the page nor open a terminal', { timeout: 6
     })`,
   )
   expect(outcome).toBe('refused')
-  await waitFor('the status of the refusal', () => page.complaints.some((each) => /403/.test(each)))
+  await waitFor('the status 403', () => page.complaints.some((each) => /403/.test(each)))
 })
 
-test('what the browser loads first is no more than it should be', () => {
+test('the initial download is within its size limit', () => {
   const built = join(packageRoot, 'src/workspace/faces/web/built')
   const files = ['index.html', ...globSync('assets/index-*', { cwd: built })]
   const bytes = files.reduce((sum, file) => sum + gzipSync(readFileSync(join(built, file))).length, 0)

@@ -7,7 +7,7 @@ import { waitFor } from '../../../support/wait-for.ts'
 import { serve } from '../../../support/served.ts'
 import { call, makeWorkspace } from '../../../support/workspace/workspace-server.ts'
 
-/** A server in a process of its own, and the most memory that it has had since, in MiB. */
+/** A server in a separate process and its peak memory in MiB. */
 async function served() {
   const stateDir = join(tempDir(), 'state')
   mkdirSync(stateDir)
@@ -22,7 +22,7 @@ async function served() {
   return { server, remove, grownMiB: () => peakMiB() - before }
 }
 
-test('F30 a program that talks without end is ended, and the server does not grow by it', async () => {
+test('F30 a program with endless output is terminated, and the server does not grow', async () => {
   const { server, remove, grownMiB } = await served()
   const name = uniqueName('endless')
   await makeWorkspace(server.url, { name })
@@ -36,10 +36,10 @@ test('F30 a program that talks without end is ended, and the server does not gro
   ])
   expect((await call(`${server.url}/api/sessions`)).body).toEqual({ sessions: [] })
   expect(grownMiB()).toBeLessThan(100)
-  await waitFor('it to be gone', async () => !(await docker('top', `ws-${name}`)).includes('tr '))
+  await waitFor('it to exit', async () => !(await docker('top', `ws-${name}`)).includes('tr '))
 })
 
-test('F30 a line of a gigabyte is cut, and the creation goes on', async () => {
+test('F30 a line of a gigabyte is truncated, and the creation continues', async () => {
   const { server, remove, grownMiB } = await served()
   const directory = tempDir()
   chmodSync(directory, 0o755)
@@ -52,8 +52,8 @@ test('F30 a line of a gigabyte is cut, and the creation goes on', async () => {
     headers: { 'content-type': 'application/json', accept: 'text/event-stream' },
     body: JSON.stringify({ name, local_dir: directory }),
   })
-  const told = await response.text()
-  expect(told).toContain('event: complete')
-  expect(Math.max(...told.split('\n').map((line) => line.length))).toBeLessThan(4_300)
+  const events = await response.text()
+  expect(events).toContain('event: complete')
+  expect(Math.max(...events.split('\n').map((line) => line.length))).toBeLessThan(4_300)
   expect(grownMiB()).toBeLessThan(100)
 }, 60_000)

@@ -12,7 +12,7 @@ import { call, makeWorkspace } from '../../../support/workspace/workspace-server
 
 const CONNECTIONS = 200
 
-test('F12 a server that may open no more files fails what it is asked, whole, and goes on after it', async (context) => {
+test('F12 a server out of file descriptors fails requests completely and recovers', async (context) => {
   const stateDir = join(tempDir(), 'state')
   const server = await serve({ stateDir })
   const name = uniqueName('files')
@@ -28,14 +28,14 @@ test('F12 a server that may open no more files fails what it is asked, whole, an
   expect(server.child.exitCode).toBeNull()
   for (const socket of sockets) socket.destroy()
 
-  await recovery(context, () => waitFor('an answer', () => isAnswered(server.url)))
+  await recovery(context, () => waitFor('a response', () => isAnswered(server.url)))
   expect((await call(`${server.url}/api/workspaces/${name}`)).body).toMatchObject({ status: 'running' })
   expect((await call(`${server.url}/api/workspaces/${name}`, 'DELETE')).status).toBe(204)
   expect(await leftovers(name)).toEqual([])
   expect(await server.end('SIGTERM')).toBe(0)
 })
 
-test('H11 a flood of connections leaves a server the files that its work needs', async () => {
+test('H11 a flood of connections leaves the server enough file descriptors to work', async () => {
   const stateDir = join(tempDir(), 'state')
   const server = await serve({ stateDir, openFiles: 200 })
   const name = uniqueName('flood')
@@ -45,16 +45,16 @@ test('H11 a flood of connections leaves a server the files that its work needs',
   const before = files()
   const sockets = Array.from({ length: 2 * CONNECTIONS }, () => flood(Number(new URL(server.url).port)))
   await waitFor('the flood', () => files() > before + 100)
-  // Of 160 connections one is served already.
+  // One of the 160 connections is already served.
   await waitFor('those over the limit to be cut', () => sockets.filter((each) => !each.closed).length <= 159)
   expect(files()).toBeLessThan(200)
   expect(await kept.create(name)).toContain('HTTP/1.1 201')
   for (const socket of sockets) socket.destroy()
-  await waitFor('room', () => isAnswered(server.url))
+  await waitFor('a free descriptor', () => isAnswered(server.url))
   expect((await call(`${server.url}/api/workspaces/${name}`, 'DELETE')).status).toBe(204)
 })
 
-/** A connection may also be cut. */
+/** The connection may also be closed. */
 function isAnswered(url: string): Promise<boolean> {
   return call(`${url}/api/workspaces`).then(
     ({ status }) => status === 200,
@@ -62,7 +62,7 @@ function isAnswered(url: string): Promise<boolean> {
   )
 }
 
-/** A connection that was there before the flood. */
+/** A connection opened before the flood. */
 async function connectedTo(url: string) {
   const { port, host } = new URL(url)
   const socket = connect(Number(port), '127.0.0.1').setEncoding('utf8')

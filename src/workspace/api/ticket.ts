@@ -2,7 +2,8 @@ import { Type } from '../../lib/schema/type.ts'
 import type { Static } from 'typebox'
 import type { Ticket } from '../tickets/ticket-table.ts'
 
-export const passBodySchema = Type.Union([
+/** Request body for issuing a ticket. */
+export const ticketBodySchema = Type.Union([
   Type.Object({ for: Type.Literal('terminal') }, { additionalProperties: false }),
   Type.Object(
     { for: Type.Literal('port'), port: Type.Integer({ minimum: 1, maximum: 65_535 }) },
@@ -10,12 +11,14 @@ export const passBodySchema = Type.Union([
   ),
 ])
 
-export const passSchema = Type.Object({
-  pass: Type.String({ description: 'to be sent once, as the parameter `pass`' }),
+/** A ticket as clients see it; on the wire it is named `pass`. */
+export const ticketSchema = Type.Object({
+  pass: Type.String({ description: 'single-use ticket to send as the parameter `pass`' }),
   expires_at: Type.String({ format: 'date-time' }),
-  url: Type.Optional(Type.String({ description: 'of a port alone: where a browser opens it' })),
+  url: Type.Optional(Type.String({ description: 'for ports only: the URL to open in a browser' })),
 })
 
-export function passToWire({ ticket, expiresAt }: Ticket, url?: string): Static<typeof passSchema> {
+/** Encodes a ticket. */
+export function ticketToWire({ ticket, expiresAt }: Ticket, url?: string): Static<typeof ticketSchema> {
   return { pass: ticket, expires_at: expiresAt.toISOString(), ...(url !== undefined && { url }) }
 }

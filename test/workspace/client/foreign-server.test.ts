@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { SupervisorClient } from '../../../src/supervisor/faces/cli/client.ts'
 import { WorkspaceClient } from '../../../src/workspace/client/client.ts'
 
-/** Answers each request with the last part of its path. */
+/** A server that answers each request with the last segment of its path. */
 const strange = createServer(({ url = '' }, response) => {
   response.end(decodeURIComponent(url.slice(url.lastIndexOf('/') + 1)))
 })
@@ -22,13 +22,13 @@ beforeAll(
 afterAll(() => void strange.close())
 
 test.each(['', '<html>log in</html>', 'null', '[]', '"text"', '{'])(
-  'a client says so when what answers is another server: %j',
+  'a client rejects an answer that is not from its server: %j',
   async (body) => {
     const path = `/${encodeURIComponent(body)}`
     const workspaces = new WorkspaceClient({ name: 'near', url })
     const unreachable = {
       code: 'SERVER_UNREACHABLE',
-      message: expect.stringContaining('not a workspace server'),
+      message: expect.stringContaining('not from a workspace server'),
     }
     await expect(workspaces.get(path)).rejects.toMatchObject(unreachable)
     await expect(workspaces.post(path)).rejects.toMatchObject(unreachable)

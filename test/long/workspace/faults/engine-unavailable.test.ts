@@ -32,7 +32,7 @@ async function world() {
   }
 }
 
-/** An answer and how long it took. */
+/** Returns a response and its duration. */
 async function timed<T>(work: Promise<T>): Promise<T & { readonly tookMs: number }> {
   const beganMs = performance.now()
   const answer = await work
@@ -40,7 +40,7 @@ async function timed<T>(work: Promise<T>): Promise<T & { readonly tookMs: number
 }
 
 test(
-  'F15 an engine that hangs makes requests fail in time, and nothing is lost',
+  'F15 requests fail in time while the engine hangs, and nothing is lost',
   { timeout: 60_000 },
   async () => {
     const { proxy, server, at, stateOf, enabled, make } = await world()
@@ -51,7 +51,7 @@ test(
     const ssh = await openSsh(server)
     onTestFinished(() => ssh.remove())
 
-    // The engine stops with a creation under way: this request still reaches it, and its answer does not come.
+    // The engine hangs during a creation: it receives this request but never responds.
     const frozen = new Promise<void>((resolve) => {
       proxy.onRequest = (request) => {
         if (request !== 'POST /containers/create') return 'pass'
@@ -81,7 +81,7 @@ test(
       const body = path === '' ? { name: late } : undefined
       const { status, tookMs } = await timed(call(at(`/workspaces${path}`), method, body))
       expect([method, status]).toEqual([method, 503])
-      // At once, and not after the silence in which the engine is found to be away.
+      // Immediately, not after the timeout that detects a hanging engine.
       expect(tookMs).toBeLessThan(1_500)
     }
     expect(await stateOf(kept)).toBe('running')
@@ -102,12 +102,12 @@ test(
     expect(await stateOf(kept)).toBe('running')
     expect(await leftovers(kept)).toHaveLength(2)
     expect(await leftovers(removed)).toEqual([`volume ws-${removed}`])
-    // A busy machine can find the engine silent for a moment again, with all that it has to catch up on.
+    // On a busy machine the engine can be briefly unresponsive again while it catches up.
     await waitFor('a session', async () => (await ssh.run(kept, 'exit 3')).status === 3, RESYNC_MS)
   },
 )
 
-test('an engine may take its time to remove many files', { timeout: 60_000 }, async () => {
+test('an engine that removes many files slowly is not an error', { timeout: 60_000 }, async () => {
   const { proxy, at, make } = await world()
   const name = await make('many')
   proxy.onRequest = (request) => (request.startsWith('DELETE /volumes/') ? { delayMs: 11_000 } : 'pass')
@@ -117,7 +117,7 @@ test('an engine may take its time to remove many files', { timeout: 60_000 }, as
   expect(await leftovers(name)).toEqual([])
 })
 
-test('F15 an engine that is gone and comes back', { timeout: 60_000 }, async () => {
+test('F15 the server recovers from an engine that is down and comes back', { timeout: 60_000 }, async () => {
   const { proxy, at, stateOf, enabled, make } = await world()
   const [kept, removed] = [await make('kept'), await make('removed')]
   const git = await stuckGitServer()
@@ -131,7 +131,7 @@ test('F15 an engine that is gone and comes back', { timeout: 60_000 }, async () 
   expect([stop.status, stop.body.error.code]).toEqual([503, 'BACKEND_UNAVAILABLE'])
   expect(stop.tookMs).toBeLessThan(LIMIT_MS)
   expect((await timed(creation)).status).toBeGreaterThanOrEqual(500)
-  await waitFor('the truth', async () => (await enabled()).length === 0, LIMIT_MS)
+  await waitFor('the backend to be unavailable', async () => (await enabled()).length === 0, LIMIT_MS)
   expect(await stateOf(kept)).toBe('running')
 
   await docker('rm', '-f', `ws-${removed}`)
@@ -144,7 +144,7 @@ test('F15 an engine that is gone and comes back', { timeout: 60_000 }, async () 
   expect(await call(at(`/workspaces/${kept}/stop`), 'POST')).toMatchObject({ status: 200 })
 })
 
-test('F15 a clone does not wait for an engine that hangs', { timeout: 60_000 }, async () => {
+test('F15 a clone does not wait for a hanging engine', { timeout: 60_000 }, async () => {
   const { proxy, at, stateOf } = await world()
   const git = await stuckGitServer()
   const name = uniqueName('cloning')
@@ -161,7 +161,7 @@ test('F15 a clone does not wait for an engine that hangs', { timeout: 60_000 }, 
 })
 
 test(
-  'a server that starts without its engine has its workspaces once it comes',
+  'a server that starts without its engine lists its workspaces when the engine is up',
   { timeout: 60_000 },
   async () => {
     const stateDir = join(tempDir(), 'state')

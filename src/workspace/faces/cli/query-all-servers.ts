@@ -3,21 +3,21 @@ import { messageOf } from '../../../lib/errors/message.ts'
 import { WorkspaceClient } from '../../client/client.ts'
 import { type ConfiguredServer, findAllServers } from './servers.ts'
 
-/** A server that has not answered by then counts as offline. */
+/** A server that has not answered within this time counts as offline. */
 const ANSWER_MS = 5_000
 
-/** What one of several servers said, or why there is nothing. */
+/** One server's answer, or the reason why there is none. */
 export type ServerAnswer<T> = { readonly serverName: string } & (
   { readonly answer: T; readonly client: WorkspaceClient } | { readonly error: string }
 )
 
-/** Asks every configured server at once; one that cannot be asked, or does not answer, spoils nothing. */
-export async function askAllServers<T>(path: string): Promise<readonly ServerAnswer<T>[]> {
+/** Sends a GET request to every configured server in parallel. A server that fails does not affect the others. */
+export async function queryAllServers<T>(path: string): Promise<readonly ServerAnswer<T>[]> {
   return eachServer((client, signal) => client.get<T>(path, signal))
 }
 
-/** As `askAllServers`, for what may take a while: that a server is there has to show at once. */
-export async function allServers<T>(
+/** Like `queryAllServers`, for work that takes long: only the initial check that a server responds has a time limit. */
+export async function runOnAllServers<T>(
   work: (client: WorkspaceClient) => Promise<T>,
 ): Promise<readonly ServerAnswer<T>[]> {
   return eachServer(async (client, signal) => {
@@ -44,10 +44,10 @@ async function ask<T>(
   try {
     return { serverName, client, answer: await work(client, signal) }
   } catch (error) {
-    // Of an earlier version.
+    // The server has an earlier version.
     if (isFault(error) && error.code === 'ROUTE_NOT_FOUND')
-      return { serverName, error: `server ${serverName} is of a version that does not know this` }
-    const late = `server ${serverName} at ${server.url} does not answer within ${ANSWER_MS / 1_000} s`
-    return { serverName, error: signal.aborted ? late : messageOf(error) }
+      return { serverName, error: `server ${serverName} does not support this; upgrade it` }
+    const timedOut = `server ${serverName} at ${server.url} did not respond within ${ANSWER_MS / 1_000} s`
+    return { serverName, error: signal.aborted ? timedOut : messageOf(error) }
   }
 }

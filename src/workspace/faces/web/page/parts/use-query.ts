@@ -1,15 +1,15 @@
 import { useEffect, useState } from 'preact/hooks'
-import { ask, messageOf } from '../server/request.ts'
+import { fetchJson, messageOf } from '../server/request.ts'
 
-/** What a question has come to: an answer, an error, neither yet; or an error and the answer from before. */
-export interface Asked<T> {
+/** The state of a query: loading, a value, an error, or an error with the previous value. */
+export interface QueryResult<T> {
   readonly value?: T
   readonly error?: string
   readonly reload: () => void
 }
 
-/** The answer to a GET, asked again every so often while it is shown; undefined as a path asks nothing. */
-export function useAsked<T>(path: string | undefined, everyMs?: number): Asked<T> {
+/** Fetches a path, and again every `everyMs` while the page is visible; an undefined path fetches nothing. */
+export function useQuery<T>(path: string | undefined, everyMs?: number): QueryResult<T> {
   const [answer, setAnswer] = useState<{ path?: string; value?: T; error?: string }>({})
   const [round, setRound] = useState(0)
   useEffect(() => {
@@ -19,10 +19,10 @@ export function useAsked<T>(path: string | undefined, everyMs?: number): Asked<T
     let timer: ReturnType<typeof setTimeout> | undefined
     const run = async (): Promise<void> => {
       try {
-        // What nobody sees need not be renewed.
+        // A hidden page is not refreshed.
         if (isFirst || document.visibilityState === 'visible') {
           isFirst = false
-          const value = await ask<T>(path, { signal: end.signal })
+          const value = await fetchJson<T>(path, { signal: end.signal })
           setAnswer({ path, value })
         }
       } catch (error) {

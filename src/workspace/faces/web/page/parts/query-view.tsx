@@ -1,0 +1,23 @@
+import type { ComponentChildren } from 'preact'
+import { texts } from '../texts.ts'
+import type { QueryResult } from './use-query.ts'
+
+interface QueryViewProps<T> {
+  readonly query: QueryResult<T>
+  readonly children: (value: T) => ComponentChildren
+}
+
+/** Shows a query's value, its error, or that it is loading. */
+export function QueryView<T>({ query, children }: QueryViewProps<T>) {
+  return (
+    <>
+      {query.error !== undefined && (
+        <p class="problem" role="alert">
+          {query.error}
+        </p>
+      )}
+      {query.value !== undefined && children(query.value)}
+      {query.value === undefined && query.error === undefined && <p class="faint">{texts.loading}</p>}
+    </>
+  )
+}
