@@ -93,7 +93,7 @@ function borrowDependencies() {
   for (const name of readdirSync(from)) symlinkSync(join(from, name), join(to, name))
 }
 
-/** Listens like an engine on a socket of its own. */
+/** Listens like an engine on a new socket. */
 async function listen(answer: RequestListener): Promise<string> {
   const server = createServer(answer)
   const path = join(folder, 'engine.sock')
@@ -145,7 +145,7 @@ test('an unknown argument is refused', async () => {
   expect(await run('scripts/setup', ['--chekc'])).toMatchObject({ status: 2 })
 })
 
-test('set-up goes on without an engine that DOCKER_HOST names in vain, and installs none', async () => {
+test('setup continues without the unreachable engine of DOCKER_HOST and installs none', async () => {
   borrowDependencies()
   const { status, said } = await run('scripts/setup', [], { DOCKER_HOST: 'unix:///nonexistent/engine.sock' })
   expect(said).toContain('no response from DOCKER_HOST=unix:///nonexistent/engine.sock: start that engine')
@@ -154,7 +154,7 @@ test('set-up goes on without an engine that DOCKER_HOST names in vain, and insta
   expect(existsSync(join(folder, 'dist/src/one.js'))).toBe(true)
 })
 
-test('a socket that accepts and never answers is no engine', async () => {
+test('setup ignores a socket that accepts and never responds', async () => {
   const socket = await listen(() => undefined)
   const { said } = await run('scripts/setup', ['--check'], { SETUP_ENGINE_SOCKETS: socket })
   expect(said).toContain('neither Docker nor Podman responds')
@@ -244,7 +244,7 @@ test("on-node prefers the Node in .node to the machine's", async () => {
   expect((await run('scripts/on-node', ['node', '--version'])).said).toBe('the brought one\n')
 })
 
-test('--check names a Node that is older than engines says, and stops there', async () => {
+test('--check names a Node older than package.json requires and stops', async () => {
   placeNode('old', '18.19.0 108')
   const { status, said } = await run('scripts/setup', ['--check'], {
     PATH: `${join(folder, 'old')}:${process.env['PATH']}`,

@@ -58,7 +58,7 @@ function callsOf(member: string, owner: string): string[] {
   return [...member.matchAll(call)].map(([, pc, opcode, target = '']) => {
     const plain = target.replaceAll('"', '')
     const [beforeDescriptor = ''] = plain.split(':(')
-    // javap omits the class of its own methods.
+    // javap omits the class name of methods of the same class.
     const full = beforeDescriptor.includes('.') ? plain : `${owner}.${plain}`
     const line = sorted.findLast((each) => each.pc <= Number(pc))?.line ?? -1
     return `${opcode} ${full} @${line}`

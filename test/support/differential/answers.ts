@@ -13,7 +13,7 @@ const LANES = 4
 const KEPT = 20
 
 /**
- * Sends requests to a hostile upstream through every route of both proxies. Each client must get one well-formed response of its own,
+ * Sends requests to a hostile upstream through every route of both proxies. Each client must get its own well-formed response,
  * 502, or a connection closed within a response; later requests on the same and on pooled connections must get their own responses.
  */
 export async function compareAnswers({

@@ -98,8 +98,8 @@ export function privateEngine(directory: string, hasUserNamespace = false): Priv
 }
 
 /**
- * What `unshare` needs to run a command where the system's lists assign subordinate ids to `daemon`. The
- * machine's own lists are unchanged.
+ * Returns the arguments of `unshare` that run a command where the system's lists assign subordinate ids to
+ * `daemon`. The machine's own lists are unchanged.
  */
 function remapped(directory: string): readonly string[] {
   const list = join(directory, 'subordinates')

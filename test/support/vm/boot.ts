@@ -8,7 +8,7 @@ import { tempDir } from '../temp-dir.ts'
 
 /**
  * Under emulation on a busy machine, the kernel calibrates its clock against a timer that never fires, and
- * hangs. It is given the frequency, which need not be exact, and told not to wait for the timer; nokaslr for
+ * hangs. It is given the frequency, which need not be exact, and the option not to wait for the timer; nokaslr for
  * the same reason.
  */
 const STEADY = 'nokaslr no_timer_check tsc_early_khz=2000000'

@@ -22,8 +22,8 @@ test.each([
   [{ cache_refresh_before: '1h' }, 'cache_refresh_before'],
   [{ workspaces: { demo: {} } }, 'role'],
   [{ workspaces: { demo: { role: 'a', duration: '1h' } } }, 'duration'],
-])('cloud settings %j are refused at startup', (cloud, told) => {
-  expect(() => load({ cloud })).toThrow(told)
+])('cloud settings %j are refused at startup', (cloud, expected) => {
+  expect(() => load({ cloud })).toThrow(expected)
 })
 
 const used = { cloud: { default_role: 'all' }, extensions: { enabled: ['cloud-credentials'] } }
@@ -34,10 +34,10 @@ test.each([
   ['with SSH on every address', { ssh: { host: '::' } }, 'ssh.host can obtain'],
   ['with SSH for listed keys', { ssh: { host: '::', authorized_keys: '/k' } }, undefined],
   ['with the ports denied', { http: { host: '::' }, tunnel: { deny_ports: [498, 499] } }, undefined],
-])('W8 credentials on a server %s are reported as exposed or not', (_, settings, told) => {
+])('W8 credentials on a server %s are reported as exposed or not', (_, settings, expected) => {
   const sentence = exposureOf(load({ ...used, ...settings }))
-  if (told === undefined) expect(sentence).toBeUndefined()
-  else expect(sentence).toContain(told)
+  if (expected === undefined) expect(sentence).toBeUndefined()
+  else expect(sentence).toContain(expected)
   expect(exposureOf(load(settings))).toBeUndefined()
 })
 

@@ -53,7 +53,7 @@ test.each(COMMANDS)('%s is a string, a list or an object of both', (key) => {
   for (const nothing of [undefined, null, '', {}]) expect(commands(nothing)).toEqual([])
 })
 
-test('commands run in the specification’s order, whatever the file’s', () => {
+test('commands run in the specification’s order, not the file’s', () => {
   fc.assert(
     fc.property(fc.shuffledSubarray(COMMANDS), (keys) => {
       const { steps } = found(Object.fromEntries(keys.map((key) => [key, 'true'])))

@@ -102,7 +102,7 @@ describe('W5 tags are file names and nothing else', () => {
 describe('F8 damage is reported and never treated as absence', () => {
   test.each([
     ['is cut short', (file: string) => truncateSync(file, 3), /has 3 bytes, expected/],
-    ['is gone', (file: string) => rmSync(file), /no such file/],
+    ['is missing', (file: string) => rmSync(file), /no such file/],
     [
       'is a link',
       (file: string) => {
@@ -152,7 +152,7 @@ describe('F8 damage is reported and never treated as absence', () => {
   )
 
   test.each(['', '{', 'null', '7', '{}', '{"digest": "sha256:00", "dockerRef": ""}', '\0\0'])(
-    'F8 a tag whose file holds %j is told, keeps every image, and can be removed',
+    'F8 a tag whose file contains %j is reported, keeps every image, and can be removed',
     async (content) => {
       const store = await openStore()
       const { digest } = await storeImage(store, 'one', 'base')

@@ -53,7 +53,7 @@ describe.each([
     expect(await output('cat ~/.toolrc ~/.kept/new; ls ~/README ~/.git 2>/dev/null | wc -l')).toBe(
       'from the repository\nx0\n',
     )
-    // Once more, with a file that a user may have created in the meantime.
+    // Again, with a file that a user may have created in the meantime.
     expect(await output('readlink ~/.toolrc | sed "s:^$HOME/::"')).toBe('dotfiles/.toolrc\n')
   })
 
@@ -64,9 +64,9 @@ describe.each([
       headers: { 'content-type': 'application/json', accept: 'text/event-stream' },
       body: JSON.stringify({ name }),
     })
-    const told = await response.text()
-    expect(told).toContain('event: complete')
-    expect(told).toMatch(/dotfiles failed with status 128.*the workspace is running anyway/)
+    const stream = await response.text()
+    expect(stream).toContain('event: complete')
+    expect(stream).toMatch(/dotfiles failed with status 128.*the workspace is running anyway/)
   })
 
   test('are skipped with no_provision', async () => {

@@ -26,8 +26,8 @@ test('a workspace that reboots is started again, and the event stream shows it',
   const stream = await readEventStream(`${server.url}/api/events`)
   await stream.first(1)
   backend.reboot('demo')
-  const [, ...told] = await stream.first(3)
-  expect(told.map(({ data }) => data.workspace.status)).toEqual(['starting', 'running'])
+  const [, ...changes] = await stream.first(3)
+  expect(changes.map(({ data }) => data.workspace.status)).toEqual(['starting', 'running'])
 })
 
 test('a workspace that fails to start after its reboot has the backend’s state', async () => {

@@ -35,7 +35,7 @@ test('a port with several sockets is reported once, with the one that tunnels re
   expect(parsePorts(said(sockets))).toEqual([{ port: 8080, address: '::', process: undefined }])
 })
 
-test('a socket’s program is the one that has it open, whatever its name', () => {
+test('a socket’s program is the process that has it open, under any name', () => {
   const names = '/proc/1/comm:init\n/proc/7/comm:<b>: /x\n'
   const files =
     '/proc/1/fd:\nlrwx------ 1 root root 64 Jan  1 00:00 3 -> socket:[5]\n/proc/7/fd:\nlrwx------ 1 root root 64 Jan  1 00:00 4 -> socket:[11]\n'

@@ -13,7 +13,7 @@ import { tempDir } from '../../../support/temp-dir.ts'
 const WRITER = join(import.meta.dirname, '../../../support/files/durable-writer.ts')
 const CUTS = rounds(5, 500)
 
-/** What a power cut does to the file system of a directory: all that was not written is gone. Source: ext4's ioctl SHUTDOWN. */
+/** Simulates a power cut of a directory's file system: unwritten data is lost. Source: ext4's ioctl SHUTDOWN. */
 function cutPower(directory: string): void {
   const withoutLog = 2
   const script = `my $how = pack('L', ${withoutLog}); open(my $d, '<', $ARGV[0]) or die; ioctl($d, 0x8004587d, $how) or die "$!"`

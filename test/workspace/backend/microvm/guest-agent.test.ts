@@ -7,7 +7,7 @@ import { encodeMessage, readMessage } from '../../../../src/lib/guest/message.ts
 import { GuestClient } from '../../../../src/workspace/backend/microvm/guest/guest-client.ts'
 
 // This checkout's agent in this process, on this machine; test/vm covers what requires a separate VM.
-const door = new GuestClient(() =>
+const client = new GuestClient(() =>
   Promise.resolve({
     dialGuest: () => {
       const [host, guest] = duplexPair()
@@ -20,7 +20,7 @@ const door = new GuestClient(() =>
   }),
 )
 const output = async (argv: readonly string[], stdin = '') => {
-  const process = await door.exec('any', { argv })
+  const process = await client.exec('any', { argv })
   process.stdin.end(stdin)
   const [stdout, stderr, status] = await Promise.all([
     text(process.stdout),
@@ -52,14 +52,17 @@ test.each([
 })
 
 test('a background child keeps the output open, and the status is reported immediately', async () => {
-  const process = await door.exec('any', { argv: ['/bin/sh', '-c', 'sleep 30 & echo started'], stdin: false })
+  const process = await client.exec('any', {
+    argv: ['/bin/sh', '-c', 'sleep 30 & echo started'],
+    stdin: false,
+  })
   expect(await process.exitStatus).toEqual({ status: 0 })
   expect(process.stdout.readableEnded).toBe(false)
   await process.hangUp()
 })
 
 test('a terminal has its size, and its programs receive the hangup', async () => {
-  const process = await door.exec('any', {
+  const process = await client.exec('any', {
     argv: ['/bin/sh', '-c', 'stty size; trap "exit 3" HUP; echo trapped; while :; do sleep 0.05; done'],
     terminal: { columns: 100, rows: 30 },
   })
@@ -78,11 +81,11 @@ test('a listening port is dialed with both halves, and a closed one is reported'
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as { port: number }
-  const connection = await door.dial('any', port)
+  const connection = await client.dial('any', port)
   connection.end('this')
   expect(await text(connection)).toBe('heard this')
   server.close()
-  await expect(door.dial('any', 1)).rejects.toMatchObject({ code: 'CONNECT_FAILED' })
+  await expect(client.dial('any', 1)).rejects.toMatchObject({ code: 'CONNECT_FAILED' })
 })
 
 test.each([

@@ -20,7 +20,7 @@ test.each([
   ['the device and a processor that can', {}, 'kvm'],
   ['no device', { device: false }, 'tcg'],
   ['a device that is of no use: the processor cannot', { processors: WITHOUT }, 'tcg'],
-  ['a processor that does not tell', { processors: WITHOUT, architecture: 'arm64' }, 'kvm'],
+  ['a processor without feature flags', { processors: WITHOUT, architecture: 'arm64' }, 'kvm'],
 ])('auto, with %s', async (_what, of, found) => {
   expect(await findAccelerator({ accel: 'auto' }, host(of))).toBe(found)
 })

@@ -9,7 +9,7 @@ import { waitFor } from '../../../support/wait-for.ts'
 import { call } from '../../../support/workspace/workspace-server.ts'
 
 describe('P2 metadata never provides paths', () => {
-  test('P2 nothing outside is touched, whatever paths metadata contains', async () => {
+  test('P2 nothing outside is touched by any path in metadata', async () => {
     const disk = new MachineDisk()
     const victim = tempDir()
     writeFileSync(join(victim, 'file'), 'x')

@@ -29,13 +29,13 @@ test('a start removes what a killed server left, and nothing else', async () => 
 
 test('directories of deleted workspaces are removed, but only by the owner', async () => {
   const stale = tempDir()
-  const keeper = await MountedSocketDirs.own(stale)
-  for (const name of ['stays', 'goes', 'holds']) await keeper.create(name)
+  const dirs = await MountedSocketDirs.own(stale)
+  for (const name of ['stays', 'goes', 'holds']) await dirs.create(name)
   mkdirSync(join(stale, 'holds', 'what-we-never-made'))
   await MountedSocketDirs.use(stale).prune(() => Promise.resolve([]))
   expect(readdirSync(stale)).toContain('goes')
-  await keeper.prune(() => Promise.reject(new Error('the engine is away'))).catch(() => undefined)
+  await dirs.prune(() => Promise.reject(new Error('the engine is away'))).catch(() => undefined)
   expect(readdirSync(stale)).toContain('goes')
-  await keeper.prune(() => Promise.resolve(['Stays']))
+  await dirs.prune(() => Promise.resolve(['Stays']))
   expect(readdirSync(stale).toSorted()).toEqual([`.${RUNNER}`, 'holds', 'stays'])
 })
