@@ -37,11 +37,11 @@ export function serveExec(connection: Duplex, request: GuestProgram, accept: () 
     target.once('close', () => (request.terminal === undefined ? output.destroy() : undefined))
   }
   connection.once('close', () => program.hangUp())
-  void obey(control, program)
+  void applyMessages(control, program)
   void program.ended.then((ended) => control.write(encodeMessage({ say: 'exit', ...ended })))
 }
 
-async function obey(control: Duplex, program: ReturnType<typeof startProgram>): Promise<void> {
+async function applyMessages(control: Duplex, program: ReturnType<typeof startProgram>): Promise<void> {
   try {
     for (;;) {
       const message = (await readMessage(control)) as ExecMessage | undefined

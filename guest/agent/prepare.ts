@@ -36,7 +36,7 @@ function keepCredentialsToken(token: string): void {
 function setHostname(hostname: string): void {
   writeFileSync('/proc/sys/kernel/hostname', hostname)
   const hosts = existsSync('/etc/hosts') ? readFileSync('/etc/hosts', 'utf8') : '127.0.0.1 localhost\n'
-  // sudo and others look up the address of their own machine.
+  // sudo and others look up the address of the machine's host name.
   if (!hosts.split(/\s+/).includes(hostname)) writeFileSync('/etc/hosts', `${hosts}127.0.1.1 ${hostname}\n`)
 }
 

@@ -27,7 +27,7 @@ export async function serve(
     const request = (await readMessage(connection)) as GuestRequest | undefined
     clearTimeout(late)
     if (request === undefined) return void connection.destroy()
-    await obey(connection, request, onPrepared)
+    await handleRequest(connection, request, onPrepared)
   } catch (error) {
     const code = error instanceof GuestFailure ? error.code : 'FAILED'
     answer(connection, { ok: false, code, message: messageOf(error) })
@@ -38,7 +38,7 @@ export async function serve(
   }
 }
 
-async function obey(
+async function handleRequest(
   connection: Duplex,
   request: GuestRequest,
   onPrepared: (setting: GuestSetting) => void,

@@ -42,7 +42,7 @@ export const REFERENCE_KINDS = [
   ...FURTHER_KINDS_IN_CODE,
 ] as const
 
-/** What a dependency cycle consists of. */
+/** Kinds of members of a dependency cycle. */
 export const CYCLE_MEMBERS = ['class', 'package'] as const
 
 /** Output formats of the dependency graph. */

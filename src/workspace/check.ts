@@ -4,6 +4,6 @@ export interface Check {
   readonly ok: boolean
   /** Description of the current state. */
   readonly found: string
-  /** What to do about it; '' when nothing is needed. */
+  /** Steps that fix it; '' when nothing is needed. */
   readonly remedy: string
 }

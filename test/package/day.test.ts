@@ -115,7 +115,7 @@ describe('in containers and machines', () => {
         settles: /supervisor ps|list -vv/,
         varies: [
           [/\b10\.214\.\d+\.\d+/, 'ADDRESS'],
-          [/as process \d+/, 'as process PID'],
+          [/, process \d+/, ', process PID'],
           [/running  \d+  AGE/, 'running  PID  AGE'],
           [/\b\d[\d.]* (?:B|[KMG]iB)\b/g, 'SIZE'],
           [/(stopped\)|TOTAL)  \d+/, '$1  FILES'],

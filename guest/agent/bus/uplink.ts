@@ -120,7 +120,7 @@ export class Uplink {
   }
 
   /** Reports the health of this machine's extensions to the host; does nothing while it is unreachable. */
-  tellHealth(extensions: readonly ExtensionHealth[]): void {
+  reportHealth(extensions: readonly ExtensionHealth[]): void {
     this.#channel?.send(made(HEALTH, 'event', { extensions }))
   }
 

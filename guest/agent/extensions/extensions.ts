@@ -27,12 +27,12 @@ export interface ExtensionParts {
 /** Runs the extensions that the host enables, as described by their manifests, until the machine stops. */
 export class Extensions {
   readonly #parts: ExtensionParts
-  readonly #uplink: Pick<Uplink, 'request' | 'tellHealth'>
+  readonly #uplink: Pick<Uplink, 'request' | 'reportHealth'>
   /** Manifests by namespace; undefined if the image has no usable one. */
   readonly #active = new Map<string, ExtensionManifest | undefined>()
   #beating: NodeJS.Timeout | undefined
 
-  constructor(parts: ExtensionParts, uplink: Pick<Uplink, 'request' | 'tellHealth'>) {
+  constructor(parts: ExtensionParts, uplink: Pick<Uplink, 'request' | 'reportHealth'>) {
     this.#parts = parts
     this.#uplink = uplink
   }
@@ -59,7 +59,7 @@ export class Extensions {
   }
 
   async #beat(nextMs: number): Promise<void> {
-    this.#uplink.tellHealth(await this.#health())
+    this.#uplink.reportHealth(await this.#health())
     if (this.#active.size === 0) return
     clearTimeout(this.#beating)
     this.#beating = setTimeout(() => void this.#beat(HEARTBEAT_MS), nextMs)

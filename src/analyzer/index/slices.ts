@@ -68,8 +68,8 @@ function archiveSlices(container: ClassContainer, release: number, hash: string)
 }
 
 /**
- * Divides classes in name order where a name's checksum says so, so that adding or removing a class changes
- * only its own slice (content-defined chunking).
+ * Divides classes in name order at names whose checksum is a boundary, so that adding or removing a class
+ * changes only its own slice (content-defined chunking).
  */
 function folderSlices(container: ClassContainer): readonly Slice[] {
   const groups: ClassEntry[][] = []

@@ -9,7 +9,7 @@ const WATCHES_TREES = process.platform === 'darwin' || process.platform === 'win
 
 type OnEvent = (path: string) => void
 
-/** What to watch in a directory: the whole tree, or itself and the names that pass a test. */
+/** Extent of a watch on a directory: the whole tree, or the directory itself and the names that pass a test. */
 type Kind = 'tree' | ((name: string) => boolean)
 
 /**

@@ -19,6 +19,7 @@ export function addConfigShow(
   return config
     .command('show')
     .description('print the effective configuration: YAML on a terminal, JSON otherwise')
+    .addHelpText('after', `\nExample:\n  ${config.parent?.name()} config show --json`)
     .action(async (_options: unknown, command: Command) => {
       const options: ShowOptions = command.optsWithGlobals()
       const { maskSecrets, showSettings } = await import('../config/show.ts')

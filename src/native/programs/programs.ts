@@ -31,7 +31,7 @@ export function canStartPrograms(): boolean {
 }
 
 /**
- * Starts a program as the leader of its own session, without input. It has its pipes open in both directions:
+ * Starts a program as a session leader, without input. It has its pipes open in both directions:
  * they outlive this process, and a program that prints without a reader blocks instead of being killed by
  * SIGPIPE. A later process opens them at /proc/PID/fd and continues reading. Source: vfork(2), pipe(7).
  *

@@ -21,7 +21,7 @@ export interface BackendCreate {
   readonly environment: Readonly<Record<string, string>>
   readonly cpus: number
   readonly memoryMb: number
-  /** Size of its own disk, for backends that have one; 0 for the backend's default. */
+  /** Size of its disk in bytes, for backends that have one; 0 for the backend's default. */
   readonly upperBytes: number
   /** The snapshot to copy its disk from; '' for none. Image and repository are then the snapshot's. */
   readonly fromSnapshot: string

@@ -83,7 +83,7 @@ function largestOf(queue: Queue): Part | undefined {
 }
 
 /**
- * Returns the share of a queue that a part uses, by requests or by bytes, whichever is larger: from 0 to 1.
+ * Returns the share of a queue that a part uses: the larger of its shares of requests and bytes, from 0 to 1.
  */
 function shareOf(part: Part, moreRequests = 0, moreBytes = 0): number {
   return Math.max((part.messages.size + moreRequests) / MAX_REQUESTS, (part.bytes + moreBytes) / MAX_BYTES)

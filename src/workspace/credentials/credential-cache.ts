@@ -110,7 +110,7 @@ export class CredentialCache {
   #cached(credentials: Credentials): CachedCredentials {
     const nowMs = this.#options.clock.wallMs()
     const reportedMs = credentials.expiration.getTime() - nowMs
-    // A clock that differs from the STS clock by an entire lifetime says nothing about the expiration.
+    // A clock that differs from the STS clock by an entire lifetime cannot be compared with the expiration.
     const lifeMs =
       reportedMs > 0 ? Math.min(reportedMs, this.#options.sessionDurationMs) : this.#options.sessionDurationMs
     return {

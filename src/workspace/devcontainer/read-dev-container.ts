@@ -32,7 +32,7 @@ export async function readFromHost(directory: string): Promise<DevContainerReadi
 }
 
 /**
- * Reads a file; resolves to undefined when it is too large. A pipe or device in its place is opened without
+ * Reads a file; resolves to undefined when it is too large. A pipe or device with its name is opened without
  * blocking, and refused.
  */
 async function readWithin(directory: string, file: string): Promise<string | undefined> {

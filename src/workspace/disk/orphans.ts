@@ -108,7 +108,7 @@ async function strayUpper(root: string, entry: Dirent, now: Date): Promise<Findi
   const is = await presence(join(instance, 'metadata.json'))
   if (is === 'there') return undefined
   return is === 'absent'
-    ? // The VM is marked before its upper is created, which has no mark of its own at first.
+    ? // The VM is marked before its upper is created, which has no mark at first.
       { kind: 'upper', retained: await whyBeingMade(instance, now) }
     : { kind: 'upper', retained: `metadata.json cannot be checked (${is.why})` }
 }
@@ -185,8 +185,8 @@ async function whyBeingMade(path: string, now: Date): Promise<string> {
 }
 
 /**
- * Returns the age of the mark or of the last write, whichever is younger: a large copy may take more than an
- * hour.
+ * Returns the time since the mark or the last write, the later of the two: a large copy may take
+ * more than an hour.
  */
 async function makingAgeMs(path: string, now: Date): Promise<number | undefined> {
   const markMs = await creationMarkAgeMs(join(path, CREATING), now)

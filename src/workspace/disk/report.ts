@@ -59,7 +59,7 @@ export interface DiskReporterOptions {
   readonly clock: Clock
 }
 
-/** Maximum age of a cached report; an older one is returned once more while a new one is measured. */
+/** Maximum age of a cached report; an older one is returned one last time while a new one is measured. */
 const FRESH_MS = 30_000
 
 /** Measures the disk usage of all backends in one walk. */

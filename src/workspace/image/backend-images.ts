@@ -87,7 +87,7 @@ export interface SurveyedImage {
   readonly path: string
   /** False for a tag whose image no longer exists. */
   readonly isThere: boolean
-  /** What needs it, apart from the configuration; '' for nothing. */
+  /** Name of what needs it, apart from the configuration; '' for nothing. */
   readonly neededBy: string
   readonly createdAt: Date
   /** Disk usage as reported by the engine; measured from the path when absent. */

@@ -6,7 +6,7 @@ import { Type } from '../../lib/schema/type.ts'
 import { fault } from '../errors.ts'
 
 /**
- * What workspaces can reach beyond this host: everything, everything except private networks, nothing, or a
+ * Network destinations allowed to workspaces beyond this host: all, all except private networks, none, or a
  * list.
  */
 export type Egress = 'open' | 'internet' | 'none' | readonly string[]

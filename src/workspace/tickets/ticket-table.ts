@@ -7,7 +7,7 @@ const VALID_MS = 30_000
 /** Far more than clients request in that time; beyond it, the oldest are dropped. */
 const MAX_TICKETS = 1_000
 
-/** What a ticket admits to: a terminal of a workspace, or one of its ports. */
+/** Resource that a ticket admits to: a terminal of a workspace, or one of its ports. */
 export type TicketPurpose = { readonly for: 'terminal' } | { readonly for: 'port'; readonly port: number }
 
 /** A one-time ticket and its expiry. The API calls it a pass. */
@@ -42,7 +42,7 @@ export class TicketTable {
   }
 
   /**
-   * Consumes a ticket, whatever it was for.
+   * Consumes a ticket, even one for another purpose.
    *
    * @throws UNAUTHORIZED when it does not admit to this, or is expired or used
    */

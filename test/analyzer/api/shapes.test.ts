@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(() => analyzer.stop())
 
-/** What is wrong with a value, each with its path. */
+/** Returns the mismatches between a value and a shape, each with its path. */
 function misfits(value: unknown, shape: Shape, at = 'answer'): readonly string[] {
   if (typeof shape === 'function') {
     const own = shape()

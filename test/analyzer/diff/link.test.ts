@@ -7,14 +7,14 @@ import { jdkClasses, readBuild } from '../../../src/analyzer/diff/build.ts'
 import { packageRoot } from '../../../src/lib/process/package.ts'
 import { type BuildDiff, diffBuilds } from '../../../src/analyzer/diff/diff-builds.ts'
 
-/** test/fixtures/api-changes.txt tells what the parts are. */
+/** test/fixtures/api-changes.txt explains its format. */
 const cases = readFileSync(join(packageRoot, 'test/fixtures/api-changes.txt'), 'utf8')
   .split('\n\n')
   .slice(1)
   .map((paragraph) => {
     const [head = '', old = '', now = '', use = ''] = paragraph.split('\n').map((line) => line.trim())
-    const [name = '', told = ''] = head.split(':')
-    const [changes = '', error = ''] = told.split('=')
+    const [name = '', expected = ''] = head.split(':')
+    const [changes = '', error = ''] = expected.split('=')
     return {
       name,
       changes: changes.split(' ').filter((change) => change !== ''),

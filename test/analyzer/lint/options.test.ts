@@ -8,7 +8,7 @@ import { tempDir } from '../../support/temp-dir.ts'
 const WIDE = UNTIDY.replace('int x=1;', 'int x=1; /* wide */')
 const indentOf = (text = ''): string | undefined => /^([ \t]+)int/m.exec(text)?.[1]
 
-/** What becomes of `src/A.java` in a project of some files; "ROOT" in one stands for the project. */
+/** Formats `src/A.java` in a project of some files; "ROOT" in a file is replaced with the project's path. */
 async function formatted(files: Readonly<Record<string, string>>) {
   const root = tempDir()
   for (const [file, content] of Object.entries({ 'src/A.java': WIDE, ...files })) {

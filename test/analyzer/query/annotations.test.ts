@@ -9,7 +9,7 @@ afterAll(() => analyzer.stop())
 
 const usages = (fqn: string, parameters = {}) => analyzer.get(`/annotations/usages/${fqn}`, parameters)
 
-/** Where a usage stands, in a line. */
+/** Formats the location of a usage as one line. */
 const place = ({ target, classFqn, method, descriptor, field, parameterIndex }: any): string =>
   [target, classFqn, method === undefined ? (field ?? '') : method + descriptor, parameterIndex ?? '']
     .join(' ')

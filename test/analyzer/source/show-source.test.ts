@@ -21,7 +21,7 @@ const show = async (fqn: string, parameters: Parameters = {}) =>
 const refused = async (fqn: string, parameters: Parameters = {}) =>
   analyzer.ask(`/source/${encodeURIComponent(fqn)}`, parameters)
 
-/** The lines of a view that it says are the class's. */
+/** Returns the lines of a view from its startLine to its endLine. */
 function ownLines({ content, startLine, endLine }: { content: string; startLine: number; endLine: number }) {
   return content.split('\n').slice(startLine - 1, endLine)
 }
@@ -183,7 +183,7 @@ public class Outer<T extends Number> {
     /** Makes one. */
     public Outer() { }
     protected Outer(int size, T... rest) { }
-    /** The inner one. Ümlaut, 漢字 and 😀 stand before code. */
+    /** The inner one. Ümlaut, 漢字 and 😀 precede code. */
     public static class Inner {
     }
     public Runnable anonymous() { }

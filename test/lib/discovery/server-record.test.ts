@@ -70,7 +70,7 @@ test.each([
   write({ ...identity, ...wrong })
   expect(await user.supervisor('ps')).toMatchObject({
     status: 1,
-    stderr: expect.stringContaining('no supervisor of yours runs'),
+    stderr: expect.stringContaining('no supervisor is running for'),
   })
   expect(tokens).toEqual([])
   write(identity)
@@ -103,7 +103,7 @@ const careless: readonly Careless[] = [
       writeFileSync(file, 'processes: {}\n')
       chmodSync(file, 0o666)
     },
-    'every user may write it',
+    'it is writable by every user',
   ],
   ['too large a file', (file: string) => writeFileSync(file, '#'.repeat(300_000)), 'more than 262144'],
   ...anothers,

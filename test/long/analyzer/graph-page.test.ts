@@ -51,7 +51,7 @@ test('the page draws a library of 2,000 classes', { timeout: 300_000 }, async ()
   )
   expect(await count('.package')).toBe(packages.size)
   expect(await count('.class')).toBe(0)
-  // A name that is cut off in the middle of what packages share tells nothing.
+  // Names cut off within the common prefix of packages would be indistinguishable.
   const cut = `[...document.querySelectorAll('.package')].filter((each) => each.scrollWidth > each.clientWidth).length`
   expect(await page.evaluate(cut)).toBe(0)
   const foldedEdges = await count('#edges path')

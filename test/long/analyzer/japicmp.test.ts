@@ -50,9 +50,9 @@ it('matches japicmp for Guava, with explained exceptions', { timeout: 300_000 },
   const { agreed, onlyOurs, onlyTheirs } = await differences('com.google.guava:guava', ['20.0', '33.0.0-jre'])
   expect(agreed).toBe(38)
   expect(onlyOurs).toEqual([
-    // It has lost Graph, which ValueGraph does not extend any more; japicmp tells that of ValueGraph alone.
+    // It has lost Graph, which ValueGraph no longer extends; japicmp reports that for ValueGraph alone.
     'com.google.common.graph.MutableValueGraph',
-    // callWithTimeout(Callable, long, TimeUnit, boolean) is gone (javap shows it); japicmp leaves that to the interface, which has lost it too.
+    // callWithTimeout(Callable, long, TimeUnit, boolean) was removed (javap shows it); japicmp reports that only for the interface.
     'com.google.common.util.concurrent.FakeTimeLimiter',
   ])
   expect(onlyTheirs).toEqual([

@@ -11,7 +11,7 @@ const inMethodTypes = new Set(
   ['Integer', 'Long', 'Double'].map((name) => `com.google.common.collect.Streams -> java.lang.${name}`),
 )
 
-/** Class to the classes that jdeps says it depends on. */
+/** Maps each class to the classes that jdeps lists as its dependencies. */
 function jdeps(path: string): ReadonlyMap<string, ReadonlySet<string>> {
   const text = execFileSync('jdeps', ['-verbose:class', '-filter:none', '--multi-release', '17', path], {
     encoding: 'utf8',

@@ -22,7 +22,7 @@ function follow(child: ChildProcess): Running {
   return { child, output: () => output, ended: once(child, 'exit').then(([code, signal]) => code ?? signal) }
 }
 
-/** A command that goes on until it is told to end. */
+/** Starts a command that runs until it is interrupted. */
 function run(user: SupervisorUser, ...argv: readonly string[]): Running {
   const options = { cwd: user.dir, env: user.environment }
   return follow(
@@ -30,7 +30,7 @@ function run(user: SupervisorUser, ...argv: readonly string[]): Running {
   )
 }
 
-/** The same on a terminal of its own, of 100 columns and 24 rows; what is typed is written to its input. */
+/** Starts a command on a terminal of 100 columns and 24 rows; its input receives keystrokes. */
 function runOnTerminal(user: SupervisorUser, ...argv: readonly string[]): Running {
   const line = ['stty cols 100 rows 24;', 'exec', process.execPath, PROGRAM, ...argv].join(' ')
   return follow(
@@ -42,7 +42,7 @@ function runOnTerminal(user: SupervisorUser, ...argv: readonly string[]): Runnin
   )
 }
 
-test('attach shows what processes print until it is interrupted, and they go on', async () => {
+test('attach shows output until it is interrupted and leaves the processes running', async () => {
   const user = await supervisorUser({
     talker: { cmd: 'i=0; while sleep 0.05; do i=$((i+1)); echo "tick $i"; done' },
   })
@@ -56,7 +56,7 @@ test('attach shows what processes print until it is interrupted, and they go on'
   expect((await user.ask('/processes/talker')).status).toBe('running')
 })
 
-test('requests shows what has come through the proxy, and what comes', async () => {
+test('requests shows recorded and new requests', async () => {
   const [port, proxyPort] = [await freePort(), await freePort()]
   const program = `require('http').createServer((q, r) => { r.statusCode = q.url === '/bad' ? 500 : 200; r.end() }).listen(${port}, '127.0.0.1')`
   const user = await supervisorUser(
@@ -81,7 +81,7 @@ test('requests shows what has come through the proxy, and what comes', async () 
   expect(await user.supervisor('requests', '--replay', id)).toMatchObject({ status: 0 })
 })
 
-test('top shows processes and lines on a terminal, obeys its keys, and leaves the terminal as it was', async () => {
+test('top shows processes and lines, handles keys, and restores the terminal', async () => {
   const user = await supervisorUser({
     alpha: { cmd: 'echo from alpha; exec sleep 1000' },
     beta: { cmd: 'echo from beta; echo other; exec sleep 1000' },
@@ -104,7 +104,7 @@ test('top shows processes and lines on a terminal, obeys its keys, and leaves th
   expect(top.output().trimEnd().endsWith('\u001b[?25h\u001b[?1049l')).toBe(true)
 })
 
-test('a service manager is told when the supervisor is ready, reads its config anew, and ends', async () => {
+test('a service manager is notified of readiness, reloads and the stop', async () => {
   const user = await supervisorUser({ one: { cmd: 'exec sleep 1000' } })
   const socket = join(user.dir, 'notify')
   const manager = follow(

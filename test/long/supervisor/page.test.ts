@@ -6,7 +6,7 @@ import { askProxy } from '../../support/supervisor/proxied.ts'
 import { startSupervisor } from '../../support/supervisor/supervisor.ts'
 import { waitFor } from '../../support/wait-for.ts'
 
-/** Where a reader can look at what the browser drew: PAGE_SCREENSHOTS=folder. */
+/** Saves a screenshot if PAGE_SCREENSHOTS names a folder. */
 function keep(name: string, image: Buffer): void {
   const folder = process.env['PAGE_SCREENSHOTS']
   if (folder === undefined) return
@@ -47,12 +47,12 @@ test(
     await until('figures', '/MiB/.test(document.querySelector("[data-process=talker]").textContent)')
     keep('running', await page.screenshot())
 
-    // What a process prints is text, whatever it is.
+    // Output is always text, never markup.
     expect(await page.evaluate('document.title')).toBe('Supervisor')
     expect(await page.evaluate('document.images.length')).toBe(0)
     expect(await page.evaluate('document.getElementById("lines").textContent.includes("onerror")')).toBe(true)
 
-    // A filter is the server's.
+    // The server filters.
     await page.click('#filter')
     await page.type('tick')
     await until(
@@ -60,7 +60,7 @@ test(
       '[...document.querySelectorAll("#lines li")].length > 2 && [...document.querySelectorAll("#lines li")].every((li) => li.textContent.includes("tick"))',
     )
 
-    // A request through the proxy appears by itself.
+    // A request through the proxy appears without a reload.
     await waitFor(
       'the process behind the proxy',
       async () => (await askProxy(running.proxyPort, '/shown')).status === 200,
@@ -71,7 +71,7 @@ test(
     await until('that it stopped', 'document.querySelector("[data-process=talker] .stopped") !== null')
     await page.click('[data-process=talker] td:last-child button:nth-child(1)')
     await until('that it runs again', 'document.querySelector("[data-process=talker] .running") !== null')
-    // On a phone nothing is wider than the screen.
+    // On a phone, nothing exceeds the width of the screen.
     await page.setWidth(390)
     expect(await page.evaluate('getComputedStyle(document.getElementById("login")).display')).toBe('none')
     keep('phone', await page.screenshot())
@@ -81,7 +81,7 @@ test(
         'document.documentElement.scrollWidth <= document.documentElement.clientWidth',
       ),
     ).toBe(true)
-    // Nor is anything to be pushed aside for the buttons.
+    // The buttons are visible without scrolling.
     expect(
       await page.evaluate<boolean>(
         '(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)(document.querySelector("section"))',
@@ -89,7 +89,7 @@ test(
     ).toBe(true)
     await page.setDark(true)
     keep('dark', await page.screenshot())
-    // Nothing but the answer before the token was given.
+    // Only the response before the token was entered.
     expect(page.complaints.filter((complaint) => !complaint.includes('401'))).toEqual([])
   },
 )

@@ -3,7 +3,7 @@ import { startSupervisor } from '../../support/supervisor/supervisor.ts'
 import { waitFor } from '../../support/wait-for.ts'
 
 test(
-  'F25 a process that always crashes waits longer and longer, and is given up after five crashes',
+  'F25 a process that always crashes is restarted with growing delays and given up after five crashes',
   { timeout: 40_000 },
   async () => {
     const { ask, until } = await startSupervisor({ bad: { cmd: 'exit 7' } })
@@ -24,7 +24,7 @@ test(
   },
 )
 
-test('H12 a reader that does not read is told how many lines it has missed, and holds up nobody', async () => {
+test('H12 a stalled reader is notified of the lines it missed and delays nobody', async () => {
   const { url, ask } = await startSupervisor({
     flood: {
       cmd: "while :; do yes 'a line of some length that fills what there is to fill soon' | head -n 20000; sleep 0.05; done",

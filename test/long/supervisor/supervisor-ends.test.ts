@@ -12,14 +12,14 @@ import { waitFor } from '../../support/wait-for.ts'
 const MOMENTS = rounds(8, 200)
 const isAlive = (pid: number): boolean => {
   try {
-    // The dead whom nobody has waited for are not alive.
+    // Zombies are not alive.
     return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
   } catch {
     return false
   }
 }
 
-test('F26 a supervisor that was killed is followed by one that takes its processes over, with what they print', async (context) => {
+test('F26 the next supervisor takes over the processes of a killed one, with their output', async (context) => {
   const user = await supervisorUser({
     counter: { cmd: 'i=0; while sleep 0.02; do i=$((i+1)); echo "n $i"; done', log: { dir: 'logs' } },
     changed: { cmd: 'exec sleep 1000', env: { A: '${A:-1}' } },
@@ -38,7 +38,7 @@ test('F26 a supervisor that was killed is followed by one that takes its process
   await waitFor('more lines', async () => (await user.ask('/logs?process=counter')).filtered_count > 10)
   await user.ask('/processes/counter/stop', 'POST')
   expect(isAlive(before[0] ?? 0)).toBe(false)
-  // Not one line is missing, whoever read it.
+  // No line is missing, regardless of which supervisor read it.
   const numbers = readFileSync(`${user.dir}/logs/counter.log`, 'utf8')
     .trimEnd()
     .split('\n')
@@ -47,7 +47,7 @@ test('F26 a supervisor that was killed is followed by one that takes its process
   expect(numbers.length).toBeGreaterThan(15)
 })
 
-test('F26 processes that have redirected or closed their output are taken over like others', async () => {
+test('F26 processes that redirected or closed their output are taken over too', async () => {
   const redirections = [
     '> file 2>&1',
     '> /dev/null',
@@ -78,7 +78,7 @@ test('F26 processes that have redirected or closed their output are taken over l
 
 test('F26 lines of a process whose two outputs are one pipe stay whole after a take-over', async () => {
   const width = 900
-  // More at once than a pipe has room for, so that reads end within lines.
+  // More than a pipe can hold, so that reads end within lines.
   const burst = `seq -f %0${width}g 1 100`
   const user = await supervisorUser({
     joined: { cmd: `exec 2>&1; while sleep 0.01; do ${burst}; done`, log: { dir: 'logs' } },
@@ -100,16 +100,16 @@ test('F26 lines of a process whose two outputs are one pipe stay whole after a t
     .trimEnd()
     .split('\n')
     .filter((line) => line.length !== width)
-  // The one that was being read at the kill, and the one that was being written at the stop, may be.
+  // Only the lines being read at the kill and written at the stop may be incomplete.
   expect(torn.length).toBeLessThanOrEqual(2)
 })
 
 test.runIf(areControlGroupsThere())(
-  'F26 a supervisor started elsewhere ends all of what it took over',
+  'F26 a supervisor started elsewhere stops everything it took over',
   async () => {
     const name = `supervisor-test-elsewhere-${process.pid}`
     const mark = `7${Math.floor(Math.random() * 1e8)}`
-    // A daemon that bears no mark, in a session of its own, whose parent has ended.
+    // An unmarked daemon in a separate session whose parent has exited.
     const cmd = `env -i /usr/bin/setsid -f /bin/sleep ${mark}; exec sleep ${mark}`
     const user = await supervisorUser({ web: { cmd } })
     const [, mount = ''] = /^\S+ (\S+) cgroup2 /m.exec(readFileSync('/proc/self/mounts', 'utf8')) ?? []
@@ -133,7 +133,7 @@ test.runIf(areControlGroupsThere())(
     await user.ask('/processes/web/stop', 'POST')
     expect(left()).toEqual([''])
     await user.supervisor('down')
-    // Empty: what the first supervisor had made in it is removed.
+    // Empty: the groups of the first supervisor are removed.
     await waitFor('its groups to go', () =>
       listOf(elsewhere).every((entry) => !entry.startsWith('supervisor-')),
     )
@@ -164,7 +164,7 @@ function listOf(dir: string): readonly string[] {
   return readdirSync(dir)
 }
 
-test('F26 a process whose settings have changed meanwhile is ended, and started anew', async () => {
+test('F26 a process whose settings changed meanwhile is stopped and started again', async () => {
   const user = await supervisorUser({ web: { cmd: 'exec sleep 1000' } })
   const first = await user.up()
   const { pid } = await user.ask('/processes/web')
@@ -178,7 +178,7 @@ test('F26 a process whose settings have changed meanwhile is ended, and started 
   expect(isAlive(pid)).toBe(false)
 })
 
-test('V6 a number that another program has by now is neither taken over nor ended', async () => {
+test('V6 a process id that was reused is neither taken over nor signaled', async () => {
   const user = await supervisorUser({ web: { cmd: 'exec sleep 1000' } })
   const first = await user.up()
   const { pid } = await user.ask('/processes/web')
@@ -188,7 +188,7 @@ test('V6 a number that another program has by now is neither taken over nor ende
   process.kill(pid, 'SIGKILL')
   const stranger = spawn('sleep', ['1000'])
   onTestFinished(() => void stranger.kill('SIGKILL'))
-  // As if it had got the number of the one that has ended.
+  // As if it had the id of the exited process.
   const record = recordFile(user.dir)
   writeFileSync(record, readRecord(user.dir).replace(`"pid":${pid}`, `"pid":${stranger.pid}`))
   await user.up()
@@ -198,13 +198,13 @@ test('V6 a number that another program has by now is neither taken over nor ende
   expect(isAlive(stranger.pid ?? 0)).toBe(true)
 })
 
-test('F27 a supervisor that stalls loses no line', async () => {
+test('F27 a stalled supervisor loses no line', async () => {
   const user = await supervisorUser({
     flood: { cmd: 'sleep 0.3; seq 1 200000; echo end', restart: 'never', log: { dir: 'logs' } },
   })
   const { child } = await user.up()
   child.kill('SIGSTOP')
-  // The pipe holds a tenth of it: the process waits.
+  // The pipe can hold a tenth of it, so the process blocks.
   const file = `${user.dir}/logs/flood.log`
   const stalled = performance.now() + 1_000
   await waitFor('a while', () => performance.now() > stalled)
@@ -215,14 +215,14 @@ test('F27 a supervisor that stalls loses no line', async () => {
   )
 })
 
-test('F34 a second supervisor, and one whose port is taken, say so and touch nothing', async () => {
+test('F34 a second supervisor, and one whose port is in use, report it and touch nothing', async () => {
   const user = await supervisorUser({ web: { cmd: 'exec sleep 1000' } })
   await user.up()
   const { pid } = await user.ask('/processes/web')
   const second = await user.supervisor('up')
   expect(second).toMatchObject({
     status: 1,
-    stderr: expect.stringContaining('another supervisor runs for this config'),
+    stderr: expect.stringContaining('another supervisor is running for this configuration'),
   })
   const port = new URL(user.url).port
   const other = await supervisorUser({ web: { cmd: 'exec sleep 1000' } }, { api: { port: Number(port) } })
@@ -234,7 +234,7 @@ test('F34 a second supervisor, and one whose port is taken, say so and touch not
   expect(await user.ask('/processes/web')).toMatchObject({ pid, restarts: 0 })
 })
 
-test('F36 a supervisor told to stop ends all, closes streams, and ends with 0', async () => {
+test('F36 a supervisor stops everything on SIGTERM, closes streams and exits with 0', async () => {
   const user = await supervisorUser({
     a: { cmd: 'exec sleep 1000' },
     deaf: { cmd: "trap '' TERM; while :; do sleep 1; done", stop_timeout: '1s' },
@@ -251,7 +251,7 @@ test('F36 a supervisor told to stop ends all, closes streams, and ends with 0', 
 })
 
 test(
-  `F36 a supervisor told to stop at ${MOMENTS} moments of its start leaves no process, and makes room for the next`,
+  `F36 SIGTERM at ${MOMENTS} moments of the start leaves no process and does not block the next start`,
   { timeout: 20_000 + MOMENTS * 5_000 },
   async () => {
     const mark = `6${Math.floor(Math.random() * 1e8)}`
@@ -266,12 +266,12 @@ test(
       const { child, ended, output } = user.start()
       await delay(afterMs)
       child.kill('SIGTERM')
-      const toldMs = performance.now()
+      const signaledMs = performance.now()
       const status = await ended
       const moment = `moment ${i}, ${afterMs.toFixed(0)} ms: ${output()}`
-      // Before it listens to signals it has started nothing.
+      // Before it handles signals, it has started nothing.
       expect([0, 'SIGTERM'], moment).toContain(status)
-      expect(performance.now() - toldMs, moment).toBeLessThan(10_000)
+      expect(performance.now() - signaledMs, moment).toBeLessThan(10_000)
       expect(left(), moment).toBe('')
     }
     await user.up()
@@ -279,7 +279,7 @@ test(
   },
 )
 
-test('as the first process of a container it lets go of the dead, and ends all when told to', async () => {
+test('as the first process of a container it reaps orphans and stops everything on a signal', async () => {
   const user = await supervisorUser({
     orphans: { cmd: 'for i in 1 2 3; do (sleep 0.1 & exec true); done; exec sleep 1000' },
   })

@@ -12,12 +12,12 @@ function load(content: string, name = 'supervisor.yaml', environment: Record<str
   return { dir, ...loadSupervisorConfig({ HOME: dir, ...environment }, { cwd: dir }) }
 }
 
-describe('a config that is wrong is refused with what is wrong', () => {
+describe('an invalid configuration is refused with the reason', () => {
   test.each([
     [
       'a circle',
       'processes: {a: {cmd: x, depends_on: {b: started}}, b: {cmd: x, depends_on: {a: started}}}',
-      'goes in a circle: a → b → a',
+      'has a cycle: a → b → a',
     ],
     ['an unknown key', 'processes: {a: {cmd: x, restrat: never}}', 'did you mean "processes.a.restart"'],
     [
@@ -26,26 +26,26 @@ describe('a config that is wrong is refused with what is wrong', () => {
       'did you mean "web"?',
     ],
     [
-      'a health that nobody checks',
+      'a health condition without a check',
       'processes: {a: {cmd: x}, b: {cmd: x, depends_on: {a: healthy}}}',
       '"a" has no healthcheck',
     ],
     [
-      'two kinds of check',
+      'two probes in one check',
       'processes: {a: {cmd: x, healthcheck: {tcp: "1", exec: "true"}}}',
       'must have one of exec, http, tcp and log',
     ],
-    ['a schedule that is none', 'processes: {a: {cmd: x, schedule: "often"}}', 'is no schedule'],
+    ['a schedule that is none', 'processes: {a: {cmd: x, schedule: "often"}}', 'is not a valid schedule'],
     ['a name that is a path', 'processes: {../a: {cmd: x}}', 'process name "../a" must be'],
     [
-      'a name that replicas have too',
+      'a name that replicas also have',
       'processes: {a: {cmd: x, replicas: 2}, a-2: {cmd: x}}',
-      'two processes are called "a-2"',
+      'two processes are named "a-2"',
     ],
     [
-      'one subdomain for two',
+      'a shared subdomain',
       'processes: {a: {cmd: x, proxy: {port: 1}}, b: {cmd: x, proxy: {port: 2, subdomain: a}}}',
-      'have one subdomain, "a"',
+      'have the same subdomain, "a"',
     ],
     ['no command', 'processes: {a: {}}', "must have required property 'cmd'"],
   ])('config check names %s', (_what, content, message) => {
@@ -53,7 +53,7 @@ describe('a config that is wrong is refused with what is wrong', () => {
   })
 })
 
-test('a Procfile becomes processes that end together, each with a port', () => {
+test('a Procfile becomes processes that stop together, each with a port', () => {
   const { config } = load('# all\nweb: node server.js $PORT\nworker: node worker.js\n', 'Procfile')
   const together = { restart: 'never', abortOn: ['failure', 'success'] }
   expect(config.processes).toMatchObject([
@@ -63,18 +63,18 @@ test('a Procfile becomes processes that end together, each with a port', () => {
 })
 
 test.each([
-  ['web node server.js', 'line 1 is no "name: command"'],
+  ['web node server.js', 'line 1 is not of the form "name: command"'],
   [
     'web.1: x',
-    'line 1 is no "name: command"; a name has letters, digits, dashes and underscores, and no dot',
+    'line 1 is not of the form "name: command"; names have letters, digits, dashes and underscores',
   ],
-  ['web:', 'line 1 is no "name: command"'],
+  ['web:', 'line 1 is not of the form "name: command"'],
   ['web: x\n\nweb: y', 'line 3 has a second process "web"'],
 ])('the Procfile %j is refused', (content, message) => {
   expect(() => load(content, 'Procfile')).toThrow(message)
 })
 
-test('PORT of .env is the first port of a Procfile, before that of the shell', () => {
+test('PORT in .env is the first port of a Procfile and takes precedence over the shell', () => {
   const dir = tempDir()
   writeFileSync(join(dir, 'Procfile'), 'web: x\nworker: y\n')
   const ports = (): readonly (string | undefined)[] =>
@@ -85,10 +85,10 @@ test('PORT of .env is the first port of a Procfile, before that of the shell', (
   writeFileSync(join(dir, '.env'), 'PORT=7000\n')
   expect(ports()).toEqual(['7000', '7100'])
   writeFileSync(join(dir, '.env'), 'nothing\n')
-  expect(ports).toThrow('.env cannot be read: line 1 is no NAME=value')
+  expect(ports).toThrow('.env cannot be read: line 1 is not of the form NAME=value')
 })
 
-test('the environment is stronger than the file', () => {
+test('the environment overrides the file', () => {
   const { config } = load('api: {port: 1}', 'supervisor.yaml', {
     SUPERVISOR_API__PORT: '2',
     SUPERVISOR_PROXY__ENABLED: 'true',
@@ -96,7 +96,7 @@ test('the environment is stronger than the file', () => {
   expect([config.api.port, config.proxy.enabled]).toEqual([2, true])
 })
 
-test('an env file is read as shells and other tools read it', () => {
+test('an env file is parsed as shells and other tools do', () => {
   const content = `# comment\nA=plain # why\nexport B='as $A is'\nC="two\\nlines of $A"\nD=\${MISSING:-else}\nE=\${EMPTY-set}\nF=$$A\nG=\nH="a key\nof two lines" # why\nI='$A\n"two"'\n`
   expect({ ...parseEnvFile(content, { EMPTY: '' }) }).toEqual({
     A: 'plain',
@@ -109,10 +109,10 @@ test('an env file is read as shells and other tools read it', () => {
     H: 'a key\nof two lines',
     I: '$A\n"two"',
   })
-  expect(() => parseEnvFile('A="1\n2"\nnothing\n', {})).toThrow('line 3 is no NAME=value')
+  expect(() => parseEnvFile('A="1\n2"\nnothing\n', {})).toThrow('line 3 is not of the form NAME=value')
 })
 
-test('what init writes is a config that is right', () => {
+test('init writes a valid configuration', () => {
   const dir = tempDir()
   mkdirSync(join(dir, 'x'))
   writeFileSync(
@@ -131,7 +131,7 @@ test('what init writes is a config that is right', () => {
   expect(load(proposeConfig(join(dir, 'x')).text).config.processes).toMatchObject(expected)
 })
 
-test('the command line says how many of a process run', () => {
+test('the command line sets the number of replicas', () => {
   const dir = tempDir()
   writeFileSync(join(dir, 'Procfile'), 'web: x\nworker: y\n')
   const names = (scale: Readonly<Record<string, number>>) =>
@@ -144,7 +144,7 @@ test('the command line says how many of a process run', () => {
     ['web-2', '5001'],
     ['worker', '5100'],
   ])
-  expect(() => names({ wbe: 2 })).toThrow('there is no process "wbe"; did you mean "web"?')
-  expect(() => names({ toString: 2 })).toThrow('there is no process "toString"')
+  expect(() => names({ wbe: 2 })).toThrow('process "wbe" does not exist; did you mean "web"?')
+  expect(() => names({ toString: 2 })).toThrow('process "toString" does not exist')
   expect(() => names({ web: 0 })).toThrow('"processes.web.replicas" must be >= 1')
 })

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { loadSupervisorConfig } from '../../../src/supervisor/index.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 
-/** Reads a project of several files, of which the first is its process-compose file. */
+/** Loads a project of several files; the first is its process-compose file. */
 function load(files: Readonly<Record<string, string>>, environment: Record<string, string> = {}) {
   const dir = tempDir()
   for (const [name, content] of Object.entries(files)) {
@@ -18,7 +18,7 @@ function load(files: Readonly<Record<string, string>>, environment: Record<strin
 const one = (yaml: string, environment?: Record<string, string>) =>
   load({ 'process-compose.yaml': `processes:\n  ${yaml}\n` }, environment)
 
-test('a process runs in bash, waits, is checked, restarted and stopped as process-compose does it', () => {
+test('a process runs in bash and is started, checked, restarted and stopped as by process-compose', () => {
   const { processes, config, warnings } = load({
     'process-compose.yaml': `version: "0.5"
 environment: [A=1]
@@ -74,12 +74,12 @@ test.each([
   ['restart: exit_on_failure', ['failure'], 'never'],
   ['exit_on_end: true', ['failure', 'success'], 'never'],
   ['exit_on_skipped: true, restart: always', ['skipped'], 'always'],
-])('availability {%s} ends all on %s', (availability, abortOn, restart) => {
+])('availability {%s} stops all on %s', (availability, abortOn, restart) => {
   const { processes } = one(`a: {command: x, availability: {${availability}}}`)
   expect(processes.get('a')).toMatchObject({ abortOn, restart })
 })
 
-test('variables, templates and .env are resolved when the file is read, and left to bash behind $$', () => {
+test('variables, templates and .env are resolved when the file is read, and by bash after $$', () => {
   const { processes } = load(
     {
       'process-compose.yaml': `vars: {WHO: world, MANY: {ONE: 1}}
@@ -97,7 +97,7 @@ processes:
   expect(processes.get('plain')?.env).not.toHaveProperty('B')
 })
 
-test('replicas have the names and numbers that process-compose gives them', () => {
+test("replicas have process-compose's names and numbers", () => {
   const { processes } =
     one(`d: {command: "echo {{.PC_REPLICA_NUM}}", replicas: 11, log_location: "d{PC_REPLICA_NUM}.log"}
   all: {command: x, depends_on: {d: {condition: process_completed}}}`)
@@ -139,14 +139,14 @@ test.each([
   ['a: {command: x, is_elevated: true}', '"processes.a.is_elevated" is not supported'],
   ['a: {command: "{{if .X}}y{{end}}"}', '"processes.a.command" has the template action {{if .X}}'],
   ['a: {command: x, availability: {restart: often}}', 'a.availability.restart must be equal to one of'],
-  ['a: {command: x, ready_log_line: x, readiness_probe: {exec: {command: x}}}', 'must have only one of'],
+  ['a: {command: x, ready_log_line: x, readiness_probe: {exec: {command: x}}}', 'must not have both'],
   ['a: {command: x, disabled: true}\n  b: {command: x, depends_on: {a: {}}}', 'names "a", which is disabled'],
   ['a: {command: x}\nextends: process-compose.yaml', 'extends itself'],
 ])('%s is refused, and the key named', (yaml, message) => {
   expect(() => one(yaml)).toThrow(message)
 })
 
-test('a Docker Compose file is called by its name', () => {
+test('a Docker Compose file is refused by name', () => {
   const dir = tempDir()
   writeFileSync(join(dir, 'compose.yaml'), 'services: {web: {image: nginx}}\n')
   expect(() => loadSupervisorConfig({ HOME: dir }, { cwd: dir, file: join(dir, 'compose.yaml') })).toThrow(

@@ -13,7 +13,7 @@ const LINE = `${'x'.repeat(99)}\n`
 test.runIf(canMount).each([
   ['of the addon', createNativeLogStore],
   ['in JavaScript', () => createPortableLogStore()],
-])('a full disk costs the log store %s lines of a file, which says how much', async (_name, create) => {
+])('on a full disk the log store %s drops lines of a file and records the gap', async (_name, create) => {
   const store = create()
   onTestFinished(() => store.close())
   const path = join(mountMemory(64 * 1024), 'a.log')
@@ -37,7 +37,7 @@ test.runIf(canMount).each([
 })
 
 test.runIf(canMount)(
-  'a process whose log file cannot be written goes on, and says what is lost',
+  'a process whose log file cannot be written keeps running and reports lost bytes',
   async () => {
     const { ask } = await startSupervisor({
       noisy: { cmd: 'seq 1 100000; exec sleep 1000', log: { dir: mountMemory(64 * 1024) } },

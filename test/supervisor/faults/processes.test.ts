@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { startSupervisor } from '../../support/supervisor/supervisor.ts'
 import { waitFor } from '../../support/wait-for.ts'
 
-/** Processes whose arguments end with a mark; a shell's do not. */
+/** Finds processes whose arguments end with a mark, which excludes their shell. */
 function withMark(mark: string): readonly string[] {
   return execFileSync('ps', ['-eo', 'pid=,stat=,args='], { encoding: 'utf8' })
     .split('\n')
@@ -14,7 +14,7 @@ function withMark(mark: string): readonly string[] {
 
 const mark = (): string => `7${Math.floor(Math.random() * 1e8)}`
 
-test('F23 a process that ignores SIGTERM is killed after its time', async () => {
+test('F23 a process that ignores SIGTERM is killed after its timeout', async () => {
   const own = mark()
   const { ask, until } = await startSupervisor({
     deaf: { cmd: `trap '' TERM; echo up; sleep ${own}; true`, stop_timeout: '300ms' },
@@ -34,14 +34,14 @@ describe('F24 nothing is left after a stop', () => {
       (own: string) => `(trap '' TERM; sleep ${own}) & echo up; sleep 1000`,
     ],
     [
-      'daemons in sessions of their own',
+      'daemons in separate sessions',
       (own: string) => `setsid sleep ${own} & setsid -f sleep ${own}; echo up; sleep 1000`,
     ],
     [
       'daemons of daemons',
       (own: string) => `setsid -f sh -c 'setsid -f sleep ${own}; sleep ${own}'; echo up; exec sleep 1000`,
     ],
-  ])('F24 a stop ends %s', async (_what, script) => {
+  ])('F24 a stop kills %s', async (_what, script) => {
     const own = mark()
     const { ask } = await startSupervisor({ tree: { cmd: script(own), stop_timeout: '500ms' } })
     await waitFor('a line', async () => (await ask('/logs')).body.total_count === 1)
@@ -50,7 +50,7 @@ describe('F24 nothing is left after a stop', () => {
     expect(withMark(`sleep ${own}`)).toEqual([])
   })
 
-  test('F24 what a process leaves behind when it ends by itself is ended before it starts again', async () => {
+  test('F24 leftovers of a process that exited are stopped before it starts again', async () => {
     const own = mark()
     const { ask } = await startSupervisor({
       tree: { cmd: `setsid -f sleep ${own}; sleep 0.1; exit 3`, stop_timeout: '500ms' },
@@ -61,7 +61,7 @@ describe('F24 nothing is left after a stop', () => {
   })
 })
 
-test('a process waits for what it depends on, and tasks that complete let it go on', async () => {
+test('a process waits for its dependencies and starts when its tasks complete', async () => {
   const { ask, until } = await startSupervisor({
     db: {
       cmd: 'sleep 0.3; touch ready; exec sleep 1000',
@@ -72,8 +72,8 @@ test('a process waits for what it depends on, and tasks that complete let it go 
   })
   expect((await ask('/processes/web')).body).toMatchObject({ status: 'starting', pid: 0 })
   await until('web', 'running')
-  // What runs waits for nothing, and does not say so.
-  expect((await ask('/processes/web')).body.reason).toBe('what it depends on is ready')
+  // A running process reports no dependency.
+  expect((await ask('/processes/web')).body.reason).toBe('its dependencies are ready')
   expect((await ask('/processes/db')).body).toMatchObject({
     status: 'running',
     health: 'healthy',
@@ -81,11 +81,11 @@ test('a process waits for what it depends on, and tasks that complete let it go 
   })
   expect((await ask('/processes/task')).body).toMatchObject({
     status: 'stopped',
-    reason: 'ended with code 0',
+    reason: 'exited with code 0',
   })
 })
 
-test('an unhealthy process is told, and restarted where that is asked for', async () => {
+test('an unhealthy process is reported, and restarted if configured', async () => {
   const check = { exec: 'echo not well; exit 1', interval: '30ms', retries: 2 }
   const { ask, until } = await startSupervisor({
     told: { cmd: 'exec sleep 1000', healthcheck: check },
@@ -116,7 +116,7 @@ test('limits, environment, directory, replicas and their ports are as configured
   expect(lines).toEqual([`77 4000 nobody-$ ${dir} 1`, `77 4001 nobody-$ ${dir} 2`])
 })
 
-test('files of lines hold all that a process has printed', async () => {
+test('log files contain everything a process printed', async () => {
   const { until, dir } = await startSupervisor({
     count: { cmd: 'seq 1 20000', restart: 'never', log: { dir: 'logs', buffer_lines: 10 } },
   })

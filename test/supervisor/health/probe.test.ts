@@ -11,8 +11,8 @@ const PROGRAM = `
   monitor.abort()
   console.log(reason)`
 
-// A child that was never started has no id, and signals to the group 0 go to one's own.
-test('a check whose program is missing does not end the group of the supervisor when it is stopped', async () => {
+// A child that was never started has no id, and signals to group 0 go to the sender's group.
+test("stopping a check whose program is missing does not kill the supervisor's group", async () => {
   const node = [process.execPath, '--input-type=module', '--eval', PROGRAM]
   const { status, stdout } = await run('setsid', ['--wait', ...node])
   expect({ status, stdout }).toEqual({ status: 0, stdout: 'ENOENT\n' })

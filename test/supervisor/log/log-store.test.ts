@@ -19,7 +19,7 @@ function open(create: () => LogStore): LogStore {
   return store
 }
 
-/** Feeds chunks to a stream of a source, and ends it. */
+/** Feeds chunks to a stream of a source and ends it. */
 async function feed(
   source: LogSource,
   chunks: readonly (string | Buffer)[],
@@ -37,12 +37,12 @@ const texts = (source: LogSource, from = source.counts().first): readonly string
     .read(from, Number.MAX_SAFE_INTEGER)
     .flatMap((block) => linesOf('p', block, from).map(({ text }) => text))
 
-/** One suite over both. */
+/** One suite for both stores. */
 describe.each([
   ['of the addon', createNativeLogStore],
   ['in JavaScript', () => createPortableLogStore()],
 ])('the log store %s', (_name, create) => {
-  test('store keeps lines whole however they are cut up on the way', async () => {
+  test('store keeps lines whole for any chunks', async () => {
     const store = open(create)
     await fc.assert(
       fc.asyncProperty(
@@ -64,13 +64,13 @@ describe.each([
     )
   })
 
-  test('store keeps a last line without an end when its stream ends', async () => {
+  test('store keeps an unterminated last line when its stream ends', async () => {
     const source = open(create).add(AMPLE)
     await feed(source, ['one\ntwo'])
     expect(texts(source)).toEqual(['one', 'two'])
   })
 
-  test('V8 F30 a line without end is cut into marked pieces of at most 16 KiB, and no character with it', async () => {
+  test('V8 F30 an endless line is split into marked parts of at most 16 KiB, never within a character', async () => {
     const source = open(create).add(AMPLE)
     const long = 'x'.repeat(LIMIT - 1) + '€'.repeat(20_000)
     await feed(source, [`short\n${long}\nafter\n`])
@@ -85,7 +85,7 @@ describe.each([
     expect(all.join('')).not.toContain('\ufffd')
   })
 
-  test('store counts every line of many, and keeps the newest within its bounds', async () => {
+  test('store counts every line and keeps the newest within its limits', async () => {
     const source = open(create).add({ lines: 100, bytes: 2 ** 20 })
     await feed(
       source,
@@ -102,7 +102,7 @@ describe.each([
     expect(narrow.counts().end).toBe(500)
   })
 
-  test('store numbers lines of all sources in the order in which they came', async () => {
+  test('store numbers lines of all sources in order of arrival', async () => {
     const store = open(create)
     const [one, other] = [store.add(AMPLE), store.add(AMPLE)]
     for (const [source, text, stream] of [
@@ -123,7 +123,7 @@ describe.each([
     expect(store.nextSequence()).toBe(first + 3)
   })
 
-  test('a file that could not be written says how much is missing, where it is', async () => {
+  test('a file records the size of a gap where it is', async () => {
     const store = open(create)
     const dir = join(tempDir(), 'later')
     const source = store.add(AMPLE)
@@ -137,7 +137,7 @@ describe.each([
     expect(source.counts().fileLostBytes).toBe(14)
   })
 
-  test('store writes files that make way when they are full, with every line once', async () => {
+  test('store rotates full files and writes every line once', async () => {
     const path = join(tempDir(), 'web.log')
     const source = open(create).add(AMPLE)
     source.writeTo({ path, maxBytes: 1_000, keep: 2, hasTimes: true })
@@ -151,7 +151,7 @@ describe.each([
     expect(numbers).toEqual(Array.from({ length: numbers.length }, (_, i) => 60 - numbers.length + i))
   })
 
-  test('store counts what its file could not take, and goes on', async () => {
+  test('store counts bytes that its file could not store and continues', async () => {
     const source = open(create).add(AMPLE)
     source.writeTo({ path: join(tempDir(), 'missing', 'web.log'), maxBytes: 1_000, keep: 1, hasTimes: false })
     await feed(source, ['kept\n'])
@@ -159,16 +159,16 @@ describe.each([
     expect(source.counts().fileLostBytes).toBe(5)
   })
 
-  test('store tells its listeners of lines, and no more once they have left', async () => {
+  test('store notifies listeners of lines until they unsubscribe', async () => {
     const store = open(create)
     const source = store.add(AMPLE)
-    let told = 0
-    const leave = store.onLines(() => told++)
+    let notified = 0
+    const unsubscribe = store.onLines(() => notified++)
     await feed(source, ['one\n'])
-    await waitFor('news', () => told > 0)
-    leave()
-    const before = told
+    await waitFor('the notification', () => notified > 0)
+    unsubscribe()
+    const before = notified
     await feed(source, ['two\n'])
-    expect(told - before).toBeLessThanOrEqual(1)
+    expect(notified - before).toBeLessThanOrEqual(1)
   })
 })

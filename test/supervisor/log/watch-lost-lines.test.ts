@@ -10,7 +10,7 @@ import { FakeClock } from '../../support/fake-clock.ts'
 import { processSpec } from '../../support/supervisor/process-spec.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 
-test('lost lines are reported once, and that they are written again', async () => {
+test('lost lines are reported once, and so is the recovery', async () => {
   const store = createPortableLogStore()
   onTestFinished(() => store.close())
   const logs = new ProcessLogs(store)

@@ -13,13 +13,13 @@ test.each([
   ['a success', { cmd: 'exit 0', restart: 'never', abort_on: ['success'] }, 0],
   ['a program that is not there', { cmd: ['no-such-program'], abort_on: ['failure'] }, 1],
   ['the last restart', { cmd: 'exit 4', restart_delay: '10ms', max_restarts: 2, abort_on: ['failure'] }, 4],
-])('%s ends all processes with its exit status where it is to', async (_what, one, status) => {
+])('%s stops all processes with its exit status if configured', async (_what, one, status) => {
   const { running, ask } = await startSupervisor({ one, other: { cmd: forever } })
   expect(await running.askedToStop).toBe(status)
   expect((await ask('/processes/other')).body.status).toBe('running')
 })
 
-test('a process that can never start ends all of them where it is to', async () => {
+test('a process that can never start stops all of them if configured', async () => {
   const { running } = await startSupervisor({
     task: { cmd: 'exit 1', restart: 'never' },
     first: { cmd: 'exit 0', depends_on: { task: 'completed' } },
@@ -29,7 +29,7 @@ test('a process that can never start ends all of them where it is to', async () 
   expect(await running.askedToStop).toBe(1)
 })
 
-test('a supervisor that is to end when all is done does, with those that never start', async () => {
+test('exit_when_done exits although some processes never start', async () => {
   const { running, ask } = await startSupervisor(
     {
       failed: { cmd: 'exit 1', restart: 'never' },
@@ -44,7 +44,7 @@ test('a supervisor that is to end when all is done does, with those that never s
   expect(logs.map(({ line }: { line: string }) => line)).toEqual(['after'])
 })
 
-test('a process is healthy with the first line that its check waits for', async () => {
+test("a process is healthy after its check's first matching line", async () => {
   const { ask, until } = await startSupervisor({
     server: {
       cmd: 'echo starting; while ! [ -e go ]; do sleep 0.01; done; echo "now READY to serve"; exec sleep 1000',
@@ -67,7 +67,7 @@ test('a process is healthy with the first line that its check waits for', async 
   })
 })
 
-test('an unhealthy process is ended and its restart policy decides, where it is to', async () => {
+test('an unhealthy process is stopped and its restart policy applies if configured', async () => {
   const healthcheck = { exec: 'false', interval: '10ms', retries: 1, end: true }
   const { until } = await startSupervisor({
     once: { cmd: forever, restart: 'never', healthcheck },
@@ -77,7 +77,7 @@ test('an unhealthy process is ended and its restart policy decides, where it is 
   await until('again', 'crashed')
 })
 
-test('a stop command stands in for the signal, and SIGKILL follows one that fails', async () => {
+test('a stop command replaces the signal, and SIGKILL follows if it fails', async () => {
   const trapped = 'trap "" TERM; while ! [ -e end ]; do sleep 0.01; done'
   const dir = tempDir()
   const { ask, until } = await startSupervisor(
@@ -95,13 +95,13 @@ test('a stop command stands in for the signal, and SIGKILL follows one that fail
   expect((await ask('/processes/deaf/stop', 'POST')).status).toBe(200)
 })
 
-test('a process that ended well and is restarted is stopped meanwhile, not crashed', async () => {
+test('a process that exited successfully is stopped, not crashed, until its restart', async () => {
   const { ask, until } = await startSupervisor({
     task: { cmd: 'exit 0', restart: 'always', restart_delay: '1000s' },
   })
   await until('task', 'stopped')
   expect((await ask('/processes/task')).body).toMatchObject({
-    reason: 'ended with code 0; next start in 1000 s',
+    reason: 'exited with code 0; next start in 1000 s',
     next_retry: expect.any(String),
   })
   expect((await ask('/processes/task/stop', 'POST')).status).toBe(200)
@@ -110,8 +110,12 @@ test('a process that ended well and is restarted is stopped meanwhile, not crash
 
 test.each([
   ['a program that is not in PATH', { cmd: ['no-such-program'] }, '"no-such-program" is not in PATH'],
-  ['an env file that is wrong', { cmd: 'true', env_file: 'wrong.env' }, 'line 1 is no NAME=value'],
-])('%s is not tried again', async (_what, one, reason) => {
+  [
+    'an env file that is wrong',
+    { cmd: 'true', env_file: 'wrong.env' },
+    'line 1 is not of the form NAME=value',
+  ],
+])('%s is not retried', async (_what, one, reason) => {
   const dir = tempDir()
   writeFileSync(join(dir, 'wrong.env'), 'nothing\n')
   const { ask } = await startSupervisor({ one }, {}, dir)
@@ -122,7 +126,7 @@ test.each([
   })
 })
 
-test('`up` prints the last lines, and ends as the process that ended all', async () => {
+test('`up` prints the last lines and exits with the status of the process that stopped all', async () => {
   const user = await supervisorUser({
     noisy: { cmd: 'seq 1 2000; exit 7', restart: 'never', abort_on: ['failure'] },
   })

@@ -3,8 +3,8 @@ import { startSupervisor } from '../../support/supervisor/supervisor.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import { waitFor } from '../../support/wait-for.ts'
 
-// Node starts the programs and reads what they print.
-test('elsewhere than on Linux processes start, print, fail, restart and stop all the same', async () => {
+// Node starts the programs and reads their output.
+test('on systems other than Linux processes start, print, fail, restart and stop too', async () => {
   const processes = {
     web: { cmd: 'echo hello; setsid sleep 1000 & exec sleep 1000', stop_timeout: '500ms' },
     task: { cmd: 'echo done >&2; exit 3', restart: 'never' },
@@ -14,12 +14,14 @@ test('elsewhere than on Linux processes start, print, fail, restart and stop all
   const { ask, until } = await startSupervisor(processes, {}, tempDir(), 'darwin')
   await until('web', 'running')
   await until('task', 'crashed')
-  expect((await ask('/processes/task')).body).toMatchObject({ reason: 'ended with code 3' })
+  expect((await ask('/processes/task')).body).toMatchObject({ reason: 'exited with code 3' })
   expect((await ask('/processes/absent')).body).toMatchObject({
     status: 'crashed',
     reason: expect.stringContaining('there-is-no-such-program'),
   })
-  expect((await ask('/processes/lost')).body.reason).toContain('/there/is/no/such/directory is no directory')
+  expect((await ask('/processes/lost')).body.reason).toContain(
+    '/there/is/no/such/directory is not a directory',
+  )
   await waitFor('both lines', async () => (await ask('/logs')).body.total_count === 2)
   expect((await ask('/logs')).body.logs).toMatchObject(
     expect.arrayContaining([

@@ -9,7 +9,7 @@ import { waitFor } from '../../support/wait-for.ts'
 const lines = async ({ ask }: TestSupervisor): Promise<readonly string[]> =>
   (await ask('/logs')).body.logs.map(({ line }: { line: string }) => line)
 
-// Only root becomes another user.
+// Only root can switch users.
 test.runIf(process.getuid?.() === 0)('a process runs as its user, with its groups and its home', async () => {
   const supervisor = await startSupervisor({
     plain: { cmd: 'echo plain $(id -un) $(id -gn) $HOME; exec sleep 1000', user: 'nobody', cwd: '/' },
@@ -23,18 +23,18 @@ test.runIf(process.getuid?.() === 0)('a process runs as its user, with its group
   ])
   expect((await supervisor.ask('/processes/unknown')).body).toMatchObject({
     status: 'crashed',
-    reason: expect.stringContaining('there is no user "nobody-knows"'),
+    reason: expect.stringContaining('user "nobody-knows" does not exist'),
   })
 })
 
-/** Whether control groups may be written on this machine. What they limit is tested in a machine of its own (test/vm). */
+/** Whether control groups are writable on this machine. A virtual machine tests their limits (test/vm). */
 function areControlGroupsThere(): boolean {
   const groups = ControlGroups.open(`supervisor-test-${process.pid}`)
   groups?.close()
   return groups !== undefined
 }
 
-describe.runIf(areControlGroupsThere())('where control groups may be written', () => {
+describe.runIf(areControlGroupsThere())('with writable control groups', () => {
   const groupOf = (pid: number): string =>
     /^0::(.*)$/m.exec(readFileSync(`/proc/${pid}/cgroup`, 'utf8'))?.[1] ?? ''
   const mount = readFileSync('/proc/self/mounts', 'utf8')
@@ -42,9 +42,9 @@ describe.runIf(areControlGroupsThere())('where control groups may be written', (
     .map((line) => line.split(' '))
     .find(([, , type]) => type === 'cgroup2')?.[1]
 
-  test('F24 a process has one, which takes all that it has started with it', async () => {
+  test('F24 stopping a process kills its whole control group', async () => {
     const { ask, until } = await startSupervisor({
-      // A daemon that bears no mark, in a session of its own, whose parent has ended.
+      // An unmarked daemon in a separate session whose parent has exited.
       tree: {
         cmd: `env -i /usr/bin/setsid -f /bin/sh -c 'trap "" TERM; sleep 1000'; exec sleep 1000`,
         stop_timeout: '300ms',
@@ -61,7 +61,7 @@ describe.runIf(areControlGroupsThere())('where control groups may be written', (
     expect(members()).toEqual([])
   })
 
-  test('they are gone when the supervisor has ended', async () => {
+  test('every program has exited when the supervisor has stopped', async () => {
     const { ask, until, running } = await startSupervisor({ one: { cmd: 'exec sleep 1000' } })
     await until('one', 'running')
     const { pid } = (await ask('/processes/one')).body
@@ -72,7 +72,7 @@ describe.runIf(areControlGroupsThere())('where control groups may be written', (
   })
 })
 
-test('a process with a schedule is not started at first', async () => {
+test('a scheduled process is not started initially', async () => {
   const { ask } = await startSupervisor({
     sign: { cmd: 'true', restart: 'never' },
     yearly: { cmd: 'true', schedule: '0 0 29 2 *' },
@@ -81,7 +81,7 @@ test('a process with a schedule is not started at first', async () => {
   expect((await ask('/processes/yearly')).body.history).toEqual([])
 })
 
-test('a process with a schedule is started whenever its time comes', async () => {
+test('a scheduled process is started at each of its times', async () => {
   const { ask } = await startSupervisor({ tick: { cmd: 'true', restart: 'never', schedule: '* * * * * *' } })
   const history = async () => (await ask('/processes/tick')).body.history
   await waitFor(
@@ -89,10 +89,10 @@ test('a process with a schedule is started whenever its time comes', async () =>
     async () => (await history()).filter(({ status }: any) => status === 'stopped').length >= 2,
   )
   const starts = (await history()).filter(({ status }: any) => status === 'running')
-  expect(new Set(starts.map(({ reason }: any) => reason))).toEqual(new Set(['the schedule says so']))
+  expect(new Set(starts.map(({ reason }: any) => reason))).toEqual(new Set(['started by its schedule']))
 })
 
-test('a schedule keeps to its times over years, over waits that no timer can last, and over clocks that are set', () => {
+test('a schedule keeps its times over years, waits beyond any timer, and clock changes', () => {
   let nowMs = Date.UTC(2026, 0, 1)
   let due: { readonly atMs: number; readonly run: () => void } | undefined
   const clock = {
@@ -112,7 +112,7 @@ test('a schedule keeps to its times over years, over waits that no timer can las
     run()
   }
   expect(runs).toEqual([2028, 2032])
-  // Somebody sets the clock back while it waits.
+  // The clock is set back during the wait.
   const { run } = due ?? { run: () => undefined }
   nowMs = Date.UTC(2030, 0, 1)
   run()

@@ -12,11 +12,11 @@ import { ProcessTable } from '../../../src/supervisor/process/process-table.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { processSpec as spec } from '../../support/supervisor/process-spec.ts'
 
-/** More by hand: SUPERVISOR_TEST_DAYS=1000. */
+/** Number of simulated days; set SUPERVISOR_TEST_DAYS=1000 for a long run. */
 const DAYS = Number(process.env['SUPERVISOR_TEST_DAYS'] ?? 20)
 const DAY_MS = 24 * 60 * 60 * 1_000
 
-/** Programs that are nothing but a record of who runs. */
+/** Fake programs that only record what is running. */
 class FakeMachine implements ProcessRunner {
   readonly alive = new Map<number, { readonly name: string; isLeader: boolean; ignoresTerm: boolean }>()
   readonly #exits = new Map<number, (exit: ExitReport) => void>()
@@ -48,7 +48,7 @@ class FakeMachine implements ProcessRunner {
 
   readonly #owner = new Map<number, number>()
 
-  /** The program starts something that outlives it. */
+  /** Makes the program leave a process behind. */
   leaveBehind(pid: number): void {
     const daemon = ++this.#lastPid
     this.alive.set(daemon, { name: 'daemon', isLeader: false, ignoresTerm: this.ignoresTerm })
@@ -59,7 +59,7 @@ class FakeMachine implements ProcessRunner {
     if (!this.alive.delete(pid)) return
     const onExit = this.#exits.get(pid)
     this.#exits.delete(pid)
-    // Never while the supervisor is in the middle of something.
+    // Never in the middle of a supervisor operation.
     queueMicrotask(() => onExit?.(exit))
   }
 
@@ -135,10 +135,10 @@ async function simulate(
     onOpen: () => undefined,
     onRemove: () => undefined,
   })
-  const isSound = (): void => {
+  const expectInvariants = (): void => {
     for (const { spec: each, state, program, uptimeMs, changes } of table.list()) {
       const mine = machine.leaders().filter((pid) => machine.alive.get(pid)?.name === each.name)
-      // Never two of one, and what runs is what the state says.
+      // Never two runs of one process, and the states match the running programs.
       expect(mine.length, each.name).toBeLessThanOrEqual(1)
       if (state.is === 'running' || state.is === 'starting') expect(mine, each.name).toEqual([program?.pid])
       if (state.is === 'stopped' || state.is === 'crashed' || state.is === 'waiting')
@@ -175,7 +175,7 @@ async function simulate(
       else settle((async () => table.start(one.name))())
     }
     await clock.pass(1)
-    isSound()
+    expectInvariants()
   }
   const stopped = table.stopAll(9_000)
   const end = { isReached: false }
@@ -184,7 +184,7 @@ async function simulate(
     end.isReached = true
   }
   void reach()
-  // Each waits for those that depend on it, and time passes only here.
+  // Each waits for its dependents, and time passes only here.
   for (let seconds = 0; seconds < 60 && !end.isReached; seconds++) await clock.pass(1_000)
   expect(end.isReached).toBe(true)
   expect(table.list().map(({ spec: each, isDown }) => [each.name, isDown])).toEqual(
@@ -195,10 +195,10 @@ async function simulate(
 }
 
 test(
-  'a day of crashes, stops, starts and reloads leaves no process behind, and no state that is wrong',
+  'a day of crashes, stops, starts and reloads leaves no process behind and no wrong state',
   { timeout: 60_000 },
   async () => {
-    // Some 200 events a day; a failure is told with the seed that repeats it.
+    // About 200 events per day; a failure reports the seed that reproduces it.
     const day = fc.array(step, { minLength: 200, maxLength: 240, size: 'max' })
     await fc.assert(
       fc.asyncProperty(day, async (steps) => {

@@ -11,7 +11,7 @@ import { waitFor } from '../../support/wait-for.ts'
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void
 
-/** A server of the test's as the process `web`, behind a proxy. */
+/** Runs a test server as the process `web` behind a proxy. */
 async function behindProxy(handler: Handler, more: Readonly<Record<string, unknown>> = {}) {
   const server = createServer(handler).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -35,7 +35,7 @@ const echo: Handler = (asked, response) => {
   )
 }
 
-test('a request reaches its process as it was sent, with who sent it', async () => {
+test('a request reaches its process unchanged, with the forwarded headers', async () => {
   const { through, ask } = await behindProxy(echo)
   const { status, body } = await through('/a%20b?c=d&e', {
     method: 'POST',
@@ -58,7 +58,7 @@ test('a request reaches its process as it was sent, with who sent it', async () 
     'x-forwarded-host': 'web.localhost',
     'x-forwarded-proto': 'http',
   })
-  // A Connection header takes away nothing that is not of the connection.
+  // A Connection header removes only hop-by-hop headers.
   expect(seen.headers).toMatchObject({ 'x-own': '1', te: 'trailers' })
   expect(seen.headers).not.toHaveProperty('keep-alive')
   const list = (await ask('/proxy/requests')).body
@@ -85,7 +85,7 @@ test('a request reaches its process as it was sent, with who sent it', async () 
   ])
 })
 
-test('requests are filtered, streamed and sent again', async () => {
+test('requests are filtered, streamed and replayed', async () => {
   const { through, ask, url } = await behindProxy((asked, response) => {
     response.statusCode = asked.url === '/missing' ? 404 : 200
     echo(asked, response)
@@ -119,7 +119,7 @@ test('requests are filtered, streamed and sent again', async () => {
   expect(await ask('/proxy/requests/99')).toMatchObject({ status: 404, body: { code: 'REQUEST_NOT_FOUND' } })
 })
 
-test('a process that is down is told of, with its last lines', async () => {
+test('a process that is down is reported with its last lines', async () => {
   const { through, server, ask } = await behindProxy(echo)
   await waitFor('a line', async () => (await ask('/logs')).body.total_count === 1)
   server.close()
@@ -132,7 +132,7 @@ test('a process that is down is told of, with its last lines', async () => {
   expect(JSON.parse(json.body)).toMatchObject({ lines: ['the last line'] })
 })
 
-test('V5 only subdomains of processes lead anywhere, and no request goes in circles', async () => {
+test('V5 only subdomains of processes are routed, and no request loops', async () => {
   const { through, proxyPort } = await behindProxy(echo)
   for (const host of ['web.localhost', 'WEB.localhost.:80', 'deeper.web.localhost'])
     expect((await through('/', { headers: { host } })).status, host).toBe(200)
@@ -153,7 +153,7 @@ test('V5 only subdomains of processes lead anywhere, and no request goes in circ
   expect(await raw('GET http://evil/ HTTP/1.1\r\nHost: web.localhost')).toBe(400)
 })
 
-test('H6 requests that two servers could read in two ways are refused in front of the process', async () => {
+test('H6 ambiguous requests are refused before they reach the process', async () => {
   let seen = 0
   const { proxyPort } = await behindProxy((asked, response) => {
     seen++
@@ -181,7 +181,7 @@ test('H6 requests that two servers could read in two ways are refused in front o
   expect(seen).toBeLessThanOrEqual(2)
 })
 
-test('V5 a body is no request, and a victim gets no answer to it', async () => {
+test('V5 a body is never a request, and a victim never gets its response', async () => {
   const seen: string[] = []
   const { proxyPort } = await behindProxy((asked, response) => {
     seen.push(`${asked.method} ${asked.url} ${asked.headers.cookie ?? ''}`)
@@ -197,7 +197,7 @@ test('V5 a body is no request, and a victim gets no answer to it', async () => {
   }
 })
 
-test('a process that switches protocols unasked, or closes, is answered for with 502', async () => {
+test('a process that switches protocols unrequested, or closes, becomes a 502', async () => {
   for (const bytes of ['HTTP/1.1 101 Switching Protocols\r\n\r\n', '']) {
     const { server, through } = await behindProxy(echo)
     server.removeAllListeners('connection')
@@ -206,7 +206,7 @@ test('a process that switches protocols unasked, or closes, is answered for with
   }
 })
 
-test('bodies stream both ways, and events come as they are sent', async () => {
+test('bodies stream in both directions, and events are not delayed', async () => {
   const { proxyPort } = await behindProxy((asked, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     asked.on('data', (bytes: Buffer) => response.write(bytes))
@@ -224,7 +224,7 @@ test('bodies stream both ways, and events come as they are sent', async () => {
   await once(response, 'end')
 })
 
-test('F33 an answer that breaks off is not made to look complete', async () => {
+test('F33 a response that breaks off does not look complete', async () => {
   const { through } = await behindProxy((_asked, response) => {
     response.writeHead(200, { 'transfer-encoding': 'chunked' })
     response.write('half of', () => response.socket?.resetAndDestroy())
@@ -232,12 +232,12 @@ test('F33 an answer that breaks off is not made to look complete', async () => {
   await expect(through('/')).rejects.toThrow('aborted')
 })
 
-test('a process that does not answer in time is told of with 504', async () => {
+test('a process that does not respond in time becomes a 504', async () => {
   const { through } = await behindProxy(() => undefined, { timeout: '200ms' })
   expect((await through('/')).status).toBe(504)
 })
 
-test('a connection that leaves HTTP passes through, with what came early', async () => {
+test('an upgraded connection passes through with early data', async () => {
   const { server, proxyPort, ask } = await behindProxy(echo)
   server.on('upgrade', (asked, socket, head) => {
     socket.write(

@@ -13,7 +13,7 @@ import { processSpec } from '../../support/supervisor/process-spec.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import { waitFor } from '../../support/wait-for.ts'
 
-/** What a supervisor runs programs with; another one of the same instance is the next supervisor's. */
+/** Opens a supervisor's runner; another one of the same instance represents the next supervisor. */
 function openRunner(groups?: ControlGroups, strays = new StrayFinder('take-over-test', false)): NativeRunner {
   const runner = new NativeRunner({
     instance: 'take-over-test',
@@ -27,7 +27,7 @@ function openRunner(groups?: ControlGroups, strays = new StrayFinder('take-over-
   return runner
 }
 
-/** Reads both outputs of a program; `close` lets go of them, as a supervisor's death does. */
+/** Reads both outputs of a program; `close` releases them, as a supervisor's crash does. */
 function read(outputs: Outputs) {
   const lines: [string[], string[]] = [[], []]
   const sockets = outputs.map((fd) => new Socket({ fd: fd as number, readable: true, writable: false }))
@@ -38,7 +38,7 @@ function read(outputs: Outputs) {
   return { lines, close }
 }
 
-/** A program as the record of the supervisor that started it has it, with what it has printed so far. */
+/** Starts a program and returns its record, as left behind by a supervisor. */
 async function leaveBehind(script: string, groups?: ControlGroups): Promise<RecordedProgram> {
   const cwd = tempDir()
   writeFileSync(join(cwd, 'script'), script)
@@ -58,7 +58,7 @@ async function leaveBehind(script: string, groups?: ControlGroups): Promise<Reco
 
 const COUNT = 'i=0; while sleep 0.005; do i=$((i+1)); echo "n $i"; echo "e $i" >&2; done'
 
-describe.runIf(canStartPrograms())('F26 output that is read after a take-over', () => {
+describe.runIf(canStartPrograms())('F26 output read after a take-over', () => {
   test.each([
     ['as it was', '', /^n \d+$/, /^e \d+$/],
     ['exchanged', 'exec 3>&1 1>&2 2>&3 3>&-;', /^e \d+$/, /^n \d+$/],
@@ -67,7 +67,7 @@ describe.runIf(canStartPrograms())('F26 output that is read after a take-over', 
     ['all of it piped', 'exec > >(sed -u "s/^/via /") 2>&1;', /^via [ne] \d+$/, undefined],
     ['through a FIFO with a name', 'mkfifo f; sed -u "s/^/via /" f & exec > f;', /^via n \d+$/, /^e \d+$/],
     ['on another descriptor alone', 'exec 5>&1 >/dev/null; echo kept >&5;', undefined, /^e \d+$/],
-  ])('is the supervisor’s alone: %s', async (_what, redirection, stdout, stderr) => {
+  ])('belongs only to the supervisor: %s', async (_what, redirection, stdout, stderr) => {
     const run = await leaveBehind(redirection + COUNT)
     const adopted = openRunner().adopt(run, () => undefined)
     const { lines } = read(adopted?.outputs ?? [-1, -1])
@@ -76,11 +76,11 @@ describe.runIf(canStartPrograms())('F26 output that is read after a take-over', 
       wanted.every((pattern, i) => pattern === undefined || (lines[i]?.length ?? 0) > 60),
     )
     for (const [i, pattern] of wanted.entries()) {
-      // The first may be the rest of a line that was half read.
+      // The first may be the rest of a partially read line.
       const whole = lines[i]?.slice(1) ?? []
       if (pattern === undefined) expect(whole).toEqual([])
       else expect(whole.filter((line) => !pattern.test(line))).toEqual([])
-      // Nobody else has read any.
+      // No other reader received any.
       const counted = whole
         .filter((line) => line.includes('n '))
         .map((line) => Number(line.split(' ').at(-1)))
@@ -90,19 +90,19 @@ describe.runIf(canStartPrograms())('F26 output that is read after a take-over', 
 })
 
 test.runIf(canStartPrograms())(
-  'V6 a program whose id another process gets while it is taken over is neither followed nor signaled',
+  'V6 a program whose id is reused during the take-over is neither followed nor signaled',
   async () => {
     const run = await leaveBehind('echo ready; exec sleep 1000')
     const strays = new StrayFinder('take-over-test', false)
     const runner = openRunner(undefined, strays)
-    // As it is when the program has ended, and its id was given again, since the record was read.
+    // As if the program had exited and its id had been reused since the record was read.
     for (const began of ['1', String(Number(run.began) - 1), String(Number(run.began) + 1), '']) {
-      const told: unknown[] = []
-      expect(runner.adopt({ ...run, began }, (exit) => told.push(exit))).toBeUndefined()
+      const exits: unknown[] = []
+      expect(runner.adopt({ ...run, began }, (exit) => exits.push(exit))).toBeUndefined()
       expect(strays.isLeader(run.pid)).toBe(false)
     }
     expect(readProcStat(run.pid)?.began).toBe(run.began)
-    // The program itself still can be.
+    // The program itself can still be taken over.
     const ended = Promise.withResolvers<void>()
     const adopted = runner.adopt(run, () => ended.resolve())
     adopted?.program.signal('SIGKILL')
@@ -110,7 +110,7 @@ test.runIf(canStartPrograms())(
   },
 )
 
-/** Control groups as of a supervisor that was started somewhere else than others are; undefined where none may be written. */
+/** Opens control groups as a supervisor started elsewhere; undefined if they are not writable. */
 function openGroups(name: string): ControlGroups | undefined {
   return ControlGroups.open(`supervisor-${name}-${process.pid}`)
 }
@@ -122,27 +122,27 @@ function areControlGroupsThere(): boolean {
 }
 
 describe.runIf(canStartPrograms() && areControlGroupsThere())('F26 control groups after a take-over', () => {
-  /** Leaves behind a daemon that bears no mark, in a session of its own, whose parent has ended. */
+  /** Starts an unmarked daemon in a separate session whose parent exits. */
   const DAEMON = `env -i /usr/bin/setsid -f /bin/sh -c 'trap "" TERM; sleep 1000'; echo ready; exec sleep 1000`
 
-  test('all that a program has started is found by a supervisor that runs elsewhere, and ends with it', async () => {
+  test('a supervisor that runs elsewhere finds and stops all descendants of a program', async () => {
     const [before, after] = [openGroups('before'), openGroups('after')]
     const run = await leaveBehind(DAEMON, before)
     const next = openRunner(after)
     let hasEnded = false
     const program = next.adopt(run, () => (hasEnded = true))?.program
     expect(program?.traces).toEqual({ pipes: run.pipes, group: run.group })
-    // The daemon's shell and what that runs.
+    // The daemon's shell and its child.
     await waitFor('the daemon', () => program?.leftovers().length === 3)
     program?.signal('SIGKILL')
     await waitFor('its end', () => hasEnded && program?.hasLeftovers() === false)
     next.close()
     after?.close()
-    // Those of the supervisor before are gone as well.
+    // The groups of the earlier supervisor are removed too.
     expect(existsSync(join(run.group?.path ?? '', '..'))).toBe(false)
   })
 
-  test('a group that was made since in place of the recorded one is another’s', async () => {
+  test('a group created in place of the recorded one is not used', async () => {
     const groups = openGroups('reused')
     onTestFinished(() => groups?.close())
     const { group } = await leaveBehind('echo ready; exec sleep 1000', groups)
@@ -157,7 +157,7 @@ describe.runIf(canStartPrograms() && areControlGroupsThere())('F26 control group
     const groups = openGroups('around')
     onTestFinished(() => groups?.close())
     const { group } = await leaveBehind('echo ready; exec sleep 1000', groups)
-    // That of this process, which is above all that it makes.
+    // The group of this process, which contains all groups it creates.
     const path = join(group?.path ?? '', '../..')
     expect(findGroup({ path, inode: String(statSync(path).ino) })).toBeUndefined()
   })

@@ -9,7 +9,7 @@ const log = {
   hasTimes: false,
 }
 
-/** A process's settings: what a config says of it when it says next to nothing. */
+/** Returns a process's settings with defaults. */
 export function processSpec(name: string, more: Partial<ProcessSpec> = {}): ProcessSpec {
   return {
     name,

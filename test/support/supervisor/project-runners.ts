@@ -8,18 +8,18 @@ import { makeTempDir } from '../temp-dir.ts'
 import { freePort } from './supervisor-cli.ts'
 
 const PEERS = join(packageRoot, '.node/peers')
-/** A project that is still running by then is interrupted. */
+/** Time after which a running project is interrupted. */
 const LIMIT_MS = 15_000
 
-/** The outcome of a project. */
+/** Outcome of a project. */
 export interface ProjectRun {
-  /** `running` for one that had to be interrupted. */
+  /** `running` for an interrupted project. */
   readonly status: number | 'running' | null
   /** Lines of all processes, `NAME: LINE`, sorted. */
   readonly lines: readonly string[]
 }
 
-/** Runs a project with a tool and with the supervisor, in a folder of its own, which `fill` fills. */
+/** Runs a project with a tool and with the supervisor, each in a folder filled by `fill`. */
 export async function runBoth(
   runPeer: (file: string, cwd: string) => Promise<ProjectRun>,
   fill: (dir: string) => string,
@@ -74,7 +74,7 @@ function runProject(
   return new Promise((resolve, reject) => {
     const child = spawn(program, argv, {
       cwd,
-      // Neither tool is to find anything of this user's.
+      // Neither tool must find this user's files.
       env: { ...compileCache, PATH: process.env['PATH'], HOME: cwd, USER: 'tester', PYTHONUNBUFFERED: '1' },
       stdio: ['ignore', 'pipe', 'pipe'],
     })

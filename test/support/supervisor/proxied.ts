@@ -7,7 +7,7 @@ export interface ProxiedRequest {
   readonly body?: string
 }
 
-/** Sends a request for the process `web` through a supervisor's proxy; `fetch` would not let the host be chosen. */
+/** Sends a request for the process `web` through a supervisor's proxy; `fetch` cannot set the host. */
 export function askProxy(
   port: number | undefined,
   path: string,

@@ -13,17 +13,17 @@ import { waitFor } from '../wait-for.ts'
 
 const PROGRAM = join(packageRoot, 'src/bin/supervisor.ts')
 
-/** A project with a config and a user of its own, and the supervisors that run there; these end with the test. */
+/** A project with a configuration and its own user; its supervisors stop with the test. */
 export interface SupervisorUser {
   readonly dir: string
   readonly url: string
-  /** The file that Node runs as `supervisor`. */
+  /** Entry file of `supervisor`. */
   readonly program: string
   readonly environment: NodeJS.ProcessEnv
   readonly supervisor: (...argv: readonly string[]) => Promise<RunResult>
   /** Runs `supervisor up` in the foreground. */
   readonly start: (around?: readonly string[]) => Up
-  /** The same, and waits until it answers. */
+  /** Runs `supervisor up` and waits until it responds. */
   readonly up: (around?: readonly string[]) => Promise<Up>
   readonly ask: (path: string, method?: string) => Promise<any>
 }
@@ -31,7 +31,7 @@ export interface SupervisorUser {
 interface Up {
   readonly child: ChildProcess
   readonly output: () => string
-  /** Exit status or signal. */
+  /** Resolves with the exit status or signal. */
   readonly ended: Promise<number | string>
 }
 
@@ -84,7 +84,7 @@ export async function supervisorUser(
   }
 }
 
-/** A port of this machine on which nothing listens. */
+/** Returns a free port. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -13,7 +13,7 @@ export interface TestSupervisor {
   readonly dir: string
   readonly configFile: string
   readonly write: (settings: Readonly<Record<string, unknown>>) => void
-  /** Status and body of a request below `/api/v1`. */
+  /** Sends a request below `/api/v1` and returns its status and body. */
   readonly ask: (
     path: string,
     method?: string,
@@ -25,12 +25,12 @@ export interface TestSupervisor {
 
 type Settings = Readonly<Record<string, unknown>>
 
-/** Settings of a supervisor on free ports, with its state in a directory of the test's. */
+/** Returns settings of a supervisor on free ports with a temporary state directory. */
 function settingsOf(processes: Settings, more: Settings = {}): Settings {
   return { api: { port: 0 }, log: { level: 'silent' }, state_dir: 'state', ...more, processes }
 }
 
-/** A supervisor in this process, which ends with the test. */
+/** Starts a supervisor in this process; it stops with the test. */
 export async function startSupervisor(
   processes: Settings,
   more: Settings = {},

@@ -70,7 +70,7 @@ export function addLibrariesOption(command: Command): Command {
   return command.option('-L, --include-libraries', 'include classes of libraries and the JDK')
 }
 
-/** Returns a line that tells the position of a page in a list. */
+/** Returns a line with the position of a page in a list. */
 export function pageLine(page: { page: number; totalPages: number; totalCount: number }): string {
   if (page.totalPages <= 1) return `${page.totalCount} in all`
   return `page ${page.page} of 0 to ${page.totalPages - 1}, ${page.totalCount} in all`

@@ -22,7 +22,7 @@ function fromArchive(location: string): MavenCoordinates | undefined {
   try {
     return withArchive(location, (entries, source) => {
       const found = [...entries.values()].filter(({ name }) => PROPERTIES.test(name))
-      // A jar merged from others has several files, and does not tell which is its own.
+      // A jar merged from others has several files, and nothing marks its own.
       const [own] = found.length === 1 ? found : found.filter(({ name }) => isNamedAfter(location, name))
       if (own === undefined) return undefined
       const text = readExtent(source, own.extent, MAX_PROPERTIES_BYTES).toString('utf8')

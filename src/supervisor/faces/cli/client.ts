@@ -21,7 +21,11 @@ export interface StreamEvent {
 /** Every response of the API is an object. */
 const answerSchema = Type.Object({})
 
-/** Client of a supervisor's API. Throws the supervisor's faults, and SUPERVISOR_UNREACHABLE if none responds. */
+/**
+ * Client of a supervisor's API.
+ *
+ * @throws the error of the supervisor's response, or SUPERVISOR_UNREACHABLE when none responds
+ */
 export class SupervisorClient {
   readonly url: string
   readonly #token: string | undefined

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { addCompletion } from '../../../lib/cli/completion.ts'
 import { addEverywhere, addOutputOptions } from '../../../lib/cli/output.ts'
-import { createProgram, runProgram } from '../../../lib/cli/run.ts'
+import { createProgram, groupCommands, runProgram } from '../../../lib/cli/run.ts'
 import type { Fault } from '../../../lib/errors/fault.ts'
 import { packageVersion } from '../../../lib/process/package.ts'
 import { addConfig } from './commands/config.ts'
@@ -13,6 +13,14 @@ import { addRequests } from './commands/requests.ts'
 import { addRun } from './commands/run.ts'
 import { addTop } from './commands/top.ts'
 import { addUp } from './commands/up.ts'
+
+/** Commands by task, as help shows them. */
+const GROUPS = {
+  'Supervisor:': ['up', 'run', 'reload', 'down'],
+  'Processes:': ['ps', 'start', 'stop', 'restart', 'top'],
+  'Output and requests:': ['logs', 'attach', 'requests'],
+  'Configuration:': ['init', 'config', 'completion'],
+}
 
 /** Runs the `supervisor` program. Resolves with its exit status. */
 export function runSupervisorCli(argv: readonly string[]): Promise<number> {
@@ -52,6 +60,7 @@ export function createSupervisorProgram(): Command {
   )
   addOutputOptions(program)
   addCompletion(program)
+  groupCommands(program, GROUPS)
   return program
 }
 

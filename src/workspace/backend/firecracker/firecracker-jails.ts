@@ -41,7 +41,7 @@ export interface FirecrackerJailsOptions {
 
 /**
  * Jails created by Firecracker's jailer. Each VM's monitor sees its directory as the whole file system, runs
- * as a separate user, and has only the files of its own VM. Source: Firecracker's docs/jailer.md.
+ * as a separate user, and has only the files of that VM. Source: Firecracker's docs/jailer.md.
  */
 export class FirecrackerJails implements Jails {
   readonly #options: FirecrackerJailsOptions

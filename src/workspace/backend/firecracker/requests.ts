@@ -76,7 +76,7 @@ function drive(name: string, path: string, isReadOnly: boolean): FirecrackerRequ
       path_on_host: path,
       is_root_device: false,
       is_read_only: isReadOnly,
-      // Data that the guest was told is written must be on disk: the guest flushes, and then the host does.
+      // Data reported to the guest as written must be on disk: the guest flushes, and then the host does.
       cache_type: isReadOnly ? 'Unsafe' : 'Writeback',
       io_engine: 'Sync',
     },

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename } from 'node:path'
 import { identify, type MachineProcess } from './monitor/machine-process.ts'
 
-/** What is known of a VM whose processes are to be found. */
+/** Identifying marks of a VM whose processes are to be found. */
 export interface Traces {
   /** Path of its disk. */
   readonly disk: string

@@ -3,7 +3,7 @@ import { cidOf, SERIAL_SOCKET } from '../microvm/guest/guest-line.ts'
 import type { Machine } from '../microvm/driver.ts'
 import { AGENT_SERIAL } from '../../../lib/guest/protocol.ts'
 
-/** What executes the guest's code. */
+/** QEMU accelerator: hardware virtualization or emulation. */
 export type Accelerator = 'kvm' | 'tcg'
 /**
  * How to reach the guest: through a helper that speaks hybrid vsock, the host's own vsock, or a serial port.

@@ -16,7 +16,7 @@ interface Enclosed {
 
 /**
  * Returns a command that runs QEMU with access only to the files, sockets and devices of one VM: in mount,
- * network, IPC and UTS namespaces, without capabilities and, if the server is root, as a user of its own.
+ * network, IPC and UTS namespaces, without capabilities and, if the server is root, as a separate user.
  * Makes the VM's writable files that user's.
  *
  * @param root the backend's directory, in which device nodes are created

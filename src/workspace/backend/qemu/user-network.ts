@@ -32,7 +32,7 @@ export async function userNetworkMissing(): Promise<string | undefined> {
 
 /**
  * Starts a VM's frame filter with passt behind it; resolves once it waits for the VM. passt opens the guest's
- * connections with host sockets and could therefore reach whatever the host reaches. The filter refuses
+ * connections with host sockets and could therefore reach everything that the host reaches. The filter refuses
  * forbidden frames by their addresses. Source: passt(1).
  *
  * @param user UID that both switch to; undefined when the server is not root

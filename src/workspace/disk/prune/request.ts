@@ -17,7 +17,7 @@ export const DEFAULT_LOG_TAIL_BYTES = 5 * 2 ** 20
 export type KeepFree =
   { readonly is: 'share'; readonly percent: number } | { readonly is: 'bytes'; readonly bytes: number }
 
-/** What to prune. */
+/** Scopes and filters of a prune. */
 export interface PruneRequest {
   readonly scopes: readonly PruneScope[]
   /** Minimum time since a stopped workspace last changed; 0 for any. */

@@ -15,7 +15,7 @@ const SYSTEMD = ['/lib/systemd/systemd', '/usr/lib/systemd/systemd'] as const
 
 /**
  * Installs the guest programs in an unpacked image, with the image's own settings, and their units if it has
- * systemd. Removes whatever would give all of its VMs the same machine id, or make them look like a
+ * systemd. Removes everything that would give all of its VMs the same machine id, or make them look like a
  * container. Returns the paths that are ours. Synchronous: for worker threads.
  *
  * @throws BACKEND_ERROR when the guest programs are missing

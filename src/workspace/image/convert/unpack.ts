@@ -77,7 +77,7 @@ export async function unpack(
 }
 
 /**
- * Sends the decompressed archive to tar. When tar stops early, this fails as well, and tar's error says why.
+ * Sends the decompressed archive to tar. When tar stops early, this fails as well, and tar's error has the reason.
  */
 async function feed(
   archive: string | Readable,

@@ -235,7 +235,7 @@ describe('callers', () => {
     expect(await of('shop.model.Priced#price', { includeSubtypes: true })).toEqual([3, 1, 0])
     expect(await of('shop.model.Discounted#price')).toEqual([0, 1, 2])
     expect(await of('shop.model.Item#price', { descriptor: '()I' })).toEqual([1, 0, 2])
-    // Declared and not called is a zero that is told.
+    // A declared method without calls is reported with zeros.
     expect(await of('shop.service.Calls#nothing')).toEqual([0, 0, 0])
   })
 

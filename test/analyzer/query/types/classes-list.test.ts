@@ -75,7 +75,7 @@ describe('the class list', () => {
         methodCount: 3,
         fieldCount: 3,
       }),
-      // The body of a constant is no enum, as for the language.
+      // The body of a constant is a class, not an enum, as in the language.
       summary('shop.model.Size$1', 'Size$1', { methodCount: 1 }),
     ])
     expect(fqns(classes)).toEqual(MODEL)

@@ -70,7 +70,7 @@ function hasOpen(pid: number, file: string): boolean {
   }
 }
 
-/** Ends whichever child process has a file open, until told to stop or so many have been ended. */
+/** Kills child processes that have a file open, until the signal aborts or a maximum is reached. */
 async function endReadersOf(file: string, most: number, signal: AbortSignal): Promise<number> {
   const ended = new Set<number>()
   while (!signal.aborted && ended.size < most) {

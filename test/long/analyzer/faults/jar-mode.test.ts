@@ -5,7 +5,7 @@ import { analyzerUser, builtProject } from '../../../support/analyzer/analyzer-c
 import { smallJdk } from '../../../support/analyzer/jdk.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 
-/** Whatever could be run in the place of the project's build tool and JVM; each leaves a trace. */
+/** Creates stand-ins for the project's build tool and JVM; each leaves a trace when run. */
 function trapped() {
   const root = builtProject()
   const bin = tempDir()

@@ -131,7 +131,7 @@ test.for([
   },
 )
 
-/** A file system of its own, so that it can be full. */
+/** Mounts a small file system that can be filled. */
 function smallDisk(megabytes: number): string {
   const folder = tempDir()
   execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', folder])

@@ -17,7 +17,7 @@ test('serve prints one line when ready, and exits within 10 s after SIGTERM with
   expect(await exit).toBe(0)
   expect(performance.now() - beganMs).toBeLessThan(10_000)
   expect(user.records()).toEqual([])
-  // Its lock is gone too: another may have the project at once.
+  // Its lock is released too: another server can open the project immediately.
   const second = spawnServe(user, ['-p', root])
   await waitFor('the second', () => second.stdout().includes('ANALYZER_READY'))
 })

@@ -7,7 +7,7 @@ import { runBoth, runProcessCompose } from '../../../support/supervisor/project-
 
 const LIMIT_MS = 120_000
 
-/** Projects that use a key each, or what is easy to get wrong about it. */
+/** Projects that each use one key, or an edge case of it. */
 const PROJECTS: Readonly<Record<string, string>> = {
   'the conditions of a dependency that fails': `
   _once: {command: "exit 1"}
@@ -16,23 +16,23 @@ const PROJECTS: Readonly<Record<string, string>> = {
   skipped: {command: "echo skipped", depends_on: {_once: {condition: process_completed_successfully}}}
   after: {command: "echo after", depends_on: {skipped: {condition: process_completed}}}
   default: {command: "echo default", depends_on: {_once: {}}}`,
-  'a line that says that a process is ready': `
+  'a ready log line': `
   server: {command: "echo one; sleep 0.5; echo 'now READY to serve'; sleep 1", ready_log_line: READY to}
   client: {command: "echo client", depends_on: {server: {condition: process_log_ready}}}`,
-  'a readiness probe that comes true': `
+  'a readiness probe that succeeds': `
   server: {command: "rm -f up; sleep 1; touch up; sleep 3", readiness_probe: {exec: {command: "[[ -e up ]]"}, period_seconds: 1, failure_threshold: 5}}
   client: {command: "echo client", depends_on: {server: {condition: process_healthy}}}`,
-  'restarts up to a bound': `
+  'restarts up to a limit': `
   failing: {command: "echo try; exit 3", availability: {restart: on_failure, max_restarts: 2}}
   fine: {command: "echo fine", availability: {restart: on_failure, max_restarts: 2}}
   always: {command: "echo always", availability: {restart: always, max_restarts: 1, backoff_seconds: 2}}`,
-  'an end that ends all, with its status': `
+  'an exit that stops all, with its status': `
   other: {command: "sleep 100"}
   main: {command: "echo main; exit 42", availability: {exit_on_end: true}}`,
-  'a failure that ends all': `
+  'a failure that stops all': `
   other: {command: "sleep 100"}
   main: {command: "exit 7", availability: {restart: exit_on_failure}}`,
-  'a process that is skipped and ends all': `
+  'a skipped process that stops all': `
   failing: {command: "exit 1"}
   other: {command: "sleep 100"}
   main: {command: "echo never", depends_on: {failing: {condition: process_completed_successfully}}, availability: {exit_on_skipped: true}}`,
@@ -48,7 +48,7 @@ const PROJECTS: Readonly<Record<string, string>> = {
   'processes that do not start': `
   off: {command: "echo off", disabled: true}
   on: {command: "echo on"}`,
-  'both streams, long lines and bytes that are no text': `
+  'both streams, long lines and binary output': `
   noisy: {command: "seq 1 500; seq 501 600 >&2; head -c 3000 /dev/zero | tr '\\\\0' x; echo"}`,
   'a command that stops a process': `
   server: {command: "trap '' TERM; while ! [ -e stop ]; do sleep 0.05; done; echo stopped", shutdown: {command: "touch stop"}}
@@ -69,9 +69,9 @@ test.concurrent.each(Object.entries(PROJECTS))(
   },
 )
 
-/** Of process-compose's own projects those that another outcome is right for, and why. */
+/** process-compose's own projects with an intentionally different outcome, and the reason. */
 const DIFFERENT: Readonly<Record<string, string>> = {
-  issue_189: 'a process that a readiness probe has ended is started again',
+  issue_189: 'a process stopped by a readiness probe is restarted',
   issue_191: 'it prints the time',
   issue_238: 'is_elevated is refused',
   issue_258: 'is_daemon is refused',
@@ -87,11 +87,11 @@ const projects = globSync('{fixtures,fixtures-code,issues/*}/process-compose*.{y
   cwd: own,
 }).filter((file) => !(basename(dirname(file)) in DIFFERENT) && !file.includes('.override.'))
 
-test('there are projects of its own', () => expect(projects.length).toBeGreaterThan(20))
+test("process-compose's own projects are found", () => expect(projects.length).toBeGreaterThan(20))
 
 test.concurrent.each(projects)('%s: as process-compose', { timeout: LIMIT_MS }, async (file) => {
   const { theirs, ours } = await runBoth(runProcessCompose, (dir) => {
-    // Some write beside themselves.
+    // Some write into their own folder.
     cpSync(join(own, dirname(file)), dir, { recursive: true })
     execFileSync('chmod', ['-R', 'u+w', dir])
     return join(dir, basename(file))

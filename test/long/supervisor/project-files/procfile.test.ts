@@ -3,13 +3,16 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { runBoth, runForeman, runHoncho } from '../../../support/supervisor/project-runners.ts'
 
-/** Contents of a Procfile and of `.env` beside it. */
+/** Contents of a Procfile and its `.env`. */
 const PROJECTS: Readonly<Record<string, readonly [procfile: string, env?: string]>> = {
-  'ports of their own': ['a: echo $PORT; sleep 1\nb: echo $PORT; sleep 100\n'],
-  'ports from that of .env on': ['a: echo $PORT; sleep 1\nb: echo $PORT; sleep 100\n', 'PORT=7000\n'],
-  'a failure that ends all': ['a: sleep 0.5; echo failing; exit 3\nb: sleep 100\n'],
-  'a success that ends all': ['a: sleep 0.5; echo done\nb: sleep 100\n'],
-  'names, comments, pipes and ends of lines': [
+  'separate ports': ['a: echo $PORT; sleep 1\nb: echo $PORT; sleep 100\n'],
+  'ports that start at the one in .env': [
+    'a: echo $PORT; sleep 1\nb: echo $PORT; sleep 100\n',
+    'PORT=7000\n',
+  ],
+  'a failure that stops all': ['a: sleep 0.5; echo failing; exit 3\nb: sleep 100\n'],
+  'a success that stops all': ['a: sleep 0.5; echo done\nb: sleep 100\n'],
+  'names, comments, pipes and line endings': [
     '# all\r\nweb-1_X: echo "a: b" | tr a c; sleep 1\r\n\r\n9x: echo nine; sleep 100\r\n',
   ],
   variables: [

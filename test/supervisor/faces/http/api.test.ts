@@ -15,7 +15,7 @@ test('the status object has the fields of the specification', async () => {
   expect(Number.isInteger(body.uptime_seconds)).toBe(true)
 })
 
-test('a process has the fields of the specification, and secrets of its environment are masked', async () => {
+test('a process has the fields of the specification, with secrets of its environment masked', async () => {
   const { ask, until } = await startSupervisor({ web: { ...LONG, env: { API_KEY: 'hush', MODE: 'dev' } } })
   await until('web', 'running')
   const { body } = await ask('/processes')
@@ -39,7 +39,7 @@ test('a process has the fields of the specification, and secrets of its environm
   expect(process.kill(detail.pid, 0)).toBe(true)
 })
 
-test('V4 values of the environment are shown where the config says so', async () => {
+test('V4 environment values are shown only if the configuration allows it', async () => {
   const { ask } = await startSupervisor(
     { web: { ...LONG, env: { API_KEY: 'hush' } } },
     { api: { port: 0, show_env: true } },
@@ -47,7 +47,7 @@ test('V4 values of the environment are shown where the config says so', async ()
   expect((await ask('/processes/web')).body.env).toEqual({ API_KEY: 'hush' })
 })
 
-test('operations answer as the table of the specification says', async () => {
+test("operations return the statuses in the specification's table", async () => {
   const { ask, until } = await startSupervisor({ web: { ...LONG, autostart: false } })
   const post = async (action: string, name = 'web') => {
     const { status, body } = await ask(`/processes/${name}/${action}`, 'POST')
@@ -68,7 +68,7 @@ test('operations answer as the table of the specification says', async () => {
   expect((await ask('/processes/__proto__')).status).toBe(404)
 })
 
-test('a process that cannot be started says why', async () => {
+test('a process that cannot be started reports the reason', async () => {
   const { ask } = await startSupervisor({
     web: { cmd: ['/does/not/exist'], autostart: false, restart: 'never' },
   })
@@ -84,7 +84,7 @@ describe('lines', () => {
     restart: 'never',
   }
 
-  test('lines are the newest within both bounds, with how many there are', async () => {
+  test('logs returns the newest lines within both limits, with counts', async () => {
     const { ask, until } = await startSupervisor({
       one: talker,
       two: { cmd: 'echo other', restart: 'never' },
@@ -119,7 +119,7 @@ describe('lines', () => {
     expect((await logs('lines=0')).logs).toEqual([])
   })
 
-  test('V3 V7 patterns and numbers that are not right are refused, and costly ones are answered', async () => {
+  test('V3 V7 invalid patterns and numbers are refused, and costly patterns are answered', async () => {
     const { ask } = await startSupervisor({ a: { cmd: `printf '%040d\\n' 0 | tr 0 a; exec sleep 100` } })
     await waitFor('a line', async () => (await ask('/logs')).body.total_count === 1)
     for (const pattern of ['(', '(?=a)', '(a)\\1', '[z-a]', 'a'.repeat(513)])
@@ -141,12 +141,12 @@ describe('lines', () => {
         body: { code: 'INVALID_QUERY' },
       })
     expect((await ask('/logs?lines=10000')).status).toBe(200)
-    // A reader of patterns that goes back would be at these for hours.
+    // A backtracking engine would take hours for these.
     for (const pattern of ['^(a+)+$b', '(a|aa)*c', '(.*)*x'])
       expect((await ask(`/logs?regex=true&pattern=${encodeURIComponent(pattern)}`)).status).toBe(200)
   })
 
-  test('a stream sends lines as they come, and goes on behind the last one that was had', async () => {
+  test('a stream sends new lines and resumes after the last one received', async () => {
     const { url, ask } = await startSupervisor({
       a: { cmd: 'i=0; while sleep 0.02; do i=$((i+1)); echo "n $i"; done' },
     })
@@ -165,13 +165,13 @@ describe('lines', () => {
   })
 })
 
-test('the proxy’s routes say that it is not enabled', async () => {
+test('the routes of a disabled proxy report PROXY_NOT_ENABLED', async () => {
   const { ask } = await startSupervisor({})
   for (const path of ['/proxy/requests', '/proxy/requests/stream', '/proxy/requests/1'])
     expect(await ask(path)).toMatchObject({ status: 503, body: { code: 'PROXY_NOT_ENABLED' } })
 })
 
-test('V1 what listens beyond this machine wants the token of its file', async () => {
+test('V1 a server that listens beyond this machine requires the token of its file', async () => {
   const { url, running, ask } = await startSupervisor(
     { web: LONG },
     { api: { port: 0, host: '0.0.0.0', token_file: 'token' } },
@@ -182,11 +182,11 @@ test('V1 what listens beyond this machine wants the token of its file', async ()
     expect((await ask('/status', 'GET', { authorization: `Bearer ${wrong}` })).status).toBe(401)
   expect((await ask('/status', 'GET', { authorization: `Bearer ${running.token}` })).status).toBe(200)
   expect((await fetch(`${url}/metrics`)).status).toBe(401)
-  // The page holds nothing, and asks for the token.
+  // The page contains no data and asks for the token.
   expect((await fetch(url)).status).toBe(200)
 })
 
-test('H1 H7 requests for others are refused on every route', async () => {
+test('H1 H7 requests for other hosts are refused on every route', async () => {
   const { running } = await startSupervisor({}, { api: { port: 0, allowed_hosts: ['allowed.example'] } })
   for (const path of ['/', '/api/v1/status', '/api/v1/logs/stream?regex=true&pattern=('])
     for (const [host, status] of HOSTS) {
@@ -197,7 +197,7 @@ test('H1 H7 requests for others are refused on every route', async () => {
     }
 })
 
-test('V2 H2 pages of other sites start, stop and end nothing', async () => {
+test('V2 H2 pages of other sites cannot start or stop anything', async () => {
   const { running, ask } = await startSupervisor({ web: LONG })
   const host = `127.0.0.1:${running.port}`
   for (const path of ['/processes/web/stop', '/processes/web/restart', '/reload', '/shutdown'])
@@ -214,7 +214,7 @@ test('V2 H2 pages of other sites start, stop and end nothing', async () => {
   expect((await ask('/processes/web')).body).toMatchObject({ status: 'running', restarts: 0 })
 })
 
-test('shutdown answers, ends all, and refuses everything meanwhile', async () => {
+test('shutdown responds, stops everything, and refuses requests meanwhile', async () => {
   const { running, ask } = await startSupervisor({
     slow: { cmd: "trap 'sleep 0.5; exit 0' TERM; echo up; while :; do sleep 0.05; done" },
   })
@@ -234,7 +234,7 @@ test('shutdown answers, ends all, and refuses everything meanwhile', async () =>
   await expect(ask('/status')).rejects.toThrow('fetch failed')
 })
 
-test('reload changes what has changed and touches nothing else', async () => {
+test('reload applies changes and touches nothing else', async () => {
   const { ask, write, until, dir } = await startSupervisor({ same: LONG, other: LONG, gone: LONG })
   await until('same', 'running')
   const pids = async () =>

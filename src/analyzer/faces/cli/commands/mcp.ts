@@ -13,7 +13,7 @@ export function addMcp(program: Command): void {
     .description('serve a coding agent over standard input and output (Model Context Protocol)')
     .addHelpText(
       'after',
-      '\nExample of an agent’s configuration:\n  {"command": "analyzer", "args": ["mcp", "-p", "/src/shop"]}',
+      '\nExample:\n  analyzer mcp -p /src/shop\n\nAn agent’s configuration:\n  {"command": "analyzer", "args": ["mcp", "-p", "/src/shop"]}',
     )
     .option('--max-tokens <n>', 'maximum length of an answer if the agent sets none', wholeNumber, 4_000)
     .action(async ({ maxTokens, ...flags }: McpFlags, command: Command) => {

@@ -117,6 +117,7 @@ export function addServer(program: Command): void {
 
   addProjectOption(program.command('serve', { hidden: true }))
     .description('run the server in the foreground; used by start')
+    .addHelpText('after', '\nExample:\n  analyzer serve --mode jar')
     .option('--port <port>', 'port to listen on', portNumber)
     .addOption(new Option('--mode <mode>').choices(MODES))
     .option('--project-jvm <dir>', 'JVM the project is built against')

@@ -10,6 +10,7 @@ export function addConfig(program: Command): void {
   config
     .command('check')
     .description('validate the configuration')
+    .addHelpText('after', '\nExample:\n  supervisor config check -c supervisor.yaml')
     .action(async (_options: unknown, command: Command) => {
       const options: GlobalOptions = command.optsWithGlobals()
       const { loadSupervisorConfig } = await import('../../../config.ts')

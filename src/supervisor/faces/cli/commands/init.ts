@@ -14,6 +14,7 @@ export function addInit(program: Command): void {
     .command('init')
     .description('write a supervisor.yaml from a Procfile or the scripts of package.json')
     .option('-f, --force', 'replace an existing file')
+    .addHelpText('after', '\nExample:\n  supervisor init && supervisor up')
     .action(async (options: { readonly force?: boolean }, command: Command) => {
       const { proposeConfig } = await import('../../../config-file/propose-config.ts')
       const file = join(process.cwd(), 'supervisor.yaml')

@@ -12,6 +12,7 @@ export function addLifecycle(program: Command): void {
   program
     .command('reload')
     .description('apply changes of the configuration; unchanged processes are not touched')
+    .addHelpText('after', '\nExample:\n  supervisor config check && supervisor reload')
     .action(async (_options: unknown, command: Command) => {
       const { client, output } = await contextOf(command)
       const answer = await client.post<ReloadResult & { readonly warnings: readonly string[] }>('/reload')
@@ -21,6 +22,7 @@ export function addLifecycle(program: Command): void {
   program
     .command('down')
     .description('stop all processes and the supervisor')
+    .addHelpText('after', '\nExample:\n  supervisor down')
     .action(async (_options: unknown, command: Command) => {
       const { client, output } = await contextOf(command)
       await client.post('/shutdown')

@@ -34,6 +34,7 @@ export function addLogs(program: Command): void {
     .description(
       'show the output of all processes, as "supervisor up" does; interrupting it leaves them running',
     )
+    .addHelpText('after', '\nExample:\n  supervisor attach')
     .action(async (_options: unknown, command: Command) => {
       await showLogs(await contextOf(command), [], { follow: true, lines: 20 })
     })

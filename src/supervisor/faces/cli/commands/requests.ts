@@ -27,6 +27,10 @@ export function addRequests(program: Command): void {
     .option('--min-status <status>', 'only responses with at least this status', wholeNumber)
     .option('--max-status <status>', 'only responses with at most this status', wholeNumber)
     .option('--replay <id>', 'send this request again')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  supervisor requests --min-status 400\n  supervisor requests --replay 2',
+    )
     .action(async (options: RequestsOptions, command: Command) => {
       const { client, output } = await contextOf(command)
       if (options.replay !== undefined) {

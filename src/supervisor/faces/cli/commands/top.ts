@@ -7,6 +7,7 @@ export function addTop(program: Command): void {
   program
     .command('top')
     .description('show processes and their output live; keys start, stop and restart them')
+    .addHelpText('after', '\nExample:\n  supervisor top')
     .action(async (_options: unknown, command: Command) => {
       const { client } = await contextOf(command)
       if (!process.stdin.isTTY || !process.stdout.isTTY)

@@ -65,7 +65,7 @@ export async function pullImage(
     throw fault('BACKEND_ERROR', `image ${image} is not on this machine, and ${why}`, error)
   }
   const after = pulled && (await findImageId(engine, image))
-  // An unrecorded image is never deleted, which is no reason to fail.
+  // An image without a record is never deleted; failing here would gain nothing.
   if (after !== undefined) await pulled?.add(after, before).catch(() => undefined)
 }
 

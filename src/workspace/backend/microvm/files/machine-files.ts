@@ -92,8 +92,8 @@ export class MachineFiles {
   }
 
   /**
-   * Creates the directories and marks them as being created, so that an interrupted creation can be told from
-   * data loss.
+   * Creates the directories and marks them as being created, so that an interrupted creation is not mistaken
+   * for data loss.
    */
   async begin(name: string): Promise<void> {
     for (const directory of [this.instanceOf(name), join(this.root, 'uppers', keyOf(name))]) {

@@ -101,7 +101,7 @@ test('every tool returns the answer of its command', async () => {
   expect(await ask('diagnostics')).toMatch(/none/u)
 })
 
-/** With room enough, every value is told: what is true by its name. */
+/** Expects every value in an answer with enough room; true values appear by name. */
 function expectWhole(answer: string, value: unknown, key = ''): void {
   if (typeof value === 'object' && value !== null) {
     for (const [each, inner] of Object.entries(value)) expectWhole(answer, inner, each)
@@ -115,7 +115,7 @@ function expectWhole(answer: string, value: unknown, key = ''): void {
   }
 }
 
-test('an answer stays within its token budget, and tells how to continue', async () => {
+test('an answer stays within its token budget and explains how to continue', async () => {
   const agent = await agentOf(analyzerUser(), builtProject())
   const ask = async (name: string, given: Record<string, unknown>) => {
     const { content } = await agent.callTool({ name, arguments: given })

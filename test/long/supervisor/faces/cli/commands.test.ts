@@ -5,7 +5,7 @@ import { run } from '../../../../../src/lib/process/run.ts'
 import { supervisorUser } from '../../../../support/supervisor/supervisor-cli.ts'
 
 test(
-  'a user runs processes in the background, looks at them, and ends them',
+  'a user runs processes in the background, inspects them and stops them',
   { timeout: 60_000 },
   async () => {
     const user = await supervisorUser({
@@ -31,7 +31,7 @@ test(
     expect(JSON.parse(logs.stdout)).toMatchObject({ process: 'web', stream: 'stdout', line: 'hello' })
     expect(await user.supervisor('logs', 'wbe')).toMatchObject({
       status: 1,
-      stderr: expect.stringContaining('there is no process "wbe"'),
+      stderr: expect.stringContaining('process "wbe" does not exist'),
     })
     expect(await user.supervisor('start', 'web')).toMatchObject({
       status: 1,
@@ -45,7 +45,7 @@ test(
   },
 )
 
-test('run waits for what the command needs, and ends as the command did', async () => {
+test("run waits for the processes and exits with the command's status", async () => {
   const user = await supervisorUser({
     db: {
       cmd: 'sleep 0.2; touch ready; exec sleep 1000',
@@ -57,11 +57,11 @@ test('run waits for what the command needs, and ends as the command did', async 
   })
 })
 
-test('init writes a config once, and bad usage ends with 2', async () => {
+test('init writes a configuration once, and bad usage exits with 2', async () => {
   const user = await supervisorUser({})
   expect(await user.supervisor('init')).toMatchObject({
     status: 1,
-    stderr: expect.stringContaining('is there already; --force replaces it'),
+    stderr: expect.stringContaining('already exists; --force replaces it'),
   })
   writeFileSync(join(user.dir, 'Procfile'), 'web: node server.js\n')
   expect(JSON.parse((await user.supervisor('init', '--force')).stdout)).toMatchObject({ processes: ['web'] })
@@ -69,7 +69,7 @@ test('init writes a config once, and bad usage ends with 2', async () => {
   expect((await user.supervisor('--url', 'ftp://x', 'ps')).status).toBe(2)
 })
 
-test('the config file is named before or behind the command', async () => {
+test('the configuration file can be named before or after the command', async () => {
   const user = await supervisorUser({ web: { cmd: 'exec sleep 1000' } })
   writeFileSync(join(user.dir, 'other.yaml'), 'processes: {a: {cmd: x}, b: {cmd: x}}\n')
   for (const argv of [
@@ -82,7 +82,7 @@ test('the config file is named before or behind the command', async () => {
   }
 })
 
-test('up --scale sets how many of a process run', async () => {
+test('up --scale sets the number of replicas', async () => {
   const user = await supervisorUser({ web: { cmd: 'exec sleep 1000' }, other: { cmd: 'exec sleep 1000' } })
   const { stderr } = await user.supervisor('up', '-d', '--scale', 'web=2')
   expect(stderr).toBe('')
@@ -90,15 +90,15 @@ test('up --scale sets how many of a process run', async () => {
   expect(processes.map(({ name }: { name: string }) => name)).toEqual(['web-1', 'web-2', 'other'])
   expect(await user.supervisor('up', '--scale', 'web')).toMatchObject({
     status: 2,
-    stderr: expect.stringContaining('It must be as in web=2.'),
+    stderr: expect.stringContaining('It must have the form web=2.'),
   })
   expect(await user.supervisor('up', '--scale', 'wbe=2')).toMatchObject({
     status: 1,
-    stderr: expect.stringContaining('there is no process "wbe"; did you mean "web"?'),
+    stderr: expect.stringContaining('process "wbe" does not exist; did you mean "web"?'),
   })
 })
 
-test('up where there is no config says what writes one', async () => {
+test('up without a configuration names the command that writes one', async () => {
   const user = await supervisorUser({})
   rmSync(join(user.dir, 'supervisor.yaml'))
   expect(await user.supervisor('up')).toMatchObject({
@@ -107,7 +107,7 @@ test('up where there is no config says what writes one', async () => {
   })
 })
 
-test('following ends without a word when its reader has had enough', { timeout: 60_000 }, async () => {
+test('following exits silently when its reader closes the pipe', { timeout: 60_000 }, async () => {
   const user = await supervisorUser({ noisy: { cmd: 'while :; do echo line; sleep 0.01; done' } })
   await user.up()
   const script = `for i in 1 2 3 4 5; do "$0" "$1" logs -f noisy | head -1 >/dev/null; echo \${PIPESTATUS[0]}; done`
