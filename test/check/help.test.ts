@@ -5,7 +5,7 @@ import { createContentProgram } from '../../src/content/faces/cli/main.ts'
 import { createSupervisorProgram } from '../../src/supervisor/faces/cli/main.ts'
 import { createWorkspaceProgram } from '../../src/workspace/faces/cli/main.ts'
 
-/** A program's commands that do something, with their path. Groups of commands have no help text of their own to check. */
+/** Returns a program's executable commands with their paths; groups of commands have no examples. */
 function leaves(command: Command, path: readonly string[]): readonly (readonly [string, Command])[] {
   const children = command.commands.filter((child) => child.name() !== 'help')
   if (children.length === 0) return [[path.join(' '), command]]
