@@ -24,7 +24,7 @@ const bench: Bench = {
   note:
     `${MACHINES} simulated machines at a Unix socket of the server send requests, ${AT_ONCE} at a time, and one listener returns them; server, ` +
     'machines and listener are separate processes. The peer is a nats-server over TCP, with as many connections of the project’s Node client, and one responder. ' +
-    '"by posts" answers each request with a POST, limited by the cost of HTTP. "by lines" is the SDK’s transport (serveNamespace): responses that are ' +
+    '"by posts" answers each request with a POST, limited by the cost of HTTP. "by lines" is what the SDK uses (serveNamespace): responses that are ' +
     'ready at the same time are lines of one request.',
 
   async prepare() {

@@ -17,7 +17,7 @@ addon_make() {
   compiler_make
   if has_compiler; then
     libdeflate_make
-    say "building the native addon (npm run build:native)"
+    report "building the native addon (npm run build:native)"
     addon_state="${addon_state% *} compiler"
     if quietly npm run --silent build:native; then done_state=$addon_state; else done_state="failed $addon_state"; fi
   else
@@ -25,7 +25,7 @@ addon_make() {
   fi
   mkdir -p build
   stamp "$addon_stamp" "$done_state"
-  [ "$done_state" = "$addon_state" ] || say "the native addon is not built: the analyzer and the supervisor cannot start, the other programs use slower JavaScript"
+  [ "$done_state" = "$addon_state" ] || report "the native addon is not built: the analyzer and the supervisor cannot start, the other programs use slower JavaScript"
 }
 
 # Inflates jars twice as fast as zlib, which is used otherwise.

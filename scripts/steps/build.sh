@@ -8,7 +8,7 @@ build_lacks() {
 }
 
 build_make() {
-  say "compiling TypeScript into dist"
-  quietly on_node scripts/build || { say "the TypeScript does not compile"; exit 1; }
+  report "compiling TypeScript into dist"
+  quietly on_node scripts/build || { report "the TypeScript does not compile"; exit 1; }
   stamp dist/.setup-stamp "$(build_state)"
 }

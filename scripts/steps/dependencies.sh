@@ -8,14 +8,14 @@ dependencies_lacks() {
 
 dependencies_make() {
   if ! command -v npm >/dev/null; then
-    say "install npm (included in https://nodejs.org/en/download, or your system's package \"npm\"), then run this again"
+    report "install npm (included in https://nodejs.org/en/download, or your system's package \"npm\"), then run this again"
     exit 1
   fi
   compiler_make
-  say "installing npm dependencies (npm ci)"
+  report "installing npm dependencies (npm ci)"
   # A search path and a name: flags could not contain a folder with a space in its name.
   if ! CPLUS_INCLUDE_PATH="$PWD/native/compat${CPLUS_INCLUDE_PATH:+:$CPLUS_INCLUDE_PATH}" CXXFLAGS="${CXXFLAGS:-} -include object-wrap.h" quietly on_node npm ci --include=dev --no-audit --no-fund; then
-    say "trying again without the dependencies' own native builds (JavaScript is used instead)"
+    report "trying again without the dependencies' own native builds (JavaScript is used instead)"
     quietly on_node npm ci --include=dev --no-audit --no-fund --ignore-scripts || exit 1
   fi
   stamp node_modules/.setup-stamp "$dependencies_state"
@@ -31,5 +31,5 @@ has_compiler() {
 compiler_make() {
   has_compiler && return
   if can_install && apt_install g++ make python3; then return; fi
-  say "no C++ compiler, make or python3: continuing without the native addon (to build it, install g++, make and python3)"
+  report "no C++ compiler, make or python3: continuing without the native addon (to build it, install g++, make and python3)"
 }

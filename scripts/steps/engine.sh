@@ -11,20 +11,20 @@ engine_lacks() {
 
 engine_make() {
   if [ -n "${DOCKER_HOST:-}" ]; then
-    say "$lack: start that engine or unset DOCKER_HOST; continuing without containers"
+    report "$lack: start that engine or unset DOCKER_HOST; continuing without containers"
     return 1
   fi
   if [ "$(id -u)" != 0 ] || ! { command -v dockerd >/dev/null || can_install; }; then
-    say "$lack to you: $(engine_advice); continuing without containers"
+    report "$lack to you: $(engine_advice); continuing without containers"
     return 1
   fi
   command -v dockerd >/dev/null || apt_install docker.io nftables || return 1
   if [ -d /run/systemd/system ]; then
-    say "starting Docker (systemctl start docker)"
+    report "starting Docker (systemctl start docker)"
     quietly systemctl start docker || return 1
   else
     # If no init runs, or policy-rc.d forbids starting services during installation, as in container images.
-    say "starting dockerd (log: /var/log/dockerd.log)"
+    report "starting dockerd (log: /var/log/dockerd.log)"
     setsid dockerd >>/var/log/dockerd.log 2>&1 </dev/null &
   fi
   local until=$((SECONDS + 30))
@@ -34,7 +34,7 @@ engine_make() {
     [ -n "$lack" ] || return 0
     sleep 0.5
   done
-  say "Docker was started but did not respond within 30 s: $(tail -n 1 /var/log/dockerd.log 2>/dev/null); continuing without containers"
+  report "Docker was started but did not respond within 30 s: $(tail -n 1 /var/log/dockerd.log 2>/dev/null); continuing without containers"
   return 1
 }
 

@@ -10,6 +10,6 @@ image_lacks() {
 
 image_make() {
   on_node scripts/base-image "$base_image" </dev/null && has_image=yes && return
-  say "$base_image could not be built; until then workspaces must name an image"
+  report "$base_image could not be built; until then workspaces must name an image"
   return 1
 }

@@ -27,10 +27,10 @@ node_make() {
     *) platform= ;;
   esac
   if [ -z "$platform" ] || ! command -v npm >/dev/null; then
-    say "install Node.js 24 with npm (https://nodejs.org/en/download, or your system's packages \"nodejs\" and \"npm\"), then run this again"
+    report "install Node.js 24 with npm (https://nodejs.org/en/download, or your system's packages \"nodejs\" and \"npm\"), then run this again"
     exit 1
   fi
-  say "downloading Node.js $node_brought into .node ($lack)"
+  report "downloading Node.js $node_brought into .node ($lack)"
   rm -rf .node/new
   mkdir -p .node/new
   quietly npm install --prefix .node/new --no-audit --no-fund --ignore-scripts "node@npm:node-$platform@$node_brought" || exit 1
@@ -39,5 +39,5 @@ node_make() {
   rm -rf .node/new
   lack=
   node_lacks
-  [ -z "$lack" ] || { say "the Node.js in .node does not run here; install Node.js 24 (https://nodejs.org/en/download)"; exit 1; }
+  [ -z "$lack" ] || { report "the Node.js in .node does not run here; install Node.js 24 (https://nodejs.org/en/download)"; exit 1; }
 }

@@ -1,6 +1,6 @@
 # Shared by set-up, build and base-image; sourced, not run.
 
-say() { echo "setup: $*"; }
+report() { echo "setup: $*"; }
 
 on_node() { scripts/on-node "$@"; }
 
@@ -35,7 +35,7 @@ apt_get() { DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=120
 renew_and_install() { apt_get install -y --no-install-recommends "$@" || { apt_get update && apt_get install -y --no-install-recommends "$@"; }; }
 
 apt_install() {
-  say "installing $* (apt-get)"
+  report "installing $* (apt-get)"
   # Two steps may install at the same time, but only one may update the lists.
   (flock 9 && quietly renew_and_install "$@") 9</var/lib/apt
 }

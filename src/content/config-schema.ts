@@ -92,8 +92,12 @@ export const contentSchema = section({
   }),
   log: section({
     level: Type.Enum([...LOG_LEVELS], { default: 'info', description: 'lowest level to log' }),
-    format: Type.Enum([...LOG_FORMATS], { default: 'auto', description: 'auto means pretty on a terminal' }),
+    format: Type.Enum([...LOG_FORMATS], {
+      default: 'auto',
+      description: 'auto: pretty on a terminal, otherwise JSON',
+    }),
   }),
 })
 
+/** Decoded settings, before defaults that depend on others. */
 export type Settings = Decoded<typeof contentSchema>

@@ -24,6 +24,7 @@ export type StoreConfig =
 /** The content server's effective configuration. */
 export type ContentConfig = ReturnType<typeof resolveConfig>
 
+/** A configuration with its settings and file. */
 export interface LoadedContentConfig {
   readonly config: ContentConfig
   readonly settings: unknown
@@ -31,8 +32,9 @@ export interface LoadedContentConfig {
 }
 
 /**
- * Reads the configuration: defaults, then one file, then the environment, then flags. @throws CONFIG_INVALID when any
- * of them is invalid
+ * Reads the configuration: defaults, then one file, then the environment, then flags.
+ *
+ * @throws CONFIG_INVALID when any of them is invalid
  */
 export function loadContentConfig(
   environment: Readonly<Record<string, string | undefined>>,

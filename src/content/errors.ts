@@ -18,4 +18,5 @@ export const CONTENT_CODES = {
   PASSWORD_INVALID: 'invalid',
 } as const
 
+/** Creates an error of the content server. */
 export const fault = defineFaults(CONTENT_CODES)

@@ -25,6 +25,7 @@ import { Sessions } from './session/sessions.ts'
 import { openStore } from './store/open-store.ts'
 import type { Store } from './store/store.ts'
 
+/** Dependencies of a server. */
 export interface ContentDeps {
   readonly logger: Logger
   readonly clock?: Clock

@@ -5,7 +5,7 @@ import { createContentProgram } from '../../src/content/faces/cli/main.ts'
 import { createSupervisorProgram } from '../../src/supervisor/faces/cli/main.ts'
 import { createWorkspaceProgram } from '../../src/workspace/faces/cli/main.ts'
 
-/** Returns the leaf commands of a program with their paths. A group of commands has no separate help text to check. */
+/** Returns a program's executable commands with their paths; groups of commands have no examples. */
 function leaves(command: Command, path: readonly string[]): readonly (readonly [string, Command])[] {
   const children = command.commands.filter((child) => child.name() !== 'help')
   if (children.length === 0) return [[path.join(' '), command]]

@@ -7,6 +7,7 @@ export const errorSchema = Type.Object(
   { $id: 'Error' },
 )
 
+/** Converts an error to its wire form. */
 export function errorToWire({ code, message }: Fault) {
   return { error: { code, message } }
 }

@@ -1,5 +1,6 @@
 import { Type } from '../../lib/schema/type.ts'
 
+/** Schema of a repository in the API. */
 export const repoSchema = Type.Object(
   {
     name: Type.String(),

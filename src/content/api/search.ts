@@ -1,12 +1,14 @@
 import { Type } from '../../lib/schema/type.ts'
 import type { SearchResults } from '../search/site-search.ts'
 
+/** Maximum hits per response. */
 export const MAX_HITS = 100
 /** Maximum offset. Beyond it a reader is better served by a narrower query. */
 export const MAX_OFFSET = 10_000
 
 const version = Type.Optional(Type.String())
 
+/** Schema of the response to a search. */
 export const searchResultSchema = Type.Object({
   hits: Type.Array(
     Type.Object({

@@ -16,6 +16,7 @@ const STALE_WAIT_MS = 2_000
 /** How long a failed store is left alone while a stale copy exists. */
 const REST_MS = 5_000
 
+/** Content codings, as in Accept-Encoding. */
 export type Coding = 'br' | 'gzip'
 /** Key suffixes of the compressed forms that are stored beside an object. */
 const SUFFIX: Readonly<Record<Coding, string>> = { br: '.br', gzip: '.gz' }
@@ -54,6 +55,7 @@ export interface LookupResult {
   readonly staleMs: number | undefined
 }
 
+/** Limits of a cache. */
 export interface CacheLimits {
   readonly ttlMs: number
   readonly negativeTtlMs: number

@@ -1,6 +1,7 @@
 import type { Static } from 'typebox'
 import { Type } from '../../lib/schema/type.ts'
 
+/** Schema of the cookie's content. */
 export const flowSchema = Type.Object({
   state: Type.String(),
   nonce: Type.String(),

@@ -27,8 +27,9 @@ export class OpenIdLogin {
   }
 
   /**
-   * Returns the provider's URL and the state that the browser keeps. @throws PROVIDER_UNAVAILABLE when the provider
-   * does not respond
+   * Returns the provider's URL and the state that the browser keeps.
+   *
+   * @throws PROVIDER_UNAVAILABLE when the provider does not respond
    */
   async begin(redirectUri: string, next: string): Promise<{ readonly url: string; readonly flow: Flow }> {
     const provider = await this.#connect()
@@ -50,7 +51,9 @@ export class OpenIdLogin {
   }
 
   /**
-   * Returns the user whom the provider sent back. @throws LOGIN_REFUSED or PROVIDER_UNAVAILABLE when the login fails
+   * Returns the user whom the provider sent back.
+   *
+   * @throws LOGIN_REFUSED or PROVIDER_UNAVAILABLE when the login fails
    */
   async finish(currentUrl: URL, { state, nonce, verifier }: Flow): Promise<string> {
     const provider = await this.#connect()

@@ -20,7 +20,9 @@ const manifestSchema = Type.Object({
   files: Type.Record(Type.String(), publishedSchema),
 })
 
+/** A published file in the manifest. */
 export type Published = Readonly<Static<typeof publishedSchema>>
+/** Published files by path. */
 export type Manifest = ReadonlyMap<string, Published>
 
 /** Returns the paths of a published file and of its compressed forms. */
@@ -42,6 +44,7 @@ export async function readManifest(store: Store, folder: string): Promise<Manife
   return new Map(Object.entries(parseJson(manifestSchema, bytes.toString())?.files ?? {}))
 }
 
+/** Writes the manifest of a repository or version. */
 export async function writeManifest(store: Store, folder: string, manifest: Manifest): Promise<void> {
   const text = JSON.stringify({ format: FORMAT, files: Object.fromEntries(manifest) })
   await store.write(`${folder}${MANIFEST_FILE}`, Buffer.from(text), { contentType: 'application/json' })

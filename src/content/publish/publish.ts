@@ -34,6 +34,7 @@ const BROTLI_QUALITY = 9
 /** Files that the publisher writes; files of these names in the folder are ignored. */
 const OWN = new Set([META_FILE, MANIFEST_FILE, INDEX_FILE])
 
+/** A folder to publish, with its metadata. */
 export interface PublishRequest {
   readonly folder: string
   /** Name of the repository on the site. */
@@ -47,6 +48,7 @@ export interface PublishRequest {
   readonly deletes: boolean
 }
 
+/** Result of a publish. */
 export interface PublishResult {
   readonly repo: string
   readonly version: string | undefined
@@ -65,6 +67,7 @@ export interface PublishResult {
   readonly partlySearched: readonly string[]
 }
 
+/** Dependencies of a publish. */
 export interface PublishDeps {
   readonly store: Store
   readonly nowMs: number

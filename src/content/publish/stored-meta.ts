@@ -8,6 +8,7 @@ export async function readMeta(store: Store, name: string, root: string): Promis
   return typeof opened === 'string' ? { name } : parseMeta(name, await readAll(opened))
 }
 
+/** Writes a repository's metadata. */
 export async function writeMeta(store: Store, root: string, meta: Repo): Promise<void> {
   const text = `${JSON.stringify(formatMeta(meta), null, 2)}\n`
   await store.write(`${root}${META_FILE}`, Buffer.from(text), { contentType: 'application/json' })

@@ -8,6 +8,7 @@ import { readMeta, writeMeta } from './stored-meta.ts'
 
 const PARALLEL = 16
 
+/** Result of an unpublish. */
 export interface UnpublishResult {
   readonly repo: string
   readonly version: string | undefined

@@ -14,6 +14,7 @@ export interface Repo {
   readonly latest?: string
 }
 
+/** File with a repository's metadata. */
 export const META_FILE = '_meta.json'
 /** A larger file is a mistake or an attack (threat O5). */
 export const MAX_META_BYTES = 64 * 1024

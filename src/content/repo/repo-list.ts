@@ -4,6 +4,7 @@ import type { Clock } from '../../lib/clock/clock.ts'
 import type { Store } from '../store/store.ts'
 import { MAX_META_BYTES, META_FILE, parseMeta, type Repo } from './meta.ts'
 
+/** Prefix of all repositories in the store. */
 export const REPOS = 'repos/'
 /** Parallel calls to the store. */
 const PARALLEL = 32
@@ -26,7 +27,9 @@ export class RepoList {
   }
 
   /**
-   * Returns all repositories by name; the last list if the store fails. @throws STORE_UNAVAILABLE when there is none
+   * Returns all repositories by name; the last list if the store fails.
+   *
+   * @throws STORE_UNAVAILABLE when there is none
    */
   async read(): Promise<ReadonlyMap<string, Repo>> {
     const kept = this.#kept

@@ -1,5 +1,6 @@
 /** Control characters that mark matches; the text of a page never contains them. */
 export const MARK_BEGIN = '\u0001'
+/** Ends a match that `MARK_BEGIN` starts. */
 export const MARK_END = '\u0002'
 
 /** Part of a text around matches. */
@@ -11,6 +12,7 @@ export interface Excerpt {
   readonly at: number | undefined
 }
 
+/** Start and end of a match. */
 export type Mark = readonly [begin: number, end: number]
 
 const LENGTH = 240

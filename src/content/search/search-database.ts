@@ -39,6 +39,7 @@ export interface IndexedSource {
   readonly problem: IndexProblem | null
 }
 
+/** A matching page in the database. */
 export interface FoundPage {
   /** Key of the page's index. */
   readonly key: string
@@ -49,6 +50,7 @@ export interface FoundPage {
   readonly anchor: string | undefined
 }
 
+/** Result of a search in the database. */
 export interface FoundPages {
   readonly pages: readonly FoundPage[]
   /** Total number of matching pages. */
@@ -70,8 +72,10 @@ export class SearchDatabase {
   }
 
   /**
-   * Opens or creates the file. @param maxBytes memory for the page cache @throws an error that `isDamage` recognizes
-   * when it is damaged
+   * Opens or creates the file.
+   *
+   * @param maxBytes memory for the page cache
+   * @throws an error that `isDamage` recognizes when it is damaged
    */
   static open(file: string, maxBytes: number): SearchDatabase {
     const database = new DatabaseSync(file, { timeout: BUSY_MS })
@@ -272,6 +276,7 @@ export function isDamage(error: unknown): boolean {
   return errcode !== undefined && [CORRUPT, NOT_A_DATABASE].includes(errcode & 0xff)
 }
 
+/** Deletes a database with its journal files. */
 export function removeDatabase(file: string): void {
   for (const suffix of ['', '-wal', '-shm']) rmSync(file + suffix, { force: true })
 }

@@ -45,6 +45,7 @@ export type IndexLine =
   | { readonly is: 'old' }
   | { readonly is: 'unreadable' }
 
+/** Parses a line of a stored index. */
 export function parseIndexLine(line: string): IndexLine {
   if (line === BEGIN) return { is: 'begin' }
   if (line === END) return { is: 'end' }

@@ -18,6 +18,7 @@ import type { FoundPage, IndexProblem } from './search-database.ts'
 import { INDEX_FILE } from './search-index.ts'
 import type { SearchResponses, SearchRequest } from './search-task.ts'
 
+/** A search over the site. */
 export interface SearchQuery {
   readonly words: string
   readonly limit: number
@@ -52,6 +53,7 @@ interface Unsearched {
 /** Reason why an index was not searched; `no_index` if none was published, `indexing` while it is first read. */
 type Problem = IndexProblem | 'no_index' | 'indexing' | 'unavailable'
 
+/** Result of a search. */
 export interface SearchResults {
   readonly hits: readonly Hit[]
   /** Total number of hits. */
@@ -59,6 +61,7 @@ export interface SearchResults {
   readonly unsearched: readonly Unsearched[]
 }
 
+/** Settings of the search. */
 export interface SearchSettings {
   readonly ttlMs: number
   readonly maxBytes: number
@@ -132,8 +135,9 @@ export class SiteSearch {
   }
 
   /**
-   * Returns the best hits of a query. @throws SEARCH_BUSY, or STORE_UNAVAILABLE when the list of repositories is
-   * unavailable
+   * Returns the best hits of a query.
+   *
+   * @throws SEARCH_BUSY, or STORE_UNAVAILABLE when the list of repositories is unavailable
    */
   async find({ words, limit, offset, repo, version }: SearchQuery): Promise<SearchResults> {
     const query = words.slice(0, MAX_WORDS_LENGTH).trim()

@@ -51,7 +51,9 @@ export class FileSessionStore implements SessionStore {
   }
 
   /**
-   * Opens the file, or creates it. @throws SESSIONS_UNAVAILABLE when it is damaged; it is never emptied automatically
+   * Opens the file, or creates it.
+   *
+   * @throws SESSIONS_UNAVAILABLE when it is damaged; it is never emptied automatically
    */
   static async open(file: string, clock: Clock): Promise<FileSessionStore> {
     try {

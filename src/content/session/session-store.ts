@@ -5,6 +5,7 @@ import { Type } from '../../lib/schema/type.ts'
 /** Milliseconds since the epoch. */
 const time = Type.Integer({ minimum: 0 })
 
+/** Schema of a stored session. */
 export const sessionSchema = Type.Object({
   user: Type.String(),
   /** Proof of the login; the session ends when the user's proof changes. */
@@ -17,6 +18,7 @@ export const sessionSchema = Type.Object({
 /** A valid login. */
 export type Session = Readonly<Static<typeof sessionSchema>>
 
+/** Schema of a stored ticket. */
 export const ticketSchema = Type.Object({
   /** Digest of the session on the common host. */
   parent: Type.String(),
@@ -57,6 +59,7 @@ export interface SessionStore {
   close(): Promise<void>
 }
 
+/** Attempts counted in a window. */
 export interface Tries {
   readonly count: number
   readonly endsInMs: number
@@ -70,6 +73,7 @@ export function createSessionId(): string {
   return randomBytes(ID_BYTES).toString('base64url')
 }
 
+/** Whether a text has the form of a session id. */
 export function isSessionId(text: string): boolean {
   return ID.test(text)
 }

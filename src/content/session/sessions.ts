@@ -45,8 +45,9 @@ export class Sessions {
   }
 
   /**
-   * Returns a session on a repository's host, else on the common host. @throws SESSIONS_UNAVAILABLE when the store
-   * fails
+   * Returns a session on a repository's host, else on the common host.
+   *
+   * @throws SESSIONS_UNAVAILABLE when the store fails
    */
   find(id: string | undefined, repo?: string): Session | undefined | Promise<Session | undefined> {
     if (id === undefined) return undefined

@@ -12,17 +12,20 @@ export interface ObjectInfo {
   readonly contentEncoding: string | undefined
 }
 
+/** An object that is being read. */
 export interface OpenedObject extends ObjectInfo {
   /** The bytes, or the requested range. Fails with STORE_UNAVAILABLE; must be read or destroyed. */
   readonly body: Readable
 }
 
+/** A range of bytes in an object. */
 export interface ByteRange {
   readonly first: number
   /** Offset of the last byte, inclusive. */
   readonly last: number
 }
 
+/** Conditions and range of a read. */
 export interface OpenOptions {
   /** Returns `unchanged` if the object still has this ETag. */
   readonly ifNoneMatch?: string | undefined
@@ -32,6 +35,7 @@ export interface OpenOptions {
   readonly range?: ByteRange | undefined
 }
 
+/** Metadata of a write. */
 export interface WriteOptions {
   readonly contentType: string
   readonly contentEncoding?: string | undefined

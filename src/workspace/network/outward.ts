@@ -8,7 +8,7 @@ const IFF_TUN = 1
 const MOST_NESTED = 4
 
 /**
- * Returns the interfaces that lead off this host: those with a device or the default route, tunnels, bonds,
+ * Returns the interfaces whose traffic leaves this host: those with a device or the default route, tunnels, bonds,
  * VLANs, and bridges with such a port. Container bridges, veth pairs and tap devices reach only guests on
  * this host. The frame filter uses the same rules (`native/net-filter/host-locator.cc`).
  */

@@ -38,7 +38,7 @@ describe('bringToFormat', () => {
 
   test('continues with the failed step', async () => {
     const fails = [async () => undefined, () => Promise.reject(new Error('disk full'))]
-    await expect(bringToFormat(directory, fails)).rejects.toThrow('no room')
+    await expect(bringToFormat(directory, fails)).rejects.toThrow('disk full')
     expect(await format()).toBe('2\n')
     const { done, migrations } = steps()
     await bringToFormat(directory, migrations)

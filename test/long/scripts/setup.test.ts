@@ -22,9 +22,9 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 
 const checkout = process.cwd()
-/** The sources of the workspace server's page. */
+/** Sources of the workspace server's page. */
 const PAGE = 'src/workspace/faces/web/page'
-/** The folders of other pages' scripts. */
+/** Folders of other pages' scripts. */
 const PAGE_SCRIPTS = [
   'src/analyzer/query/graph/page',
   'src/content/faces/http/page',
@@ -48,7 +48,7 @@ beforeEach(() => {
   }
   mkdirSync(join(folder, 'src'))
   writeFileSync(join(folder, 'src/one.ts'), 'export const one: number = 1\n')
-  // A page of one line as well.
+  // A page of one line too.
   mkdirSync(join(folder, PAGE), { recursive: true })
   cpSync(join(checkout, PAGE, 'vite.config.ts'), join(folder, PAGE, 'vite.config.ts'))
   writeFileSync(join(folder, PAGE, 'index.html'), '<!doctype html><title>page</title>\n')
@@ -56,7 +56,7 @@ beforeEach(() => {
     mkdirSync(join(folder, page), { recursive: true })
     writeFileSync(join(folder, page, 'page.ts'), 'export {}\n')
   }
-  // For guests programs of one line: theirs need the sources.
+  // Guest programs of one line, because the real ones need the sources.
   for (const name of ['init', 'units', 'manifests'])
     cpSync(join(checkout, 'guest', name), join(folder, 'guest', name), { recursive: true })
   for (const name of ['agent', 'cloud-credentials']) {
@@ -70,7 +70,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true })
 })
 
-/** @returns what the script said, and how long it took; no engine is in reach unless `env` brings one */
+/** @returns the script's output and duration; no engine is reachable unless `env` provides one */
 async function run(script: string, args: readonly string[] = [], env: Readonly<Record<string, string>> = {}) {
   const begunMs = performance.now()
   const { DOCKER_HOST: _, ...rest } = process.env
@@ -78,22 +78,23 @@ async function run(script: string, args: readonly string[] = [], env: Readonly<R
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...rest, SETUP_ENGINE_SOCKETS: '', ...env },
   })
-  let said = ''
+  let output = ''
   for (const stream of [child.stdout, child.stderr])
-    stream.setEncoding('utf8').on('data', (text) => (said += text))
+    stream.setEncoding('utf8').on('data', (text) => (output += text))
   const [status] = (await once(child, 'close')) as [number | null]
-  return { status, said, tookMs: performance.now() - begunMs }
+  return { status, output, tookMs: performance.now() - begunMs }
 }
 
-/** The dependencies of the checkout itself, which set-up has installed before any test runs. */
+/** Links the dependencies of the checkout, which set-up has installed before any test runs. */
 function borrowDependencies() {
   const [from, to] = [join(checkout, 'node_modules'), join(folder, 'node_modules')]
   mkdirSync(to)
-  // One link each: where they are out of date, set-up runs `npm ci`, which would empty the checkout's folder through a link to it.
+  // A link per package: if they are outdated, set-up runs `npm ci`, which through a single link would empty the
+  // checkout's folder.
   for (const name of readdirSync(from)) symlinkSync(join(from, name), join(to, name))
 }
 
-/** Listens like an engine on a new socket. */
+/** Starts a fake engine on a separate socket. */
 async function listen(answer: RequestListener): Promise<string> {
   const server = createServer(answer)
   const path = join(folder, 'engine.sock')
@@ -116,12 +117,12 @@ function hashOfTree(): string {
   return hash.digest('hex')
 }
 
-test('--check reports all that is missing, by name, and changes nothing', async () => {
+test('--check reports everything that is missing, by name, and changes nothing', async () => {
   const before = hashOfTree()
-  const { status, said } = await run('scripts/setup', ['--check'], {
+  const { status, output } = await run('scripts/setup', ['--check'], {
     DOCKER_HOST: 'unix:///nonexistent/engine.sock',
   })
-  expect(said.trim().split('\n')).toEqual([
+  expect(output.trim().split('\n')).toEqual([
     'setup: node: ok',
     'setup: missing: npm dependencies are missing or out of date',
     'setup: addon: ok',
@@ -134,50 +135,52 @@ test('--check reports all that is missing, by name, and changes nothing', async 
   expect(hashOfTree()).toBe(before)
 })
 
-test('--check reports an engine that is on none of the sockets', async () => {
-  const { said } = await run('scripts/setup', ['--check'], {
+test('--check reports that no socket has an engine', async () => {
+  const { output } = await run('scripts/setup', ['--check'], {
     SETUP_ENGINE_SOCKETS: '/nonexistent/a:/nonexistent/b',
   })
-  expect(said).toContain('setup: missing: container engine: neither Docker nor Podman responds\n')
+  expect(output).toContain('setup: missing: container engine: neither Docker nor Podman responds\n')
 })
 
 test('an unknown argument is refused', async () => {
   expect(await run('scripts/setup', ['--chekc'])).toMatchObject({ status: 2 })
 })
 
-test('setup continues without the unreachable engine of DOCKER_HOST and installs none', async () => {
+test('set-up continues without the engine in DOCKER_HOST if it does not respond, and installs none', async () => {
   borrowDependencies()
-  const { status, said } = await run('scripts/setup', [], { DOCKER_HOST: 'unix:///nonexistent/engine.sock' })
-  expect(said).toContain('no response from DOCKER_HOST=unix:///nonexistent/engine.sock: start that engine')
-  expect(said).toContain('setup: ready, except for the problems above\n')
+  const { status, output } = await run('scripts/setup', [], {
+    DOCKER_HOST: 'unix:///nonexistent/engine.sock',
+  })
+  expect(output).toContain('no response from DOCKER_HOST=unix:///nonexistent/engine.sock: start that engine')
+  expect(output).toContain('setup: ready, except for the problems above\n')
   expect(status).toBe(0)
   expect(existsSync(join(folder, 'dist/src/one.js'))).toBe(true)
 })
 
-test('setup ignores a socket that accepts and never responds', async () => {
+test('a socket that accepts but never responds does not count as an engine', async () => {
   const socket = await listen(() => undefined)
-  const { said } = await run('scripts/setup', ['--check'], { SETUP_ENGINE_SOCKETS: socket })
-  expect(said).toContain('neither Docker nor Podman responds')
+  const { output } = await run('scripts/setup', ['--check'], { SETUP_ENGINE_SOCKETS: socket })
+  expect(output).toContain('neither Docker nor Podman responds')
 })
 
-test('a missing base image is reported when an engine answers', async () => {
+test('a missing base image is reported when an engine responds', async () => {
   const socket = await listen((request, reply) => reply.writeHead(request.url === '/_ping' ? 200 : 404).end())
-  const { said } = await run('scripts/setup', ['--check'], { SETUP_ENGINE_SOCKETS: socket })
-  expect(said).toContain('setup: engine: ok\nsetup: missing: the base image workspace-base:1 is missing\n')
+  const { output } = await run('scripts/setup', ['--check'], { SETUP_ENGINE_SOCKETS: socket })
+  expect(output).toContain('setup: engine: ok\nsetup: missing: the base image workspace-base:1 is missing\n')
 })
 
 test('a second run is quick and finds nothing to do', async () => {
   borrowDependencies()
   const env = { SETUP_ENGINE_SOCKETS: await listen((_request, reply) => reply.end('{}')) }
   const first = await run('scripts/setup', [], env)
-  expect(first.said).toBe('setup: compiling TypeScript into dist\nsetup: ready\n')
+  expect(first.output).toBe('setup: compiling TypeScript into dist\nsetup: ready\n')
   const second = await run('scripts/setup', [], env)
-  expect(second).toMatchObject({ status: 0, said: 'setup: nothing to do\n' })
+  expect(second).toMatchObject({ status: 0, output: 'setup: nothing to do\n' })
   expect(second.tookMs).toBeLessThan(first.tookMs)
   expect(await run('scripts/setup', ['--check'], env)).toMatchObject({ status: 0 })
 })
 
-test('dist follows the sources, and a failed build leaves the last good one', async () => {
+test('dist follows the sources, and a failed build keeps the last good one', async () => {
   borrowDependencies()
   const env = { SETUP_ENGINE_SOCKETS: await listen((_request, reply) => reply.end('{}')) }
   writeFileSync(join(folder, 'src/two.ts'), 'export const two: number = 2\n')
@@ -192,14 +195,14 @@ test('dist follows the sources, and a failed build leaves the last good one', as
   writeFileSync(join(folder, 'src/one.ts'), 'export const one: string = 1\n')
   const broken = await run('scripts/setup', [], env)
   expect(broken).toMatchObject({ status: 1 })
-  expect(broken.said).toContain('src/one.ts(1,14): error TS2322')
+  expect(broken.output).toContain('src/one.ts(1,14): error TS2322')
   expect(existsSync(join(folder, 'dist/src/one.js'))).toBe(true)
-  expect((await run('scripts/setup', ['--check'], env)).said).toContain(
+  expect((await run('scripts/setup', ['--check'], env)).output).toContain(
     'missing: dist is missing or out of date',
   )
 })
 
-test('a built program is linked where npx looks, and again after npm has emptied that folder', async () => {
+test('a built program is linked where npx looks, and linked again after npm has emptied that folder', async () => {
   const bin = join(folder, 'node_modules/.bin')
   mkdirSync(bin, { recursive: true })
   for (const name of ['.bin/tsc', '.bin/vite', '@types', 'rolldown', 'vite', '.setup-stamp'])
@@ -209,30 +212,32 @@ test('a built program is linked where npx looks, and again after npm has emptied
   const env = { SETUP_ENGINE_SOCKETS: await listen((_request, reply) => reply.end('{}')) }
 
   await run('scripts/setup', [], env)
-  expect((await run('node_modules/.bin/hello')).said).toBe('hello\n')
+  expect((await run('node_modules/.bin/hello')).output).toBe('hello\n')
 
   rmSync(join(bin, 'hello'))
-  expect((await run('scripts/setup', ['--check'], env)).said).toContain('missing: npx does not find hello\n')
-  expect((await run('scripts/setup', [], env)).said).toBe('setup: ready\n')
-  expect((await run('node_modules/.bin/hello')).said).toBe('hello\n')
+  expect((await run('scripts/setup', ['--check'], env)).output).toContain(
+    'missing: npx does not find hello\n',
+  )
+  expect((await run('scripts/setup', [], env)).output).toBe('setup: ready\n')
+  expect((await run('node_modules/.bin/hello')).output).toBe('hello\n')
 })
 
-test('two set-ups at once take turns, and one that died holds nobody up', async () => {
+test('parallel set-ups take turns, and a dead one blocks nobody', async () => {
   borrowDependencies()
   const env = { SETUP_ENGINE_SOCKETS: await listen((_request, reply) => reply.end('{}')) }
   const both = await Promise.all([run('scripts/setup', [], env), run('scripts/setup', [], env)])
   expect(both.map(({ status }) => status)).toEqual([0, 0])
-  const said = both.map((one) => one.said).join('')
-  expect(said.match(/compiling TypeScript/g)).toHaveLength(1)
+  const output = both.map((one) => one.output).join('')
+  expect(output.match(/compiling TypeScript/g)).toHaveLength(1)
 
-  // No system gives a process this number.
+  // No system assigns this process id.
   symlinkSync('99999999', join(folder, '.node/setup-lock'))
   writeFileSync(join(folder, 'src/two.ts'), 'export const two: number = 2\n')
-  expect((await run('scripts/setup', [], env)).said).toContain('setup: ready')
+  expect((await run('scripts/setup', [], env)).output).toContain('setup: ready')
   expect(existsSync(join(folder, '.node/setup-lock'))).toBe(false)
 })
 
-/** A program that prints one line, where on-node and set-up look for Node. */
+/** Creates a program that prints one line where on-node and set-up look for Node.js. */
 function placeNode(path: string, line: string) {
   mkdirSync(join(folder, path), { recursive: true })
   writeFileSync(join(folder, path, 'node'), `#!/bin/sh\necho '${line}'\n`)
@@ -240,15 +245,15 @@ function placeNode(path: string, line: string) {
 }
 
 test("on-node prefers the Node in .node to the machine's", async () => {
-  placeNode('.node/node_modules/node/bin', 'the brought one')
-  expect((await run('scripts/on-node', ['node', '--version'])).said).toBe('the brought one\n')
+  placeNode('.node/node_modules/node/bin', 'the downloaded one')
+  expect((await run('scripts/on-node', ['node', '--version'])).output).toBe('the downloaded one\n')
 })
 
-test('--check names a Node older than package.json requires and stops', async () => {
+test('--check reports a Node.js older than "engines" allows, and stops there', async () => {
   placeNode('old', '18.19.0 108')
-  const { status, said } = await run('scripts/setup', ['--check'], {
+  const { status, output } = await run('scripts/setup', ['--check'], {
     PATH: `${join(folder, 'old')}:${process.env['PATH']}`,
   })
-  expect(said).toBe('setup: missing: Node.js is 18.19.0, but >= 22.12 is needed\n')
+  expect(output).toBe('setup: missing: Node.js is 18.19.0, but >= 22.12 is needed\n')
   expect(status).toBe(1)
 })

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { packageRoot } from '../../../src/lib/process/package.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 
-/** A checkout in a folder with spaces, with its own Node.js and headers, as far as a native build is configured by it. */
+/** Returns a checkout in a folder with spaces, with the Node.js and headers that configuring a native build needs. */
 function checkoutWithSpaces(): string {
   const root = join(tempDir(), 'my own checkout')
   for (const path of ['binding.gyp', 'package.json', 'scripts', 'node_modules/node-addon-api'])
@@ -16,7 +16,7 @@ function checkoutWithSpaces(): string {
   return root
 }
 
-test('the makefiles of a native build hold no path of a checkout with spaces', () => {
+test('the makefiles of a native build contain no path of a checkout with spaces', () => {
   const root = checkoutWithSpaces()
   execFileSync(join(root, 'scripts/on-node'), ['node-gyp', 'configure'], { cwd: root, stdio: 'pipe' })
   const makefiles = globSync('build/*.target.mk', { cwd: root })

@@ -44,8 +44,9 @@ export class RepoHosts {
   }
 
   /**
-   * Returns `//HOST:PORT` of a repository, or undefined if its name is too long for a host. @param host the host of
-   * the request
+   * Returns `//HOST:PORT` of a repository, or undefined if its name is too long for a host.
+   *
+   * @param host the host of the request
    */
   originOf(repo: string, host: string): string | undefined {
     const label = encodeLabel(repo)

@@ -2,12 +2,16 @@ import { fault } from '../../errors.ts'
 import { MAX_HITS, MAX_OFFSET } from '../../api/search.ts'
 import type { SearchQuery } from '../../search/site-search.ts'
 
+/** Query parameters of a request. */
 export type QueryString = Readonly<Record<string, string | readonly string[] | undefined>>
 
 const DEFAULT_HITS = 20
 
 /**
- * Parses a search. @param only the repository whose host is asked @throws INVALID_QUERY when a parameter is invalid
+ * Parses a search.
+ *
+ * @param only the repository whose host is asked
+ * @throws INVALID_QUERY when a parameter is invalid
  */
 export function parseSearchQuery(query: QueryString, only: string | undefined): SearchQuery {
   const repo = textOf(query, 'repo')

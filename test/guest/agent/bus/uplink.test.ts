@@ -25,7 +25,7 @@ test('F19 200 machines reconnect to a restarted host with a few attempts each', 
     if (!isThere) return Promise.reject(new Error('connection refused'))
     const [host, guest] = duplexPair()
     connections.add(host)
-    serveGuest(host, { name, backend: 'qemu', token: 'told' }, bus, {
+    serveGuest(host, { name, backend: 'qemu', token: 'token' }, bus, {
       maxMessageBytes: 4096,
       extensions: [],
       clock: systemClock,

@@ -9,7 +9,7 @@ export function addRevoke(program: Command): void {
     .command('revoke')
     .description('end all sessions of a user; works while servers are running')
     .argument('<user>', "name of the user; '' if users have no names")
-    .addHelpText('after', '\nExample:\n  content-server -c docs.yaml revoke alice')
+    .addHelpText('after', '\nExample:\n  content-server revoke alice -c docs.yaml')
     .action(async (user: string, _options: unknown, command: Command) => {
       const options: GlobalOptions = command.optsWithGlobals()
       const [{ loadContentConfig }, { openSessionStore }, { systemClock }] = await Promise.all([

@@ -17,7 +17,7 @@ export function addServe(program: Command): void {
     .option('--host <address>', 'address to listen on')
     .option('--port <port>', 'port to listen on', portNumber)
     .option('--workers <count>', 'number of worker processes', workerCount)
-    .addHelpText('after', '\nExample:\n  content-server -c docs.yaml serve --port 8090')
+    .addHelpText('after', '\nExample:\n  content-server serve -c docs.yaml --port 8090')
     .action(async (_options: unknown, command: Command) => {
       const options: ServeOptions = command.optsWithGlobals()
       const { loadContentConfig } = await import('../../../config.ts')

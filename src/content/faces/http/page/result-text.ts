@@ -9,6 +9,7 @@ const REASONS: Readonly<Record<string, string>> = {
   unavailable: 'is unavailable',
 }
 
+/** Part of an excerpt. */
 export interface Piece {
   readonly text: string
   readonly isMarked: boolean

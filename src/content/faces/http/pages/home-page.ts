@@ -5,6 +5,7 @@ import { resultText, splitMarks, unsearchedText } from '../page/result-text.ts'
 import { type Html, html } from './html.ts'
 import { layout } from './layout.ts'
 
+/** Content of the home page. */
 export interface HomePage {
   readonly title: string
   readonly user: string

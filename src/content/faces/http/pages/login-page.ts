@@ -1,6 +1,7 @@
 import { html } from './html.ts'
 import { layout } from './layout.ts'
 
+/** Content of the login page. */
 export interface LoginPage {
   readonly title: string
   readonly next: string
