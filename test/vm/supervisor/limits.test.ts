@@ -47,7 +47,7 @@ test('a supervisor in its own control group enforces its processes’ memory and
   await until(`grep -q 'nr_throttled [1-9]' ${service}/supervisor-*/busy/cpu.stat`)
   await until('grep -q "greedy is crashed" /srv/project/log')
   expect(await inside('cat /srv/project/log')).toContain(
-    'ended with signal SIGKILL: out of memory (limits.memory)',
+    'exited with signal SIGKILL: out of memory (limits.memory)',
   )
   const limits = `cd ${service}/supervisor-*/quiet && cat memory.max cpu.max`
   expect(await inside(limits)).toBe(`${64 << 20}\n50000 100000`)
