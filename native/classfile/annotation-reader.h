@@ -16,7 +16,7 @@ enum class TargetKind : std::uint8_t {
   recordComponent = 4,
   /** Not an annotation: the value of AnnotationDefault, as the only element of a row without a type. */
   annotationDefault = 5,
-  /** Another annotation, in an element of which it is. */
+  /** An annotation nested in an element of another one. */
   annotation = 6,
   /** On types in declarations and code. */
   classType = 7,

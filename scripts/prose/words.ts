@@ -46,6 +46,12 @@ export const TERMS: readonly Term[] = [
   ['hears? of', 'is notified of'],
   ['at all times', 'always'],
   ['soil', 'repair'],
+  ['doors?', 'client, proxy'],
+  ['floors?', 'layer'],
+  ['houses?', 'module, project'],
+  ['keepers?', 'handler, cache'],
+  ['for want of', 'without'],
+  ['in vain', 'without success'],
 ]
 
 /** Words that identifiers and paths avoid, in lower case and in the singular and plural that occur. */

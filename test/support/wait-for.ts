@@ -9,7 +9,7 @@ export async function waitFor(
   const endMs = performance.now() + timeoutMs
   // Most conditions are met after a few milliseconds.
   for (let pauseMs = 1; !(await isTrue()); pauseMs = Math.min(2 * pauseMs, 20)) {
-    if (performance.now() > endMs) throw new Error(`waited ${timeoutMs} ms in vain for ${what}`)
+    if (performance.now() > endMs) throw new Error(`timed out after ${timeoutMs} ms waiting for ${what}`)
     await delay(pauseMs)
   }
 }

@@ -134,7 +134,7 @@ test.runIf(areControlGroupsThere())(
     expect(left()).toEqual([''])
     await user.supervisor('down')
     // Empty: the groups of the first supervisor are removed.
-    await waitFor('its groups to go', () =>
+    await waitFor('its groups to be removed', () =>
       listOf(elsewhere).every((entry) => !entry.startsWith('supervisor-')),
     )
   },
@@ -292,7 +292,7 @@ test('as the first process of a container it reaps orphans and stops everything 
     })
       .split('\n')
       .filter((state) => state.startsWith('Z')).length
-  await waitFor('the dead to be let go', () => zombies() === 0)
+  await waitFor('the zombies to be reaped', () => zombies() === 0)
   process.kill(innerPid(child.pid ?? 0), 'SIGTERM')
   expect(await ended).toBe(0)
 })

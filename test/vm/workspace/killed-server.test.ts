@@ -43,7 +43,7 @@ const STEPS: readonly (readonly [string, () => boolean])[] = [
 async function soon(what: string, isSo: () => boolean): Promise<void> {
   const endMs = performance.now() + 60_000
   while (!isSo()) {
-    if (performance.now() > endMs) throw new Error(`waited in vain for: ${what}`)
+    if (performance.now() > endMs) throw new Error(`timed out waiting for: ${what}`)
     await setImmediate()
   }
 }

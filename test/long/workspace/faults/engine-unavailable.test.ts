@@ -97,7 +97,11 @@ test(
     await waitFor('the engine', async () => (await enabled()).length === 1, RESYNC_MS)
     await waitFor('the stopped one', async () => (await stateOf(stopped)) === 'stopped', RESYNC_MS)
     await waitFor('the removed one', async () => (await stateOf(removed)) === 'error', RESYNC_MS)
-    await waitFor('the half-made one to go', async () => (await stateOf(halfMade)) === undefined, RESYNC_MS)
+    await waitFor(
+      'the partially created one to be removed',
+      async () => (await stateOf(halfMade)) === undefined,
+      RESYNC_MS,
+    )
     expect(await leftovers(halfMade)).toEqual([])
     expect(await stateOf(kept)).toBe('running')
     expect(await leftovers(kept)).toHaveLength(2)
@@ -138,7 +142,11 @@ test('F15 the server recovers from an engine that is down and comes back', { tim
   await proxy.open()
   await waitFor('the engine', async () => (await enabled()).length === 1, RESYNC_MS)
   await waitFor('the removed one', async () => (await stateOf(removed)) === 'error', RESYNC_MS)
-  await waitFor('the half-made one to go', async () => (await stateOf(halfMade)) === undefined, RESYNC_MS)
+  await waitFor(
+    'the partially created one to be removed',
+    async () => (await stateOf(halfMade)) === undefined,
+    RESYNC_MS,
+  )
   expect(await leftovers(halfMade)).toEqual([])
   expect(await leftovers(kept)).toHaveLength(2)
   expect(await call(at(`/workspaces/${kept}/stop`), 'POST')).toMatchObject({ status: 200 })
@@ -156,7 +164,11 @@ test('F15 a clone does not wait for a hanging engine', { timeout: 60_000 }, asyn
   expect([status, body.error.code]).toEqual([503, 'BACKEND_UNAVAILABLE'])
   expect(tookMs).toBeLessThan(LIMIT_MS + 500)
   proxy.thaw()
-  await waitFor('the half-made one to go', async () => (await stateOf(name)) === undefined, RESYNC_MS)
+  await waitFor(
+    'the partially created one to be removed',
+    async () => (await stateOf(name)) === undefined,
+    RESYNC_MS,
+  )
   expect(await leftovers(name)).toEqual([])
 })
 

@@ -188,7 +188,7 @@ test('a server is started, kept alive while the agent is connected, and restarte
   expect(user.records().map(({ pid }) => pid)).not.toEqual([first?.pid])
 
   await agent.close()
-  await waitFor('the server to end for want of work', () => user.records().length === 0)
+  await waitFor('the idle server to exit', () => user.records().length === 0)
 })
 
 test('only the protocol is on standard output, and the end of standard input stops it', async () => {
