@@ -54,7 +54,7 @@ function checkedFiles(within: readonly string[]): readonly string[] {
     )
 }
 
-type Kind = 'markdown' | 'script' | 'cpp' | 'shell'
+type Kind = 'markdown' | 'page' | 'script' | 'cpp' | 'shell'
 
 function kindOf(file: string): Kind | undefined {
   switch (extname(file)) {
@@ -68,7 +68,12 @@ function kindOf(file: string): Kind | undefined {
     case '.cc':
     case '.h':
       return 'cpp'
+    case '.html':
+      return 'page'
     case '.sh':
+    case '.service':
+    case '.yaml':
+    case '.yml':
       return 'shell'
     case '':
       return /^(?:scripts|\.ci)\//.test(file) ? 'shell' : undefined
@@ -82,6 +87,7 @@ async function checkFile(file: string): Promise<readonly Finding[]> {
   const kind = kindOf(file)
   const inPath = file.split('/').flatMap((part) => nameFindings(part, file, 1))
   if (kind === 'markdown') return [...inPath, ...(await termFindings(file, source, '.md'))]
+  if (kind === 'page') return [...inPath, ...(await termFindings(file, source, '.txt'))]
   const prose = proseOf(kind, file, source)
   const lineAt = (offset: number): number => source.slice(0, offset).split('\n').length
   return [

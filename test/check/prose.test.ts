@@ -48,6 +48,8 @@ describe('the prose check', () => {
       /^2: .*begins with "What"/,
     ],
     ['a comment in C++', 'code.cc', 'int a; // whoever asks\n', /^1: .*whoever/],
+    ['an HTML page', 'page.html', '<p>the server says so</p>\n', /says/],
+    ['a comment in a unit file', 'a.service', '# Whoever asks.\n[Unit]\n', /^1: .*Whoever/],
     ['a comment in a script', 'step.sh', 'a=1\n# Whoever asks is told.\n', /^2: .*told/],
   ])('reports a listed word in %s', (_, name, text, line) => {
     const { status, lines } = check(name, text)

@@ -18,7 +18,7 @@ type Parameters = Readonly<Record<string, string | number | boolean | undefined>
 
 /** Adds the `--project` option. */
 export function addProjectOption(command: Command): Command {
-  return command.option('-p, --project <dir>', 'directory in the project; default the current one')
+  return command.option('-p, --project <dir>', 'directory in the project; default: the current one')
 }
 
 /** Returns the root of the project. @throws PROJECT_NOT_FOUND */

@@ -35,7 +35,7 @@ export function createContentProgram(): Command {
   addEverywhere(
     program,
     '-c, --config <file>',
-    'config file; default: CONTENT_CONFIG, else the standard locations',
+    'config file; default: CONTENT_CONFIG, then the standard locations',
   )
   addOutputOptions(program)
   addCompletion(program)

@@ -32,7 +32,7 @@ export function createSupervisorProgram(): Command {
   const program = createProgram(
     'supervisor',
     packageVersion(),
-    'Run the processes of a project and keep them running.',
+    'Runs the processes of a project and keeps them running.',
   )
   addUp(program)
   addProcesses(program)
@@ -46,7 +46,7 @@ export function createSupervisorProgram(): Command {
   addEverywhere(
     program,
     '-c, --config <file>',
-    'configuration file; default: SUPERVISOR_CONFIG, or the standard locations',
+    'config file; default: SUPERVISOR_CONFIG, then the standard locations',
   )
   addEverywhere(
     program,

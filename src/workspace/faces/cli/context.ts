@@ -13,7 +13,7 @@ export interface CliContext {
 
 /** Adds the `--server` option. */
 export function addServerOption(command: Command): Command {
-  return command.option('-s, --server <name>', "server to talk to, from the CLI's configuration")
+  return command.option('-s, --server <name>', "server to use, from the CLI's configuration")
 }
 
 /** Adds the `--all` option, for commands that can query several servers. */
