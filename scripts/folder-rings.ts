@@ -1,5 +1,6 @@
 // Cycles of folders, direct or indirect: such folders can only be understood, tested and moved together.
 
+/** A module and the modules it imports, as paths. */
 export interface Module {
   readonly source: string
   readonly dependencies: readonly { readonly resolved: string }[]

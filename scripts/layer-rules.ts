@@ -19,6 +19,7 @@ function onlyIn(name: string, packages: string, homes: string[]): IForbiddenRule
 
 const faces = `^src/(${programs})/faces/`
 
+/** Imports that the layers forbid. */
 export const forbidden: IForbiddenRuleType[] = [
   {
     name: 'native-imports-nothing-of-src',
@@ -101,6 +102,7 @@ export const forbidden: IForbiddenRuleType[] = [
   },
 ]
 
+/** Options of dependency-cruiser. */
 export const options: ICruiseOptions = {
   // dependency-cruiser cannot parse TypeScript 7: without swc it finds no module and passes.
   parser: 'swc',

@@ -28,6 +28,7 @@ export const PROXY_FLAGS = {
   'token-file': { type: 'string' },
 } as const
 
+/** Options of the credentials proxy. */
 export interface ProxyOptions {
   readonly port?: number
   readonly agentUrl?: string | undefined

@@ -211,5 +211,7 @@ export const supervisorSchema = section({
   processes: named(processSchema, 'processes by name'),
 })
 
+/** Decoded configuration of the supervisor. */
 export type Settings = Decoded<typeof supervisorSchema>
+/** Decoded configuration of a process. */
 export type ProcessSettings = Decoded<typeof processSchema>

@@ -11,6 +11,7 @@ import { toSpecs } from './config-file/to-specs.ts'
 /** The supervisor's effective configuration. */
 export type SupervisorConfig = ReturnType<typeof resolveConfig>
 
+/** A loaded configuration and its source. */
 export interface LoadedSupervisorConfig {
   readonly config: SupervisorConfig
   readonly settings: unknown

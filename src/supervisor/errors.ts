@@ -15,4 +15,5 @@ export const SUPERVISOR_CODES = {
   BODY_NOT_KEPT: 'conflict',
 } as const
 
+/** Creates errors with the supervisor's codes. */
 export const fault = defineFaults(SUPERVISOR_CODES)

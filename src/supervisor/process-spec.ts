@@ -1,8 +1,10 @@
 import type { LogSettings } from './log/process-logs.ts'
 
+/** Policies for restarting a process. */
 export const RESTART_POLICIES = ['always', 'on-failure', 'never'] as const
 type RestartPolicy = (typeof RESTART_POLICIES)[number]
 
+/** Conditions of dependencies. */
 export const CONDITIONS = ['started', 'healthy', 'completed', 'ended'] as const
 /** Condition of a dependency before the dependent process starts. */
 export type Condition = (typeof CONDITIONS)[number]
@@ -24,6 +26,7 @@ export const RESOURCES = {
   addressSpace: 9,
 } as const
 
+/** A periodic health check of a process. */
 export interface HealthCheck {
   readonly probe:
     | { readonly kind: 'exec'; readonly command: string | readonly string[] }

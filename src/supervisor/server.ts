@@ -22,6 +22,7 @@ import { openToken } from '../lib/fs/token-file.ts'
 
 const listenFault = defineFaults({ CANNOT_LISTEN: 'conflict' })
 
+/** Dependencies of a supervisor with its API and proxy. */
 export interface SupervisorServerDeps {
   readonly logger: Logger
   /** Environment inherited by processes; default: that of this process. */

@@ -20,6 +20,7 @@ import { takeOver } from './state/take-over.ts'
 import { RunRecord } from './state/run-record.ts'
 import type { StateDir } from './state/state-dir.ts'
 
+/** Dependencies of a supervisor. */
 export interface SupervisorDeps {
   readonly logger: Logger
   readonly clock: AlarmClock

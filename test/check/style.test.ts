@@ -27,3 +27,17 @@ test('constants of a module have names in upper case', () => {
 test('docstrings name errors by @throws', () => {
   expect(matchesOf(/\/\*\*(?:(?!\*\/)[^])*?\bThrows (?:(?!\*\/)[^])*?\*\//g)).toEqual([])
 })
+
+test('every exported declaration has a docstring', () => {
+  const declaration = String.raw`export (?:default |async |abstract )*(?:function\*?|class|const|let|interface|type|enum) (\w+)`
+  const undocumented = files.flatMap(({ file, text }) => {
+    const namesOf = (before: string) =>
+      [...text.matchAll(new RegExp(`${before}^${declaration}`, 'gm'))].map(([, name]) => name)
+    // One docstring is enough for all overloads of a function.
+    const documented = new Set(namesOf(String.raw`\*/\n`))
+    return namesOf('')
+      .filter((name) => !documented.has(name))
+      .map((name) => `${file}: ${name}`)
+  })
+  expect(undocumented).toEqual([])
+})

@@ -13,6 +13,7 @@ export function readAgentToken(): string | undefined {
   }
 }
 
+/** Stores the agent's bus token for the next start, readable only by root. */
 export function keepAgentToken(token: string): void {
   mkdirSync(dirname(FILE), { recursive: true, mode: 0o755 })
   writeFileSync(`${FILE}.tmp`, token, { mode: 0o600 })

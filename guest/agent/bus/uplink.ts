@@ -25,6 +25,7 @@ const MAX_EVENTS = 1_000
 const MAX_EVENT_BYTES = 4 * 1024 * 1024
 
 type Payload = Envelope['payload']
+/** Codes for messages that got no response from the host. */
 export type PublishFailure = 'NO_CONNECTION' | 'TIMEOUT' | 'OVERLOADED' | 'REQUEST_TOO_LARGE'
 
 interface Waiting {

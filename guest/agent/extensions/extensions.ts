@@ -13,12 +13,14 @@ const HEARTBEAT_MS = 15_000
 const SECOND_HEARTBEAT_MS = 2_000
 const PING_TIMEOUT_MS = 2_000
 
+/** The init system's services, as far as extensions use them. */
 export interface Services {
   readonly start: (unit: string) => Promise<void>
   /** Returns the state of each unit. */
   readonly states: (units: readonly string[]) => Promise<readonly string[]>
 }
 
+/** Dependencies of `Extensions`. */
 export interface ExtensionParts {
   readonly readManifest: (namespace: string) => ExtensionManifest | undefined
   readonly services: Services

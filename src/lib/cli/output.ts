@@ -35,6 +35,7 @@ export function addEverywhere(command: Command, flags: string, description: stri
   for (const child of command.commands) addEverywhere(child, flags, description)
 }
 
+/** Creates the output of a command: tables on a terminal, JSON elsewhere, unless an option selects one. */
 export function createOutput(options: { readonly json?: boolean; readonly table?: boolean }): Output {
   const isTable = options.table === true || (options.json !== true && process.stdout.isTTY)
   return {

@@ -15,6 +15,7 @@ export interface AlarmClock extends Clock {
 /** Maximum delay of setTimeout; longer waits are split. */
 export const LONGEST_DELAY_MS = 2 ** 31 - 1
 
+/** The clock and timers of this process. */
 export const systemClock: AlarmClock = {
   wallMs: Date.now,
   nowMs: () => performance.now(),

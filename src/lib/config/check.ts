@@ -5,6 +5,7 @@ import { parseDuration } from './duration.ts'
 import { nearest } from './nearest.ts'
 import { parseSize } from './size.ts'
 
+/** Creates errors of configurations. */
 export const configFault = defineFaults({ CONFIG_INVALID: 'invalid', CONFIG_UNREADABLE: 'invalid' })
 
 /** The part of a JSON Schema node that configuration uses. */

@@ -25,10 +25,12 @@ const MAX_TIMESTAMP = 40
 /** Prefix of namespaces reserved for the server and its agents. */
 export const RESERVED = 'system:'
 
+/** Returns whether a value is a valid namespace. */
 export function isNamespace(value: unknown): value is string {
   return typeof value === 'string' && NAMESPACE.test(value)
 }
 
+/** Returns whether a value is a valid envelope id, a UUID. */
 export function isEnvelopeId(value: unknown): value is string {
   return typeof value === 'string' && UUID.test(value)
 }
@@ -95,6 +97,7 @@ export function answerToWire(
   return { workspace, in_reply_to: inReplyTo, final: isFinal, payload }
 }
 
+/** Returns whether a value is an object that is not an array. */
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

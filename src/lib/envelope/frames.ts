@@ -12,6 +12,7 @@ const unpacker = new Unpackr({ useRecords: false, mapsAsObjects: true, int64AsTy
 /** Thrown for an invalid frame, after which the connection cannot be parsed. */
 export class FrameFault extends Error {}
 
+/** Encodes a value as MessagePack behind its length in four bytes, big-endian. */
 export function encodeFrame(value: unknown): Buffer {
   const frame = packer.pack(value, RESERVE_START_SPACE | LENGTH_BYTES)
   frame.writeUInt32BE(frame.length - LENGTH_BYTES, 0)

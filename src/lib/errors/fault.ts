@@ -37,6 +37,7 @@ export class Fault<Code extends string = string> extends Error {
   }
 }
 
+/** Returns whether an error is a `Fault`. */
 export function isFault(error: unknown): error is Fault {
   return error instanceof Fault
 }

@@ -11,6 +11,7 @@ import {
 
 export type { TrashLocation } from '../../native/files/trash.ts'
 
+/** Options for discarding an entry. */
 export interface DiscardOptions {
   /** Called after the entry is renamed and before anything is deleted: false restores its name. */
   readonly isStillWanted?: () => Promise<boolean>

@@ -19,9 +19,11 @@ export type GuestRequest =
   /** Response: empty, after all data is flushed; `reboot` stops machines without power management. */
   | { readonly do: 'shut-down'; readonly by: 'poweroff' | 'reboot' }
 
+/** The agent's response to a request: its result, or an error. */
 export type GuestAnswer<T = Record<string, never>> =
   ({ readonly ok: true } & T) | { readonly ok: false; readonly code: string; readonly message: string }
 
+/** A program to start in the guest. */
 export interface GuestProgram {
   readonly argv: readonly string[]
   readonly environment: Readonly<Record<string, string>>
@@ -31,6 +33,7 @@ export interface GuestProgram {
   readonly stdin: boolean
 }
 
+/** Settings of a guest that the host sends after each boot. */
 export interface GuestSetting {
   readonly hostname: string
   /** Token that identifies the agent on the bus, to which programs of the guest can connect too. */
@@ -48,10 +51,12 @@ export interface GuestSetting {
   }
 }
 
+/** A Unix socket created in the guest. */
 export interface GuestSocket {
   readonly path: string
 }
 
+/** State of the guest's system. */
 export interface GuestHealth {
   readonly bootId: string
   readonly uptimeSeconds: number
@@ -75,6 +80,7 @@ export type ExecMessage =
 
 /** The agent's vsock port, and the name of its serial port for machines without vsock. */
 export const AGENT_PORT = 1025
+/** Name of the agent's virtio serial port. */
 export const AGENT_SERIAL = 'workspace.agent'
 
 /** The host's vsock port for messages of its guests. */

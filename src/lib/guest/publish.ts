@@ -2,6 +2,7 @@ import { isRecord } from '../envelope/envelope.ts'
 
 const AGENT_URL = 'http://127.0.0.1:498'
 
+/** Options of `publish`. */
 export interface PublishOptions {
   /** The agent's URL; default `http://127.0.0.1:498`. */
   readonly agentUrl?: string | undefined

@@ -13,4 +13,5 @@ export const HTTP_CODES = {
   INTERNAL_ERROR: 'internal',
 } as const
 
+/** Creates errors with the codes that all servers share. */
 export const httpFault = defineFaults(HTTP_CODES)

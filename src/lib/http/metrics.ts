@@ -8,6 +8,7 @@ export interface Metrics {
   readonly droppedStreams: Counter
 }
 
+/** Creates a server's metrics in a new registry. */
 export function createMetrics(): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })

@@ -45,6 +45,7 @@ declare module 'fastify' {
   }
 }
 
+/** Options of an HTTP server. */
 export interface HttpServerOptions {
   readonly info: ApiInfo
   readonly logger: Logger

@@ -3,6 +3,7 @@ import { pino, type Logger as PinoLogger } from 'pino'
 import type * as pinoPretty from 'pino-pretty'
 import type { LOG_FORMATS, LOG_LEVELS } from './levels.ts'
 
+/** A structured logger. */
 export type Logger = PinoLogger
 
 /** Names of fields with secrets, which are never logged (threat W12). */
@@ -16,6 +17,7 @@ const SECRET_NAMES = [
   'session_token',
 ]
 
+/** Options of a logger. */
 export interface LogOptions {
   readonly level: (typeof LOG_LEVELS)[number]
   /** `auto`: pretty on a terminal, otherwise JSON lines. */

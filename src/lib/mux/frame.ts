@@ -6,8 +6,10 @@ import { addPiece } from './pieces.ts'
  * distinguishes a complete frame from one filled with later bytes.
  */
 export const FRAME = { open: 1, data: 2, end: 3, credit: 4, reset: 5 } as const
+/** Kind of a frame, as its byte on the wire. */
 export type FrameKind = (typeof FRAME)[keyof typeof FRAME]
 
+/** A frame of a multiplexed connection. */
 export interface Frame {
   readonly channel: number
   readonly kind: FrameKind

@@ -19,6 +19,7 @@ const FRAME_RATE = { perMs: 50, burst: 1_000 } as const
 /** Costs in frames: opening a channel may open a connection, and frames of unknown channels are useless. */
 const COST = { open: 128, stray: 16, other: 1 } as const
 
+/** Options of one side of a multiplexed connection. */
 export interface MuxOptions {
   /** Whether this side uses odd channel numbers, so that both sides can open channels. */
   readonly isFirst: boolean

@@ -8,6 +8,7 @@ import { fault } from './errors.ts'
 import { unpackError } from './portable-error.ts'
 import { RestartDelay } from './restart-delay.ts'
 
+/** Options of a pool. */
 export interface PoolOptions {
   /** For messages and the log. */
   readonly name: string
@@ -29,6 +30,7 @@ export interface PoolOptions {
   readonly logger?: { warn(details: object, message: string): void }
 }
 
+/** Options of a task. */
 export interface RunOptions {
   /** Cancels the task and terminates its thread; the run rejects with the signal's reason. */
   readonly signal?: AbortSignal

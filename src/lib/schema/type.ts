@@ -53,4 +53,5 @@ const builders = {
   Unsafe: (schema: Schema) => schema,
 }
 
+/** Schema builders of TypeBox, with `readonly` result types. */
 export const Type = builders as unknown as Builders

@@ -18,6 +18,7 @@ const isRefused = refuseUnsafe(join(dirname(require.resolve(OWNER)), 'crypto/bui
 // Imported late, because it loads the addon.
 readLongPackets()
 
+/** Returns whether ssh2 uses its compiled ciphers. */
 export function sshCiphers(): SshCiphers {
   if (isRefused) return 'refused'
   const { bindingAvailable } = require(OWNER) as { bindingAvailable: boolean }

@@ -3,6 +3,7 @@ import type { Connection } from './ssh2.ts'
 /** Reason codes for refused channels (RFC 4254, section 5.1). */
 const REASONS = { prohibited: 1, 'connect failed': 2, 'unknown type': 3, 'resource shortage': 4 } as const
 
+/** Reason for refusing a channel. */
 export interface Refusal {
   readonly reason: keyof typeof REASONS
   /** Shown by clients. */

@@ -1,6 +1,7 @@
 import { Type } from '../../lib/schema/type.ts'
 import type { LogLine } from '../log/log-line.ts'
 
+/** Schema of a line of output. */
 export const logEntrySchema = Type.Object(
   {
     timestamp: Type.String({ description: 'with milliseconds' }),
@@ -16,6 +17,7 @@ export const logEntrySchema = Type.Object(
   { $id: 'LogEntry' },
 )
 
+/** Schema of a response with lines of output. */
 export const logsSchema = Type.Object({
   logs: Type.Array(Type.Ref('LogEntry')),
   filtered_count: Type.Integer({ description: 'stored lines that match the filters' }),
@@ -25,11 +27,13 @@ export const logsSchema = Type.Object({
   }),
 })
 
+/** A response with lines of output, as clients read it. */
 export interface WireLogs {
   readonly logs: readonly WireLogEntry[]
   readonly last_id: string
 }
 
+/** A line of output, as clients read it. */
 export interface WireLogEntry {
   readonly timestamp: string
   readonly process: string

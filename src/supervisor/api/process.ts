@@ -17,8 +17,10 @@ const summaryFields = {
   reason: Type.String({ description: 'reason of the current status' }),
 }
 
+/** Schema of a process in a list. */
 export const summarySchema = Type.Object(summaryFields, { $id: 'Process' })
 
+/** Schema of a process with its details. */
 export const detailSchema = Type.Object(
   {
     ...summaryFields,
@@ -45,6 +47,7 @@ export const detailSchema = Type.Object(
   { $id: 'ProcessDetail' },
 )
 
+/** Schema of the processor and memory use of all processes. */
 export const usageSchema = Type.Object({
   usage: Type.Array(
     Type.Object({
@@ -55,8 +58,10 @@ export const usageSchema = Type.Object({
   ),
 })
 
+/** Schema of the response to a successful action. */
 export const actionSchema = Type.Object({ success: Type.Boolean() }, { $id: 'ActionResult' })
 
+/** Converts a process to its form in a list. */
 export function summaryToWire(process: SupervisedProcess) {
   const { spec, state, program, uptimeMs, restarts, health, changes } = process
   return {
@@ -95,6 +100,7 @@ export function detailToWire(process: SupervisedProcess, logLostBytes: number, s
   }
 }
 
+/** Converts the usage of processes to a response body. */
 export function usageToWire(usage: readonly Usage[]) {
   return {
     usage: usage.map(({ name, cpuPercent, memoryBytes }) => ({
@@ -105,6 +111,7 @@ export function usageToWire(usage: readonly Usage[]) {
   }
 }
 
+/** A process in a list, as clients read it. */
 export type WireSummary = ReturnType<typeof summaryToWire>
 
 function timeToWire(ms: number | undefined): string | null {

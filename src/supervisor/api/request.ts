@@ -2,6 +2,7 @@ import { Type } from '../../lib/schema/type.ts'
 import { maskQuery, maskValue } from './mask.ts'
 import type { CapturedRequest } from '../proxy/captured-request.ts'
 
+/** Schema of a captured request. */
 export const requestSchema = Type.Object(
   {
     id: Type.String(),
@@ -20,12 +21,14 @@ export const requestSchema = Type.Object(
   { $id: 'ProxyRequest' },
 )
 
+/** Schema of a response with captured requests. */
 export const requestsSchema = Type.Object({
   requests: Type.Array(Type.Ref('ProxyRequest')),
   filtered_count: Type.Integer({ description: 'stored requests that match the filters' }),
   total_count: Type.Integer({ description: 'stored requests' }),
 })
 
+/** Converts a captured request to its form in a list. */
 export function requestToWire(request: CapturedRequest) {
   return {
     id: String(request.id),
@@ -43,8 +46,10 @@ export function requestToWire(request: CapturedRequest) {
   }
 }
 
+/** Converts a captured request's headers, with secrets masked. */
 export function headersToWire({ headers }: CapturedRequest): readonly (readonly string[])[] {
   return headers.map(([name, value]) => [name, maskValue(name, value)])
 }
 
+/** A captured request, as clients read it. */
 export type WireRequest = ReturnType<typeof requestToWire>

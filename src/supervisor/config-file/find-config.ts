@@ -22,6 +22,7 @@ export interface ConfigPlace {
   readonly recordDir: string
 }
 
+/** Names by which the configuration file is found. */
 export const CONFIG_SOURCES = {
   program: 'supervisor',
   fileName: 'supervisor.yaml',

@@ -3,6 +3,7 @@ import type { AlarmClock } from '../../lib/clock/clock.ts'
 import type { HealthCheck } from '../process-spec.ts'
 import { type HealthReport, type ProbeResult, UNCHECKED } from './health.ts'
 
+/** Runs one health check. */
 export type Probe = (signal: AbortSignal) => Promise<ProbeResult>
 
 /** Maximum stored output of a check. */

@@ -1,3 +1,4 @@
+/** Health of a process, as the API names it. */
 export const HEALTHS = ['healthy', 'unhealthy', 'unknown'] as const
 type Health = (typeof HEALTHS)[number]
 
@@ -9,6 +10,7 @@ export interface HealthReport {
   readonly consecutiveFailures: number
 }
 
+/** Report of a process that has not been checked yet. */
 export const UNCHECKED: HealthReport = Object.freeze({
   health: 'unknown',
   lastCheckMs: undefined,

@@ -12,6 +12,7 @@ export interface LogReader {
   readonly onLost: (process: string, lines: number, isExact: boolean) => void
 }
 
+/** Filters and format of followed output. */
 export interface FollowOptions {
   /** Names of processes; default: all, including later ones. */
   readonly processes?: readonly string[] | undefined

@@ -18,11 +18,13 @@ export interface LogBlock {
   readonly bytes: Buffer
 }
 
+/** Maximum stored output of a process. */
 export interface LogBounds {
   readonly lines: number
   readonly bytes: number
 }
 
+/** Counters of a process's stored output. */
 export interface LogCounts {
   /** Index of the oldest stored line, and of the next line. */
   readonly first: number
@@ -33,6 +35,7 @@ export interface LogCounts {
   readonly openStreams: number
 }
 
+/** A rotated file that receives the output of a process. */
 export interface LogFile {
   readonly path: string
   readonly maxBytes: number

@@ -4,6 +4,7 @@ import { type LogLine, linesOf, withoutEscapes } from './log-line.ts'
 import type { LogBlock, LogSource } from './log-store.ts'
 import type { ProcessLogs } from './process-logs.ts'
 
+/** A query for stored output. */
 export interface LogQuery {
   /** Names of processes; default: all. */
   readonly processes?: readonly string[] | undefined
@@ -17,6 +18,7 @@ export interface LogQuery {
   readonly untilMs?: number | undefined
 }
 
+/** The result of a query for stored output. */
 export interface LogAnswer {
   /** The newest matching lines, oldest first. */
   readonly lines: readonly LogLine[]

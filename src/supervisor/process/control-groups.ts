@@ -176,6 +176,7 @@ function writeLimit(path: string, file: string, value: number | string | undefin
     writeFileSync(join(path, file), String(value ?? none))
 }
 
+/** Returns whether any limit is set. */
 export function hasLimits({ memoryBytes, cpus }: GroupLimits): boolean {
   return memoryBytes !== undefined || cpus !== undefined
 }

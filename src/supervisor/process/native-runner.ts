@@ -21,6 +21,7 @@ import { descendantsOf, INSTANCE_VARIABLE, PROCESS_VARIABLE, type StrayFinder } 
 import { runningTree } from './running-tree.ts'
 import { findUser } from './system-user.ts'
 
+/** Dependencies of the native runner. */
 export interface RunnerParts {
   /** Marks everything this supervisor starts, across its own restarts. */
   readonly instance: string

@@ -33,6 +33,7 @@ export function retryAtOf(state: ProcessState): number | undefined {
 
 /** Statuses of the specification. */
 export const STATUSES = ['running', 'stopped', 'starting', 'stopping', 'crashed'] as const
+/** Status of a process, as the API names it. */
 export type ProcessStatus = (typeof STATUSES)[number]
 
 const STATUS_OF_STATE: Readonly<Record<ProcessState['is'], ProcessStatus>> = {
@@ -45,6 +46,7 @@ const STATUS_OF_STATE: Readonly<Record<ProcessState['is'], ProcessStatus>> = {
   crashed: 'crashed',
 }
 
+/** Returns the status that a state is reported as. */
 export function statusOf(state: ProcessState): ProcessStatus {
   return STATUS_OF_STATE[state.is]
 }
@@ -60,6 +62,7 @@ const FOLLOWERS: Readonly<Record<ProcessState['is'], readonly ProcessState['is']
   crashed: ['waiting', 'starting', 'running', 'stopped', 'crashed'],
 }
 
+/** Returns whether the transition table has a transition. */
 export function isAllowed(from: ProcessState['is'], to: ProcessState['is']): boolean {
   return FOLLOWERS[from].includes(to)
 }

@@ -3,6 +3,7 @@ import { readProcStat } from '../../lib/process/proc-stat.ts'
 
 /** Environment variables that mark every started program and identify its descendants. */
 export const INSTANCE_VARIABLE = 'SUPERVISOR_INSTANCE'
+/** Environment variable with the name of the process that a program belongs to. */
 export const PROCESS_VARIABLE = 'SUPERVISOR_PROCESS'
 
 /** Time that a list of processes is reused. */
@@ -77,6 +78,7 @@ export function marksOf(pid: number): { readonly instance: string; readonly name
   }
 }
 
+/** Returns the PIDs of a process's children; none if it has exited. */
 export function childrenOf(pid: number): readonly number[] {
   try {
     // Of all its threads: the kernel assigns orphans to the first live one.
@@ -88,10 +90,12 @@ export function childrenOf(pid: number): readonly number[] {
   }
 }
 
+/** Returns the PIDs of a process's descendants. */
 export function descendantsOf(pid: number): readonly number[] {
   return childrenOf(pid).flatMap((child) => [child, ...descendantsOf(child)])
 }
 
+/** Returns the PIDs of all processes. */
 export function allProcesses(): readonly number[] {
   try {
     return readdirSync('/proc')

@@ -11,6 +11,7 @@ import { describeExit, isAllowed, type ProcessState, retryAtOf, statusOf } from 
 
 const KEPT_CHANGES = 50
 
+/** A change of a process's status. */
 export interface Change {
   readonly atMs: number
   readonly status: string

@@ -23,6 +23,7 @@ export interface CapturedRequest {
   readonly replayOf: number | undefined
 }
 
+/** A filter of captured requests. */
 export interface RequestFilter {
   readonly subdomain?: string | undefined
   readonly method?: string | undefined
@@ -30,6 +31,7 @@ export interface RequestFilter {
   readonly maxStatus?: number | undefined
 }
 
+/** Returns whether a request matches a filter. */
 export function passes(request: CapturedRequest, filter: RequestFilter): boolean {
   return (
     (filter.subdomain === undefined || request.subdomain === filter.subdomain.toLowerCase()) &&

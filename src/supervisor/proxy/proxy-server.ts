@@ -31,6 +31,7 @@ const LOOP: OwnAnswer = {
 const SHOWN_LINES = 30
 const STOP_GRACE_MS = 2_000
 
+/** Dependencies of the proxy. */
 export interface ProxyParts {
   readonly routes: ProxyRoutes
   /** Maximum time until a process's response starts. */

@@ -8,6 +8,7 @@ import { storedArchive } from '../archive/stored-archive.ts'
 
 /** Names of the archives that the JVM reads and writes in a task's folder. */
 export const INPUT_ARCHIVE = 'in.jar'
+/** Name of the archive that Vineflower writes. */
 export const OUTPUT_ARCHIVE = 'out.jar'
 
 /** Writes class files for Vineflower to read. */

@@ -28,6 +28,7 @@ export interface UpstreamFailure {
   readonly cause?: unknown
 }
 
+/** A request to forward and its destination. */
 export interface Forwarding {
   readonly request: CheckedRequest
   readonly response: ServerResponse

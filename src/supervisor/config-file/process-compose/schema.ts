@@ -41,6 +41,7 @@ const ignored = {
   launch_timeout_seconds: Type.Optional(anything),
 }
 
+/** Keys of a process in a process-compose file. */
 export const processKeys = {
   ...ignored,
   command: text,
@@ -85,6 +86,7 @@ export const processKeys = {
   schedule: group({ cron: text, interval: text }),
 } as const
 
+/** Top-level keys of a process-compose file. */
 export const projectKeys = {
   version: Type.Optional(anything),
   log_level: Type.Optional(anything),
@@ -104,6 +106,9 @@ export const projectKeys = {
 /** Schema of a process-compose file (version 0.5) with the supported keys; unknown keys are reported separately. */
 export const projectSchema = Type.Object(projectKeys)
 
+/** A parsed process-compose file. */
 export type Project = Static<typeof projectSchema>
+/** A process in a process-compose file. */
 export type ComposeProcess = NonNullable<Project['processes']>[string]
+/** A probe of a process in a process-compose file. */
 export type Probe = NonNullable<ComposeProcess['readiness_probe']>

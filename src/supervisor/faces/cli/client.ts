@@ -12,6 +12,7 @@ import { errorSchema } from '../../api/error.ts'
 
 const clientFault = defineFaults({ SUPERVISOR_UNREACHABLE: 'unavailable', SERVER_URL_INVALID: 'invalid' })
 
+/** An event of a stream of the API. */
 export interface StreamEvent {
   readonly event: string
   readonly id: string | undefined
@@ -118,6 +119,7 @@ function faultFrom(status: number, body: string): Fault {
     : new Fault(answer.code, kind, answer.error)
 }
 
+/** Options that every command accepts. */
 export interface GlobalOptions {
   readonly config?: string
   readonly url?: string

@@ -13,12 +13,14 @@ export class ApiError extends Error {
   }
 }
 
+/** An event of a stream of the API. */
 export interface StreamEvent<Data> {
   readonly name: string
   readonly id: string | undefined
   readonly data: Data
 }
 
+/** Stores the token for this tab. */
 export function setToken(token: string): void {
   sessionStorage.setItem(KEY, token)
 }

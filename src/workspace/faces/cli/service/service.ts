@@ -14,6 +14,7 @@ export interface Service {
 
 /** Programs that can be installed as a service. */
 export const SERVICE_PROGRAMS = ['workspace', 'supervisor', 'content-server'] as const
+/** A program that can run as a service. */
 export type ServiceProgram = (typeof SERVICE_PROGRAMS)[number]
 
 /** Returns the command line that runs a program in the foreground. */
