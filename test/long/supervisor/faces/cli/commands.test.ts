@@ -103,7 +103,7 @@ test('up without a configuration names the command that writes one', async () =>
   rmSync(join(user.dir, 'supervisor.yaml'))
   expect(await user.supervisor('up')).toMatchObject({
     status: 1,
-    stderr: expect.stringContaining('no config here (looked for supervisor.yaml'),
+    stderr: expect.stringContaining('no configuration file found (supervisor.yaml'),
   })
 })
 
