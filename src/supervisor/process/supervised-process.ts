@@ -93,7 +93,7 @@ export class SupervisedProcess {
     if (!this.isDown)
       throw fault(
         'PROCESS_ALREADY_RUNNING',
-        `process "${this.#spec.name}" is ${statusOf(this.#state)} already`,
+        `process "${this.#spec.name}" is already ${statusOf(this.#state)}`,
       )
     this.#crashes.reset()
     this.#begin(reason)

@@ -10,5 +10,5 @@ test.each(['SIGTERM', 'SIGINT', 'SIGKILL'] as const)('%s to npm start stops the 
     WORKSPACE_STATE_DIR: tempDir(),
   })
   await server.end(signal)
-  expect(server.said()).toContain('Try, in another terminal in this folder')
+  expect(server.said()).toContain('In another terminal, in this folder, try:')
 })

@@ -159,11 +159,11 @@ test('an archive, a compressed one and standard input yield the same image', asy
 })
 
 test.each([
-  [['image', 'build'], 'name an archive'],
-  [['image', 'build', 'x.tar', '--base'], 'name an archive'],
+  [['image', 'build'], 'specify either an archive'],
+  [['image', 'build', 'x.tar', '--base'], 'specify either an archive'],
   [['image', 'build', ''], 'It must not be empty'],
   [['image', 'build', '/no/such.tar', '--backend', 'xen'], 'must be one of firecracker, vz, qemu'],
-  [['image', 'build', '/no/such.tar'], 'no backend with VMs is in enabled_backends'],
+  [['image', 'build', '/no/such.tar'], 'enabled_backends contains no VM backend'],
 ])('%j is a usage error', async (argv, says) => {
   const { status, stderr } = await workspaceCli(argv, userEnvironment({ WORKSPACE_STATE_DIR: tempDir() }))
   expect([status === 0, stderr]).toEqual([false, expect.stringContaining(says)])

@@ -25,8 +25,8 @@ test.each([
     'Allowed choices are class, method, field, param, all.',
   ],
   [['deps', '--format', 'png'], 'Allowed choices are json, dot'],
-  [['list', '--json', '--table'], "'--json' and '--table' exclude each other"],
-  [['--json', 'list', '--table'], "'--json' and '--table' exclude each other"],
+  [['list', '--json', '--table'], "'--json' and '--table' cannot be combined"],
+  [['--json', 'list', '--table'], "'--json' and '--table' cannot be combined"],
   [['calls', 'p.A', '--descriptor', '()V'], '--descriptor selects an overload and requires --method'],
 ])('%j is invalid usage: exit status 2', async (argv, said) => {
   const { status, stdout, stderr } = await analyzerUser().analyzer(...argv)

@@ -35,7 +35,7 @@ test(
     })
     expect(await user.supervisor('start', 'web')).toMatchObject({
       status: 1,
-      stderr: expect.stringContaining('is running already'),
+      stderr: expect.stringContaining('is already running'),
     })
     expect(await json('down')).toEqual({ success: true })
     expect(await user.supervisor('ps')).toMatchObject({
