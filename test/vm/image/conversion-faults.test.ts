@@ -85,7 +85,7 @@ describe('a conversion', () => {
     const stop = new AbortController()
     const source = await tarSource(pack(tinyTree()), parts)
     const failing = convert(parts, source, {
-      progress: (message) => message.startsWith('making') && stop.abort(new Error('enough')),
+      progress: (message) => message.startsWith('creating') && stop.abort(new Error('enough')),
       signal: stop.signal,
     })
     await expect(failing).rejects.toThrow('enough')
@@ -109,7 +109,7 @@ test('runs once for two processes that request the same image', async () => {
   expect(wholeBlobs(parts.store)).toHaveLength(1)
 })
 
-test.each(['unpacking', 'installing', 'making', 'checking'])(
+test.each(['unpacking', 'installing', 'creating', 'checking'])(
   'F1 leaves only .tmp files when killed while %s, and the next one works',
   async (step) => {
     const parts = await converter()

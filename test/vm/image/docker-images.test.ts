@@ -92,7 +92,7 @@ test('concurrent pulls of one image cause one conversion', async () => {
     [1, 2, 3, 4].map((n) => images.pull({ dockerRef: name, tag: `t${n}` }, work(messages))),
   )
   expect(new Set(all.map(({ digest }) => digest)).size).toBe(1)
-  expect(messages.filter((message) => message === 'checking it')).toHaveLength(1)
+  expect(messages.filter((message) => message === 'checking the file system')).toHaveLength(1)
   expect(readdirSync(join(parts.store.root, 'blobs/sha256'))).toHaveLength(1)
 })
 

@@ -121,7 +121,7 @@ test('the CLI pulls, lists, inspects, tags, removes and prunes', async () => {
   expect(shown).toMatch(/NAME +BACKEND +SIZE +SOURCE +DIGEST\r\n/)
   expect(shown).toMatch(/theirs +qemu +\d+ MiB +user +[0-9a-f]{12}\r\n/)
   expect(shown).toMatch(/vm-\w+-1 +qemu +\d+ MiB +config, default +[0-9a-f]{12}\r\n/)
-  expect(shown).toMatch(/base +qemu +not here +config, other/)
+  expect(shown).toMatch(/base +qemu +not cached +config, other/)
   const pulling = await workspaceCliOnTerminal(['image', 'pull', name, '--tag', 'again'], environment)
   expect(pulling).toContain(`again is ${first.digest}`)
   const missing = await workspaceCli(['image', 'inspect', 'nothing'], environment)
