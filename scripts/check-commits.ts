@@ -83,14 +83,12 @@ interface Commit {
 function commits(): readonly Commit[] {
   const [added] = git('log', '--diff-filter=A', '--format=%H', '--', 'scripts/check-commits.ts').split('\n')
   if (added === undefined || added === '') return []
-  const names = git('rev-list', '--no-merges', `${added}..HEAD`)
-    .split('\n')
-    .filter((name) => name !== '')
-  return names.map((name) => ({
-    name: name.slice(0, 7),
-    text: git('show', '--no-patch', '--format=%B', name),
-    lines: changedLines(git('show', '--numstat', '--format=', name)),
-  }))
+  const log = git('log', '--no-merges', '--numstat', '--format=%x00%h%x00%B%x00', `${added}..HEAD`)
+  const [, ...fields] = log.split('\0')
+  return Array.from({ length: fields.length / 3 }, (_, i) => {
+    const [name = '', text = '', numstat = ''] = fields.slice(3 * i, 3 * i + 3)
+    return { name, text, lines: changedLines(numstat) }
+  })
 }
 
 /** Reads the message being committed, without Git's comments. */
