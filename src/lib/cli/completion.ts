@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander'
+import { examples } from './examples.ts'
 
 interface Words {
   /** Command path after the program's name, joined by spaces; '' is the program itself. */
@@ -16,7 +17,7 @@ export function addCompletion(program: Command): void {
       if (shell in SCRIPTS) return shell
       throw new InvalidArgumentError('It must be bash, zsh or fish.')
     })
-    .addHelpText('after', `\nExample:\n  source <(${name} completion bash)`)
+    .addHelpText('after', examples(`source <(${name} completion bash)`))
     .action((shell: keyof typeof SCRIPTS) => {
       process.stdout.write(SCRIPTS[shell](name, wordsOf(program, [])))
     })

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import type { SchemaNode } from '../config/check.ts'
+import { examples } from './examples.ts'
 import { createOutput } from './output.ts'
 
 interface ShowOptions {
@@ -19,7 +20,7 @@ export function addConfigShow(
   return config
     .command('show')
     .description('print the effective configuration: YAML on a terminal, JSON otherwise')
-    .addHelpText('after', `\nExample:\n  ${config.parent?.name()} config show --json`)
+    .addHelpText('after', examples(`${config.parent?.name()} config show --json`))
     .action(async (_options: unknown, command: Command) => {
       const options: ShowOptions = command.optsWithGlobals()
       const { maskSecrets, showSettings } = await import('../config/show.ts')

@@ -13,15 +13,6 @@ export function createProgram(name: string, version: string, description: string
     .enablePositionalOptions()
 }
 
-/** Shows a program's commands under the headings of their groups; `help` joins the last group. */
-export function groupCommands(program: Command, groups: Readonly<Record<string, readonly string[]>>): void {
-  for (const [heading, names] of Object.entries(groups)) {
-    for (const command of program.commands) if (names.includes(command.name())) command.helpGroup(heading)
-    program.commandsGroup(heading)
-  }
-  program.helpCommand('help [command]', 'show the help of a command')
-}
-
 /** Thrown to exit with a specific status, such as that of a program the command ran. */
 export class ExitStatus extends Error {
   readonly status: number

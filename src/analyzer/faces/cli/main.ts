@@ -41,10 +41,12 @@ export function createAnalyzerProgram(): Command {
   addLint(program)
   addDiff(program)
   addMcp(program)
-  program.commandsGroup('Other:').helpCommand('help [command]')
+  program.commandsGroup('Other:')
   addProjectOptions(program)
   addOutputOptions(program)
   addCompletion(program)
+  // Last, because commands added later would inherit its group.
+  program.helpCommand('help [command]')
   return program
 }
 

@@ -30,7 +30,7 @@ export function createContentProgram(): Command {
   program.commandsGroup('Users:')
   addHashPassword(program)
   addRevoke(program)
-  program.commandsGroup('Other:').helpCommand('help [command]')
+  program.commandsGroup('Other:')
   addConfig(program)
   addEverywhere(
     program,
@@ -39,5 +39,7 @@ export function createContentProgram(): Command {
   )
   addOutputOptions(program)
   addCompletion(program)
+  // Last, because commands added later would inherit its group.
+  program.helpCommand('help [command]')
   return program
 }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { addCompletion } from '../../../lib/cli/completion.ts'
 import { addEverywhere, addOutputOptions } from '../../../lib/cli/output.ts'
-import { createProgram, groupCommands, runProgram } from '../../../lib/cli/run.ts'
+import { createProgram, runProgram } from '../../../lib/cli/run.ts'
 import type { Fault } from '../../../lib/errors/fault.ts'
 import { packageVersion } from '../../../lib/process/package.ts'
 import { addConfig } from './commands/config.ts'
@@ -13,14 +13,6 @@ import { addRequests } from './commands/requests.ts'
 import { addRun } from './commands/run.ts'
 import { addTop } from './commands/top.ts'
 import { addUp } from './commands/up.ts'
-
-/** Commands by task, as help shows them. */
-const GROUPS = {
-  'Supervisor:': ['up', 'run', 'reload', 'down'],
-  'Processes:': ['ps', 'start', 'stop', 'restart', 'top'],
-  'Output and requests:': ['logs', 'attach', 'requests'],
-  'Configuration:': ['init', 'config', 'completion'],
-}
 
 /** Runs the `supervisor` program. Resolves with its exit status. */
 export function runSupervisorCli(argv: readonly string[]): Promise<number> {
@@ -34,13 +26,17 @@ export function createSupervisorProgram(): Command {
     packageVersion(),
     'Runs the processes of a project and keeps them running.',
   )
+  program.commandsGroup('Supervisor:')
   addUp(program)
-  addProcesses(program)
-  addLogs(program)
-  addRequests(program)
   addLifecycle(program)
   addRun(program)
+  program.commandsGroup('Processes:')
+  addProcesses(program)
   addTop(program)
+  program.commandsGroup('Output and requests:')
+  addLogs(program)
+  addRequests(program)
+  program.commandsGroup('Configuration:')
   addInit(program)
   addConfig(program)
   addEverywhere(
@@ -60,7 +56,8 @@ export function createSupervisorProgram(): Command {
   )
   addOutputOptions(program)
   addCompletion(program)
-  groupCommands(program, GROUPS)
+  // Last, because commands added later would inherit its group.
+  program.helpCommand('help [command]')
   return program
 }
 

@@ -54,9 +54,11 @@ export function createWorkspaceProgram(): Command {
   addConfig(program)
   addDoctor(program)
   addInstallService(program)
-  program.commandsGroup('Other:').helpCommand('help [command]')
+  program.commandsGroup('Other:')
   addOutputOptions(program)
   addCompletion(program)
+  // Last, because commands added later would inherit its group.
+  program.helpCommand('help [command]')
   return program
 }
 

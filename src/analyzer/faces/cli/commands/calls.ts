@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { examples } from '../../../../lib/cli/examples.ts'
 import { formatTable } from '../../../../lib/cli/table.ts'
 import { omittedCalls } from '../../../api/omitted-calls.ts'
 import type { callersOf } from '../../../query/calls/callers.ts'
@@ -38,7 +39,7 @@ interface CallerFlags {
 export function addCalls(program: Command): void {
   addProjectOption(program.command('calls'))
     .description('list the call sites in a class')
-    .addHelpText('after', '\nExample:\n  analyzer calls shop.OrderService --method save')
+    .addHelpText('after', examples('analyzer calls shop.OrderService --method save'))
     .argument('<fqn>')
     .option('-m, --method <name>', 'only in methods with this name')
     .option('--descriptor <descriptor>', 'only in the overload with this JVM descriptor; with --method')
@@ -61,7 +62,7 @@ export function addCalls(program: Command): void {
 
   addPageOptions(addLibrariesOption(addProjectOption(program.command('callers'))))
     .description('find callers of a method, including method references and lambdas')
-    .addHelpText('after', '\nExample:\n  analyzer callers java.util.List#add --include-subtypes')
+    .addHelpText('after', examples('analyzer callers java.util.List#add --include-subtypes'))
     .argument('<owner#method>')
     .option('--descriptor <descriptor>', 'only calls to the overload with this JVM descriptor')
     .option('--include-subtypes', 'include calls on subtypes of the owner')
@@ -75,7 +76,7 @@ export function addCalls(program: Command): void {
 
   addPageOptions(addLibrariesOption(addProjectOption(program.command('xref'))))
     .description('find references to a type')
-    .addHelpText('after', '\nExample:\n  analyzer xref shop.Order --kind INSTANTIATION')
+    .addHelpText('after', examples('analyzer xref shop.Order --kind INSTANTIATION'))
     .argument('<typeFqn>')
     .option('--kind <kind>', 'only references of this kind')
     .option('--scope-implementing <fqn>', 'only from subtypes of this type')

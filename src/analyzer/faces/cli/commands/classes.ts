@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { wholeNumber } from '../../../../lib/cli/arguments.ts'
+import { examples } from '../../../../lib/cli/examples.ts'
 import { formatRecord, formatTable } from '../../../../lib/cli/table.ts'
 import type { ClassSummary } from '../../../query/types/class-summary.ts'
 import type { showClass } from '../../../query/types/class-show.ts'
@@ -35,7 +36,7 @@ export function addClasses(program: Command): void {
     .description('list classes')
     .addHelpText(
       'after',
-      '\nExample:\n  analyzer classes list --package "shop.*" --implements java.lang.Runnable',
+      examples('analyzer classes list --package "shop.*" --implements java.lang.Runnable'),
     )
     .option('--package <pattern>', 'in matching packages; * matches any text')
     .option('--name <pattern>', 'with a matching simple name')
@@ -51,7 +52,7 @@ export function addClasses(program: Command): void {
 
   addProjectOption(classes.command('show'))
     .description('show a class with its members')
-    .addHelpText('after', '\nExample:\n  analyzer classes show java.util.ArrayList')
+    .addHelpText('after', examples('analyzer classes show java.util.ArrayList'))
     .argument('<fqn>')
     .action(async (fqn: string, _flags: unknown, command: Command) => {
       const { get, output } = await contextOf(command)
@@ -61,7 +62,7 @@ export function addClasses(program: Command): void {
 
   addProjectOption(classes.command('stats'))
     .description('count classes, methods and fields')
-    .addHelpText('after', '\nExample:\n  analyzer classes stats')
+    .addHelpText('after', examples('analyzer classes stats'))
     .action(async (_flags: unknown, command: Command) => {
       const { get, output } = await contextOf(command)
       const answer = await get<Record<string, unknown>>('/api/v1/stats')
@@ -72,7 +73,7 @@ export function addClasses(program: Command): void {
 
   addLibrariesOption(addProjectOption(classes.command('implementations')))
     .description('list the classes that extend or implement a type')
-    .addHelpText('after', '\nExample:\n  analyzer classes implementations java.util.Comparator -L')
+    .addHelpText('after', examples('analyzer classes implementations java.util.Comparator -L'))
     .argument('<fqn>')
     .action(async (fqn: string, { includeLibraries }: ListFlags, command: Command) => {
       const { get, output } = await contextOf(command)
@@ -84,7 +85,7 @@ export function addClasses(program: Command): void {
 
   addProjectOption(classes.command('hierarchy'))
     .description('show the supertypes and subtypes of a type')
-    .addHelpText('after', '\nExample:\n  analyzer classes hierarchy shop.Order')
+    .addHelpText('after', examples('analyzer classes hierarchy shop.Order'))
     .argument('<fqn>')
     .action(async (fqn: string, _flags: unknown, command: Command) => {
       const { get, output } = await contextOf(command)
@@ -94,7 +95,7 @@ export function addClasses(program: Command): void {
 
   addLibrariesOption(addProjectOption(classes.command('dependencies')))
     .description('list the dependencies and dependents of a class')
-    .addHelpText('after', '\nExample:\n  analyzer classes dependencies shop.Order')
+    .addHelpText('after', examples('analyzer classes dependencies shop.Order'))
     .argument('<fqn>')
     .action(async (fqn: string, { includeLibraries }: ListFlags, command: Command) => {
       const { get, output } = await contextOf(command)

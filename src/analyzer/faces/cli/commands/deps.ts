@@ -2,6 +2,7 @@ import { CYCLE_MEMBERS, GRAPH_FORMATS } from '../../../choices.ts'
 import { writeFileSync } from 'node:fs'
 import { type Command, Option } from 'commander'
 import { wholeNumber } from '../../../../lib/cli/arguments.ts'
+import { examples } from '../../../../lib/cli/examples.ts'
 import { formatTable } from '../../../../lib/cli/table.ts'
 import type { dependencyCycles } from '../../../query/graph/cycles.ts'
 import type { foundationClasses, graphView } from '../../../query/graph/graph.ts'
@@ -17,16 +18,16 @@ interface GraphFlags {
 export function addDeps(program: Command): void {
   const deps = addGraphOptions(program.command('deps'))
     .description('show dependencies between the classes of the project')
-    .addHelpText('after', '\nExample:\n  analyzer deps --format html --output graph.html')
+    .addHelpText('after', examples('analyzer deps --format html --output graph.html'))
     .action(printGraph)
   addGraphOptions(deps.command('graph'))
     .description('print the dependency graph')
-    .addHelpText('after', '\nExample:\n  analyzer deps graph --format dot | dot -Tsvg > graph.svg')
+    .addHelpText('after', examples('analyzer deps graph --format dot | dot -Tsvg > graph.svg'))
     .action(printGraph)
 
   addProjectOption(deps.command('foundation'))
     .description('list the classes with most dependents')
-    .addHelpText('after', '\nExample:\n  analyzer deps foundation --min-dependents 10')
+    .addHelpText('after', examples('analyzer deps foundation --min-dependents 10'))
     .option('--min-dependents <n>', 'minimum number of dependents', wholeNumber, 2)
     .action(async ({ minDependents }: { minDependents: number }, command: Command) => {
       const { get, output } = await contextOf(command)
@@ -43,7 +44,7 @@ export function addDeps(program: Command): void {
 
   addProjectOption(deps.command('cycles'))
     .description('find dependency cycles between classes or packages')
-    .addHelpText('after', '\nExample:\n  analyzer deps cycles --of package')
+    .addHelpText('after', examples('analyzer deps cycles --of package'))
     .addOption(
       new Option('--of <what>', 'find cycles of classes or of packages')
         .choices(CYCLE_MEMBERS)

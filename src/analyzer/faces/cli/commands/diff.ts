@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander'
 import { counted } from '../../../../lib/cli/counted.ts'
+import { examples } from '../../../../lib/cli/examples.ts'
 import { createOutput } from '../../../../lib/cli/output.ts'
 import { ExitStatus } from '../../../../lib/cli/run.ts'
 import { formatTable } from '../../../../lib/cli/table.ts'
@@ -28,7 +29,7 @@ export function addDiff(program: Command): void {
       ]),
     )
     .option('--project-jvm <dir>', 'JVM with the JDK classes that the builds use')
-    .addHelpText('after', '\nExample:\n  analyzer diff --fail-on incompatible shop-1.2.jar target/classes')
+    .addHelpText('after', examples('analyzer diff --fail-on incompatible shop-1.2.jar target/classes'))
     .action(async (old: string, now: string, flags: DiffFlags, command: Command) => {
       const [{ compareConfined }, { findJvm }, { loadAnalyzerConfig }] = await Promise.all([
         import('../../../diff/compare-confined.ts'),

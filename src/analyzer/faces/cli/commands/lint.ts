@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { type Command, Option } from 'commander'
+import { examples } from '../../../../lib/cli/examples.ts'
 import { ExitStatus } from '../../../../lib/cli/run.ts'
 import { formatTable, printable } from '../../../../lib/cli/table.ts'
 import type {
@@ -36,7 +37,7 @@ export function addLint(program: Command): void {
   addScopeOptions(lint.command('check'))
     .description('list style violations in a file or the project; exit with 1 if there are any')
     .argument('[file]')
-    .addHelpText('after', '\nExample:\n  analyzer lint check --format github')
+    .addHelpText('after', examples('analyzer lint check --format github'))
     .addOption(
       new Option('--format <format>', 'print annotations for a CI service instead of the result').choices(
         LINT_FORMATS,
@@ -54,7 +55,7 @@ export function addLint(program: Command): void {
 
   addScopeOptions(lint.command('format'))
     .description('format a file or the project')
-    .addHelpText('after', '\nExample:\n  analyzer lint format --dry-run src/main/java/shop/Order.java')
+    .addHelpText('after', examples('analyzer lint format --dry-run src/main/java/shop/Order.java'))
     .argument('[file]')
     .option('-n, --dry-run', 'write nothing; print the formatted file, or the changes to the project')
     .action(async (file: string | undefined, flags: FormatFlags, command: Command) => {

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { wholeNumber } from '../../../../lib/cli/arguments.ts'
+import { examples } from '../../../../lib/cli/examples.ts'
 import { projectOf } from '../context.ts'
 import { addStartOptions, optionsOf, type StartFlags } from './server.ts'
 
@@ -13,7 +14,8 @@ export function addMcp(program: Command): void {
     .description('serve a coding agent over standard input and output (Model Context Protocol)')
     .addHelpText(
       'after',
-      '\nExample:\n  analyzer mcp -p /src/shop\n\nAn agent’s configuration:\n  {"command": "analyzer", "args": ["mcp", "-p", "/src/shop"]}',
+      examples('analyzer mcp -p /src/shop') +
+        '\n\nAn agent’s configuration:\n  {"command": "analyzer", "args": ["mcp", "-p", "/src/shop"]}',
     )
     .option('--max-tokens <n>', 'maximum length of an answer if the agent sets none', wholeNumber, 4_000)
     .action(async ({ maxTokens, ...flags }: McpFlags, command: Command) => {

@@ -1,5 +1,6 @@
 import { USAGE_SCOPES } from '../../../choices.ts'
 import { type Command, Option } from 'commander'
+import { examples } from '../../../../lib/cli/examples.ts'
 import { formatTable } from '../../../../lib/cli/table.ts'
 import type { annotationUsages } from '../../../query/annotations/annotation-usages.ts'
 import { attributesText } from '../annotation-text.ts'
@@ -31,7 +32,7 @@ export function addMembers(program: Command): void {
   const annotations = program.command('annotations').description('query annotations')
   addPageOptions(addLibrariesOption(addProjectOption(annotations.command('usages'))))
     .description('find uses of an annotation, directly or as a meta-annotation')
-    .addHelpText('after', '\nExample:\n  analyzer annotations usages java.lang.Deprecated --scope method')
+    .addHelpText('after', examples('analyzer annotations usages java.lang.Deprecated --scope method'))
     .argument('<annotation-fqn>')
     .addOption(
       new Option('--scope <scope>', 'what the annotation is on').choices(USAGE_SCOPES).default('all'),
@@ -51,10 +52,7 @@ export function addMembers(program: Command): void {
   const methods = program.command('methods').description('query methods')
   addPageOptions(addLibrariesOption(addProjectOption(methods.command('search'))))
     .description('find methods')
-    .addHelpText(
-      'after',
-      '\nExample:\n  analyzer methods search --name "find*" --return-type java.util.Optional',
-    )
+    .addHelpText('after', examples('analyzer methods search --name "find*" --return-type java.util.Optional'))
     .option('-n, --name <pattern>', 'with a matching name; * matches any text')
     .option('-r, --return-type <type>', 'with this erased return type')
     .option('-a, --annotation <fqn>', 'with this annotation')

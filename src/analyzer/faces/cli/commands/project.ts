@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { examples } from '../../../../lib/cli/examples.ts'
 import { formatRecord } from '../../../../lib/cli/table.ts'
 import { addProjectOption, contextOf } from '../context.ts'
 
@@ -14,7 +15,7 @@ interface ProjectView {
 export function addProject(program: Command): void {
   addProjectOption(program.command('project'))
     .description('show the project')
-    .addHelpText('after', '\nExample:\n  analyzer project --json')
+    .addHelpText('after', examples('analyzer project --json'))
     .action(async (_flags: unknown, command: Command) => {
       const { get, output } = await contextOf(command)
       const project = await get<ProjectView>('/api/v1/project')
@@ -23,7 +24,7 @@ export function addProject(program: Command): void {
 
   addProjectOption(program.command('refresh'))
     .description('rescan compiled classes that changed')
-    .addHelpText('after', '\nExample:\n  mvn compile && analyzer refresh')
+    .addHelpText('after', examples('mvn compile && analyzer refresh'))
     .action(async (_flags: unknown, command: Command) => {
       const { post, output } = await contextOf(command)
       const project = await post<ProjectView & { scanDurationMs: number; classFilesRead: number }>(

@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { Option } from 'commander'
 import { portNumber, wholeNumber } from '../../../../lib/cli/arguments.ts'
 import { counted } from '../../../../lib/cli/counted.ts'
+import { examples } from '../../../../lib/cli/examples.ts'
 import { createOutput } from '../../../../lib/cli/output.ts'
 import { formatRecord, formatTable } from '../../../../lib/cli/table.ts'
 import { packageVersion } from '../../../../lib/process/package.ts'
@@ -37,7 +38,7 @@ export interface StartFlags {
 export function addServer(program: Command): void {
   addStartOptions(program.command('start'))
     .description("start the project's server and wait until the project is scanned")
-    .addHelpText('after', '\nExample:\n  analyzer start -p ~/src/shop --watch')
+    .addHelpText('after', examples('analyzer start -p ~/src/shop --watch'))
     .option('--port <port>', 'port to listen on; default a free one', portNumber)
     .action(async (flags: StartFlags, command: Command) => {
       const live = await startServer(projectOf(command), optionsOf(flags))
@@ -46,7 +47,7 @@ export function addServer(program: Command): void {
 
   addProjectOption(program.command('stop'))
     .description("stop the project's server")
-    .addHelpText('after', '\nExample:\n  analyzer stop --all')
+    .addHelpText('after', examples('analyzer stop --all'))
     .option('--force', 'kill the server if it does not stop')
     .option('--all', "stop all of this user's servers")
     .action(async ({ force = false, all = false }: StopFlags, command: Command) => {
@@ -65,7 +66,7 @@ export function addServer(program: Command): void {
 
   addStartOptions(program.command('restart'))
     .description("restart the project's server")
-    .addHelpText('after', '\nExample:\n  analyzer restart --mode jar')
+    .addHelpText('after', examples('analyzer restart --mode jar'))
     .action(async (flags: StartFlags, command: Command) => {
       const root = projectOf(command)
       const running = await findServerProcess(root)
@@ -78,7 +79,7 @@ export function addServer(program: Command): void {
 
   addProjectOption(program.command('status'))
     .description("show the project's server")
-    .addHelpText('after', '\nExample:\n  analyzer status')
+    .addHelpText('after', examples('analyzer status'))
     .action(async (_flags: unknown, command: Command) => {
       const live = await getServer(projectOf(command))
       createOutput(command.optsWithGlobals()).result(viewOf(live), () => statusTable(live))
@@ -87,7 +88,7 @@ export function addServer(program: Command): void {
   program
     .command('list')
     .description('list all running servers')
-    .addHelpText('after', '\nExample:\n  analyzer list')
+    .addHelpText('after', examples('analyzer list'))
     .action(async (_flags: unknown, command: Command) => {
       const servers = await findAllServers()
       createOutput(command.optsWithGlobals()).result({ servers: servers.map(viewOf) }, () =>
@@ -109,7 +110,7 @@ export function addServer(program: Command): void {
   program
     .command('version')
     .description('print the version')
-    .addHelpText('after', '\nExample:\n  analyzer version')
+    .addHelpText('after', examples('analyzer version'))
     .action((_flags: unknown, command: Command) => {
       const version = packageVersion()
       createOutput(command.optsWithGlobals()).result({ version }, () => version)
@@ -117,7 +118,7 @@ export function addServer(program: Command): void {
 
   addProjectOption(program.command('serve', { hidden: true }))
     .description('run the server in the foreground; used by start')
-    .addHelpText('after', '\nExample:\n  analyzer serve --mode jar')
+    .addHelpText('after', examples('analyzer serve --mode jar'))
     .option('--port <port>', 'port to listen on', portNumber)
     .addOption(new Option('--mode <mode>').choices(MODES))
     .option('--project-jvm <dir>', 'JVM the project is built against')

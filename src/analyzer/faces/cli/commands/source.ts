@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander'
 import { wholeNumber } from '../../../../lib/cli/arguments.ts'
+import { examples } from '../../../../lib/cli/examples.ts'
 import type { MethodSourceView } from '../../../source/show-method.ts'
 import { SOURCE_FORMATS } from '../../../source/java/source-format.ts'
 import type { SourceView } from '../../../source/show-source.ts'
@@ -30,7 +31,7 @@ export function addSource(program: Command): void {
 
   addDecompileOptions(source.command('show'))
     .description('show the source of a class of the project, a library or the JDK, decompiled if necessary')
-    .addHelpText('after', '\nExample:\n  analyzer source show java.util.Map --format signatures')
+    .addHelpText('after', examples('analyzer source show java.util.Map --format signatures'))
     .argument('<fqn>')
     .addOption(
       new Option('-f, --format <format>', 'the whole file, or only its declarations').choices(SOURCE_FORMATS),
@@ -52,7 +53,7 @@ export function addSource(program: Command): void {
 
   addDecompileOptions(source.command('method'))
     .description('show the source of a method, with all overloads')
-    .addHelpText('after', '\nExample:\n  analyzer source method java.util.List of --param-types "()"')
+    .addHelpText('after', examples('analyzer source method java.util.List of --param-types "()"'))
     .argument('<fqn>', 'the class')
     .argument('<method>', 'method name; <init> or the simple class name for constructors')
     .option(

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { addConfigShow } from '../../../../lib/cli/config-show.ts'
+import { examples } from '../../../../lib/cli/examples.ts'
 import { createOutput } from '../../../../lib/cli/output.ts'
 import type { GlobalOptions } from '../global-options.ts'
 
@@ -9,7 +10,7 @@ export function addConfig(program: Command): void {
   config
     .command('check')
     .description('check the configuration; exit 1 if it is invalid')
-    .addHelpText('after', '\nExample:\n  content-server config check -c docs.yaml')
+    .addHelpText('after', examples('content-server config check -c docs.yaml'))
     .action(async (_options: unknown, command: Command) => {
       const options: GlobalOptions = command.optsWithGlobals()
       const { loadContentConfig } = await import('../../../config.ts')
@@ -23,5 +24,5 @@ export function addConfig(program: Command): void {
     const { loadContentConfig } = await import('../../../config.ts')
     const { contentSchema } = await import('../../../config-schema.ts')
     return { schema: contentSchema, settings: loadContentConfig(process.env, { file }).settings }
-  }).addHelpText('after', '\nExample:\n  content-server config show -c docs.yaml --json')
+  })
 }

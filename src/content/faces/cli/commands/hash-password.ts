@@ -3,13 +3,14 @@ import { Writable } from 'node:stream'
 import type { Command } from 'commander'
 import { fault } from '../../../errors.ts'
 import { hashPassword } from '../../../login/password.ts'
+import { examples } from '../../../../lib/cli/examples.ts'
 
 /** Adds the command hash-password. */
 export function addHashPassword(program: Command): void {
   program
     .command('hash-password')
     .description('print the hash of a password, from a prompt or the first line of standard input')
-    .addHelpText('after', '\nExample:\n  printf \'%s\\n\' "$PASSWORD" | content-server hash-password')
+    .addHelpText('after', examples('printf \'%s\\n\' "$PASSWORD" | content-server hash-password'))
     .action(async () => {
       const password = process.stdin.isTTY ? await askTwice() : await firstLine()
       if (password === '') throw fault('PASSWORD_INVALID', 'the password is empty')

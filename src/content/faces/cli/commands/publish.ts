@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { formatBytes } from '../../../../lib/cli/bytes.ts'
 import { counted } from '../../../../lib/cli/counted.ts'
+import { examples } from '../../../../lib/cli/examples.ts'
 import { createOutput } from '../../../../lib/cli/output.ts'
 import type { GlobalOptions } from '../global-options.ts'
 
@@ -30,7 +31,7 @@ export function addPublish(program: Command): void {
     .option('--delete', 'delete previously published files that are no longer in the folder')
     .addHelpText(
       'after',
-      '\nExample:\n  content-server publish site --repo guide --description "How to" --delete',
+      examples('content-server publish site --repo guide --description "How to" --delete'),
     )
     .action(async (dir: string, own: PublishOptions, command: Command) => {
       // Overrides the program's own --version.

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { counted } from '../../../../lib/cli/counted.ts'
+import { examples } from '../../../../lib/cli/examples.ts'
 import { createOutput } from '../../../../lib/cli/output.ts'
 import type { GlobalOptions } from '../global-options.ts'
 
@@ -9,7 +10,7 @@ export function addRevoke(program: Command): void {
     .command('revoke')
     .description('end all sessions of a user; works while servers are running')
     .argument('<user>', "name of the user; '' if users have no names")
-    .addHelpText('after', '\nExample:\n  content-server revoke alice -c docs.yaml')
+    .addHelpText('after', examples('content-server revoke alice -c docs.yaml'))
     .action(async (user: string, _options: unknown, command: Command) => {
       const options: GlobalOptions = command.optsWithGlobals()
       const [{ loadContentConfig }, { openSessionStore }, { systemClock }] = await Promise.all([

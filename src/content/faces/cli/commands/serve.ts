@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { InvalidArgumentError } from 'commander'
 import { portNumber } from '../../../../lib/cli/arguments.ts'
+import { examples } from '../../../../lib/cli/examples.ts'
 import type { GlobalOptions } from '../global-options.ts'
 
 interface ServeOptions extends GlobalOptions {
@@ -17,7 +18,7 @@ export function addServe(program: Command): void {
     .option('--host <address>', 'address to listen on')
     .option('--port <port>', 'port to listen on', portNumber)
     .option('--workers <count>', 'number of worker processes', workerCount)
-    .addHelpText('after', '\nExample:\n  content-server serve -c docs.yaml --port 8090')
+    .addHelpText('after', examples('content-server serve -c docs.yaml --port 8090'))
     .action(async (_options: unknown, command: Command) => {
       const options: ServeOptions = command.optsWithGlobals()
       const { loadContentConfig } = await import('../../../config.ts')

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { counted } from '../../../../lib/cli/counted.ts'
+import { examples } from '../../../../lib/cli/examples.ts'
 import { createOutput } from '../../../../lib/cli/output.ts'
 import type { GlobalOptions } from '../global-options.ts'
 
@@ -14,7 +15,7 @@ export function addUnpublish(program: Command): void {
     .description('remove a published repository, or a version of one, from the store')
     .argument('<repo>', 'name of the repository on the site')
     .option('--version <version>', 'only this version')
-    .addHelpText('after', '\nExample:\n  content-server unpublish guide --version 1.0')
+    .addHelpText('after', examples('content-server unpublish guide --version 1.0'))
     .action(async (repo: string, own: UnpublishOptions, command: Command) => {
       // Overrides the program's own --version.
       const options: UnpublishOptions = { ...command.optsWithGlobals<UnpublishOptions>(), ...own }

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { addConfigShow } from '../../../../lib/cli/config-show.ts'
 import { counted } from '../../../../lib/cli/counted.ts'
+import { examples } from '../../../../lib/cli/examples.ts'
 import { createOutput } from '../../../../lib/cli/output.ts'
 import type { GlobalOptions } from '../client.ts'
 
@@ -10,7 +11,7 @@ export function addConfig(program: Command): void {
   config
     .command('check')
     .description('validate the configuration')
-    .addHelpText('after', '\nExample:\n  supervisor config check -c supervisor.yaml')
+    .addHelpText('after', examples('supervisor config check -c supervisor.yaml'))
     .action(async (_options: unknown, command: Command) => {
       const options: GlobalOptions = command.optsWithGlobals()
       const { loadSupervisorConfig } = await import('../../../config.ts')

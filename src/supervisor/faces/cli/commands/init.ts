@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
+import { examples } from '../../../../lib/cli/examples.ts'
 import { createOutput } from '../../../../lib/cli/output.ts'
 import { defineFaults } from '../../../../lib/errors/fault.ts'
 import { writeFileDurable } from '../../../../lib/fs/write-durable.ts'
@@ -14,7 +15,7 @@ export function addInit(program: Command): void {
     .command('init')
     .description('write a supervisor.yaml from a Procfile or the scripts of package.json')
     .option('-f, --force', 'replace an existing file')
-    .addHelpText('after', '\nExample:\n  supervisor init && supervisor up')
+    .addHelpText('after', examples('supervisor init && supervisor up'))
     .action(async (options: { readonly force?: boolean }, command: Command) => {
       const { proposeConfig } = await import('../../../config-file/propose-config.ts')
       const file = join(process.cwd(), 'supervisor.yaml')

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Command } from 'commander'
+import { examples } from '../../../../lib/cli/examples.ts'
 import { formatRecord } from '../../../../lib/cli/table.ts'
 import type { ReloadResult } from '../../../process/process-table.ts'
 import { contextOf, type SupervisorClient } from '../client.ts'
@@ -12,7 +13,7 @@ export function addLifecycle(program: Command): void {
   program
     .command('reload')
     .description('apply changes of the configuration; unchanged processes are not touched')
-    .addHelpText('after', '\nExample:\n  supervisor config check && supervisor reload')
+    .addHelpText('after', examples('supervisor config check && supervisor reload'))
     .action(async (_options: unknown, command: Command) => {
       const { client, output } = await contextOf(command)
       const answer = await client.post<ReloadResult & { readonly warnings: readonly string[] }>('/reload')
@@ -22,7 +23,7 @@ export function addLifecycle(program: Command): void {
   program
     .command('down')
     .description('stop all processes and the supervisor')
-    .addHelpText('after', '\nExample:\n  supervisor down')
+    .addHelpText('after', examples('supervisor down'))
     .action(async (_options: unknown, command: Command) => {
       const { client, output } = await contextOf(command)
       await client.post('/shutdown')

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { wholeNumber } from '../../../../lib/cli/arguments.ts'
+import { examples } from '../../../../lib/cli/examples.ts'
 import type { Output } from '../../../../lib/cli/output.ts'
 import type { WireLogEntry, WireLogs } from '../../../api/log.ts'
 import { type CliContext, contextOf } from '../client.ts'
@@ -25,7 +26,7 @@ export function addLogs(program: Command): void {
     .option('--grep <pattern>', 'only lines that contain this text')
     .option('--regex', 'the pattern is an RE2 regular expression')
     .option('-t, --times', 'prefix lines with their time')
-    .addHelpText('after', "\nExample:\n  supervisor logs -f web worker --grep 'error|warn' --regex")
+    .addHelpText('after', examples("supervisor logs -f web worker --grep 'error|warn' --regex"))
     .action(async (names: readonly string[], options: LogsOptions, command: Command) => {
       await showLogs(await contextOf(command), names, options)
     })
@@ -34,7 +35,7 @@ export function addLogs(program: Command): void {
     .description(
       'show the output of all processes, as "supervisor up" does; interrupting it leaves them running',
     )
-    .addHelpText('after', '\nExample:\n  supervisor attach')
+    .addHelpText('after', examples('supervisor attach'))
     .action(async (_options: unknown, command: Command) => {
       await showLogs(await contextOf(command), [], { follow: true, lines: 20 })
     })

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { examples } from '../../../../lib/cli/examples.ts'
 import { formatTable } from '../../../../lib/cli/table.ts'
 import type { WireSummary } from '../../../api/process.ts'
 import { formatUptime } from '../../../api/uptime.ts'
@@ -9,7 +10,7 @@ export function addProcesses(program: Command): void {
   program
     .command('ps')
     .description('list the processes')
-    .addHelpText('after', '\nExample:\n  supervisor ps --json')
+    .addHelpText('after', examples('supervisor ps --json'))
     .action(async (_options: unknown, command: Command) => {
       const { client, output } = await contextOf(command)
       const answer = await client.get<{ processes: readonly WireSummary[] }>('/processes')
@@ -25,7 +26,7 @@ function addAction(program: Command, name: string, description: string, done: st
     .command(name)
     .description(description)
     .argument('<names...>', 'names of processes')
-    .addHelpText('after', `\nExample:\n  supervisor ${name} web worker`)
+    .addHelpText('after', examples(`supervisor ${name} web worker`))
     .action(async (names: readonly string[], _options: unknown, command: Command) => {
       const { client, output } = await contextOf(command)
       for (const each of names) {

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { wholeNumber } from '../../../../lib/cli/arguments.ts'
+import { examples } from '../../../../lib/cli/examples.ts'
 import { formatTable } from '../../../../lib/cli/table.ts'
 import type { WireRequest } from '../../../api/request.ts'
 import { contextOf } from '../client.ts'
@@ -27,10 +28,7 @@ export function addRequests(program: Command): void {
     .option('--min-status <status>', 'only responses with at least this status', wholeNumber)
     .option('--max-status <status>', 'only responses with at most this status', wholeNumber)
     .option('--replay <id>', 'send this request again')
-    .addHelpText(
-      'after',
-      '\nExamples:\n  supervisor requests --min-status 400\n  supervisor requests --replay 2',
-    )
+    .addHelpText('after', examples('supervisor requests --min-status 400', 'supervisor requests --replay 2'))
     .action(async (options: RequestsOptions, command: Command) => {
       const { client, output } = await contextOf(command)
       if (options.replay !== undefined) {

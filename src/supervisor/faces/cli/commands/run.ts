@@ -3,6 +3,7 @@ import { constants } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Command } from 'commander'
 import { wholeNumber } from '../../../../lib/cli/arguments.ts'
+import { examples } from '../../../../lib/cli/examples.ts'
 import { ExitStatus } from '../../../../lib/cli/run.ts'
 import type { GlobalOptions } from '../client.ts'
 
@@ -20,7 +21,7 @@ export function addRun(program: Command): void {
     .description("run a command while the processes are up, and exit with the command's status")
     .argument('<command...>', 'the command, after --')
     .option('--wait <seconds>', 'maximum wait until the processes are ready', wholeNumber, DEFAULT_WAIT_S)
-    .addHelpText('after', '\nExample:\n  supervisor run -- npm test')
+    .addHelpText('after', examples('supervisor run -- npm test'))
     .action(async (words: readonly string[], _options: unknown, command: Command) => {
       const options: RunOptions = command.optsWithGlobals()
       const [{ create }, { loadSupervisorConfig }, { createLogger }] = await Promise.all([

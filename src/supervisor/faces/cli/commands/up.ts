@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Command, InvalidArgumentError } from 'commander'
 import { portNumber } from '../../../../lib/cli/arguments.ts'
+import { examples } from '../../../../lib/cli/examples.ts'
 import { ExitStatus } from '../../../../lib/cli/run.ts'
 import { createOutput } from '../../../../lib/cli/output.ts'
 import { makeDirs } from '../../../../lib/fs/make-dirs.ts'
@@ -35,7 +36,7 @@ export function addUp(program: Command): void {
     .option('--scale <name=count>', 'number of replicas of a process; separate several with commas', addScale)
     .addHelpText(
       'after',
-      '\nExamples:\n  supervisor up -d && supervisor ps\n  supervisor up -c Procfile --scale web=2,worker=3',
+      examples('supervisor up -d && supervisor ps', 'supervisor up -c Procfile --scale web=2,worker=3'),
     )
     .action(async (_options: unknown, command: Command) => {
       const options: UpOptions = command.optsWithGlobals()

@@ -1,11 +1,11 @@
 import { text } from 'node:stream/consumers'
 import { type Command, InvalidArgumentError } from 'commander'
+import { examples } from '../../../../lib/cli/examples.ts'
 import { formatTable } from '../../../../lib/cli/table.ts'
 import { request } from '../../../../lib/http/node-http.ts'
 import { answerToWire, isRecord } from '../../../../lib/envelope/envelope.ts'
 import type { WireEnvelope, WireListener, WireBusEvent } from '../../../api/bus.ts'
 import { addServerOption, contextOf } from '../context.ts'
-import { addExamples } from '../examples.ts'
 import { faultFromAnswer } from '../../../client/server-address.ts'
 import { openTunnelTo } from '../tunnel-client.ts'
 
@@ -21,7 +21,8 @@ export function addBus(program: Command): void {
     .command('bus')
     .description('exchange messages between programs in workspaces and listeners on the host')
 
-  addExamples(addServerOption(bus.command('ls')), 'workspace bus ls')
+  addServerOption(bus.command('ls'))
+    .addHelpText('after', examples('workspace bus ls'))
     .description('list namespaces that have a listener, and connected workspaces')
     .action(async (_options: unknown, command: Command) => {
       const { client, output } = await contextOf(command)
@@ -32,7 +33,8 @@ export function addBus(program: Command): void {
       output.result({ listeners, workspaces }, () => overview(listeners, workspaces))
     })
 
-  addExamples(addServerOption(bus.command('listen')), 'workspace bus listen demo --respond \'{"ok": true}\'')
+  addServerOption(bus.command('listen'))
+    .addHelpText('after', examples('workspace bus listen demo --respond \'{"ok": true}\''))
     .description('listen to a namespace exclusively and print its messages')
     .argument('<namespace>')
     .option('--respond <json>', 'answer every request with this payload', payload)
@@ -50,7 +52,8 @@ export function addBus(program: Command): void {
       })
     })
 
-  addExamples(addServerOption(bus.command('tail')), 'workspace bus tail cloud-credentials --payloads')
+  addServerOption(bus.command('tail'))
+    .addHelpText('after', examples('workspace bus tail cloud-credentials --payloads'))
     .description('watch messages of one namespace or all, including lost ones; listeners are not affected')
     .argument('[namespace]')
     .option('--payloads', 'include payloads, without values whose key marks them as secret')
@@ -67,10 +70,13 @@ export function addBus(program: Command): void {
       })
     })
 
-  addExamples(
-    addServerOption(bus.command('respond')),
-    'workspace bus respond demo my-workspace 01980c5e-7a3b-7000-8000-000000000000 \'{"ok": true}\'',
-  )
+  addServerOption(bus.command('respond'))
+    .addHelpText(
+      'after',
+      examples(
+        'workspace bus respond demo my-workspace 01980c5e-7a3b-7000-8000-000000000000 \'{"ok": true}\'',
+      ),
+    )
     .description('answer a request')
     .argument('<namespace>')
     .argument('<workspace>', 'workspace that sent the request')
@@ -93,10 +99,11 @@ export function addBus(program: Command): void {
       },
     )
 
-  addExamples(
-    addServerOption(bus.command('publish')),
-    'workspace bus publish demo cloud-credentials \'{"operation": "get_credentials"}\'',
-  )
+  addServerOption(bus.command('publish'))
+    .addHelpText(
+      'after',
+      examples('workspace bus publish demo cloud-credentials \'{"operation": "get_credentials"}\''),
+    )
     .description('publish a message as a program inside a workspace, and print the answer')
     .argument('<workspace>')
     .argument('<namespace>')

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { addConfigShow } from '../../../../lib/cli/config-show.ts'
+import { examples } from '../../../../lib/cli/examples.ts'
 import { createOutput } from '../../../../lib/cli/output.ts'
-import { addExamples } from '../examples.ts'
 
 interface ConfigOptions {
   readonly config?: string
@@ -12,7 +12,9 @@ interface ConfigOptions {
 /** Adds the commands `config check` and `config show`. */
 export function addConfig(program: Command): void {
   const config = program.command('config').description("check or show the server's configuration")
-  addExamples(config.command('check'), 'workspace config check --config config.yaml')
+  config
+    .command('check')
+    .addHelpText('after', examples('workspace config check --config config.yaml'))
     .description('validate the configuration; exits with status 1 if it is invalid')
     .option('--config <file>', 'config file')
     .action(async (_options: unknown, command: Command) => {
@@ -23,9 +25,8 @@ export function addConfig(program: Command): void {
         file === undefined ? 'no config file; the defaults are valid' : `${file} is valid`,
       )
     })
-  const show = addConfigShow(config, async (file) => {
+  addConfigShow(config, async (file) => {
     const { loadWorkspaceConfig, workspaceSchema } = await import('../../../config.ts')
     return { schema: workspaceSchema, settings: loadWorkspaceConfig(process.env, { file }).settings }
-  })
-  addExamples(show.option('--config <file>', 'config file'), 'workspace config show')
+  }).option('--config <file>', 'config file')
 }

@@ -4,6 +4,7 @@ import { pipeline } from 'node:stream/promises'
 import type { AddressInfo } from 'node:net'
 import type { Command } from 'commander'
 import { portNumber } from '../../../../lib/cli/arguments.ts'
+import { examples } from '../../../../lib/cli/examples.ts'
 import { messageOf } from '../../../../lib/errors/message.ts'
 import { joinStreams } from '../../../../lib/process/join-streams.ts'
 import { addServerOption, contextOf } from '../context.ts'
@@ -22,7 +23,10 @@ export function addConnect(program: Command): void {
     )
     .addHelpText(
       'after',
-      "\nExamples:\n  workspace connect demo 3000 --local 3000\n  ssh -o ProxyCommand='workspace connect demo 22' demo",
+      examples(
+        'workspace connect demo 3000 --local 3000',
+        "ssh -o ProxyCommand='workspace connect demo 22' demo",
+      ),
     )
     .action(async (name: string, port: string, options: { local?: number }, command: Command) => {
       const { server, output } = await contextOf(command)

@@ -1,12 +1,14 @@
 import type { Command } from 'commander'
+import { examples } from '../../../../lib/cli/examples.ts'
 import { createOutput } from '../../../../lib/cli/output.ts'
 import { ExitStatus } from '../../../../lib/cli/run.ts'
 import { formatTable } from '../../../../lib/cli/table.ts'
-import { addExamples } from '../examples.ts'
 
 /** Adds the command `doctor`, which checks the machine's prerequisites and exits with status 1 if any is missing. */
 export function addDoctor(program: Command): void {
-  addExamples(program.command('doctor'), 'workspace doctor')
+  program
+    .command('doctor')
+    .addHelpText('after', examples('workspace doctor'))
     .description("check that this machine meets the server's requirements")
     .option('--config <file>', 'config file')
     .action(async (_options: unknown, command: Command) => {

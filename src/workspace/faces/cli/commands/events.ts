@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import type { WireChange, WireSnapshot } from '../../../api/event.ts'
 import { addServerOption, contextOf } from '../context.ts'
+import { examples } from '../../../../lib/cli/examples.ts'
 
 type FeedEvent = ({ readonly type: 'snapshot' } & WireSnapshot) | WireChange
 
@@ -8,10 +9,7 @@ type FeedEvent = ({ readonly type: 'snapshot' } & WireSnapshot) | WireChange
 export function addEvents(program: Command): void {
   addServerOption(program.command('events'))
     .description('list all workspaces, then follow their changes')
-    .addHelpText(
-      'after',
-      '\nExample:\n  workspace events | jq -r \'select(.type == "created").workspace.name\'',
-    )
+    .addHelpText('after', examples('workspace events | jq -r \'select(.type == "created").workspace.name\''))
     .action(async (_options: unknown, command: Command) => {
       const { client, output } = await contextOf(command)
       // Not an error: the reader of standard output, such as `head`, has enough.

@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { outputOf } from '../context.ts'
+import { examples } from '../../../../lib/cli/examples.ts'
 
 interface BuildOptions {
   readonly base?: boolean
@@ -24,7 +25,10 @@ export function addImageBuild(image: Command): void {
     .option('--config <file>', "the server's config file")
     .addHelpText(
       'after',
-      '\nExamples:\n  workspace image build --base\n  docker export demo | workspace image build - --tag demo --backend qemu',
+      examples(
+        'workspace image build --base',
+        'docker export demo | workspace image build - --tag demo --backend qemu',
+      ),
     )
     .action(async (archive: string | undefined, options: BuildOptions, command: Command) => {
       if ((archive === undefined) === (options.base !== true))

@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
+import { examples } from '../../../../lib/cli/examples.ts'
 import { formatRecord, formatTable } from '../../../../lib/cli/table.ts'
 import type { WireImage, WireManifest } from '../../../api/image.ts'
 import { addServerOption, contextOf } from '../context.ts'
-import { addExamples } from '../examples.ts'
 import { addImageBuild } from './image-build.ts'
 
 const PULL = '/api/images/pull'
@@ -16,7 +16,8 @@ interface Pulled {
 export function addImages(program: Command): void {
   const image = program.command('image').description('manage images for workspaces')
 
-  addExamples(addServerOption(image.command('ls')), 'workspace image ls')
+  addServerOption(image.command('ls'))
+    .addHelpText('after', examples('workspace image ls'))
     .description('list cached images and those named in the configuration')
     .action(async (_options: unknown, command: Command) => {
       const { client, output } = await contextOf(command)
@@ -24,10 +25,8 @@ export function addImages(program: Command): void {
       output.result(answer, () => imagesTable(answer.images))
     })
 
-  addExamples(
-    addBackendOption(addServerOption(image.command('inspect'))),
-    'workspace image inspect base --verify',
-  )
+  addBackendOption(addServerOption(image.command('inspect')))
+    .addHelpText('after', examples('workspace image inspect base --verify'))
     .description('show an image and its manifest')
     .argument('<name>', 'tag, digest, Docker reference or alias')
     .option('--verify', 'read all data and compare it with the digest')
@@ -46,7 +45,7 @@ export function addImages(program: Command): void {
     .description('pull a Docker image and, for VM backends, convert it to a bootable one')
     .argument('<reference>', 'Docker image, by tag or digest')
     .option('--tag <tag>', 'tag of the image (default: derived from the reference)')
-    .addHelpText('after', '\nExample:\n  workspace image pull debian:12 --backend qemu --tag deb')
+    .addHelpText('after', examples('workspace image pull debian:12 --backend qemu --tag deb'))
     .action(async (reference: string, options: { tag?: string; backend?: string }, command: Command) => {
       const { client, output } = await contextOf(command)
       const body = {
@@ -60,7 +59,8 @@ export function addImages(program: Command): void {
 
   addImageBuild(image)
 
-  addExamples(addBackendOption(addServerOption(image.command('tag'))), 'workspace image tag deb stable')
+  addBackendOption(addServerOption(image.command('tag')))
+    .addHelpText('after', examples('workspace image tag deb stable'))
     .description('tag an image')
     .argument('<source>', 'tag, digest, Docker reference or alias')
     .argument('<target>', 'new tag')
@@ -71,7 +71,8 @@ export function addImages(program: Command): void {
       output.result({ tag: target }, () => `${target} now refers to ${source}`)
     })
 
-  addExamples(addBackendOption(addServerOption(image.command('rm'))), 'workspace image rm deb')
+  addBackendOption(addServerOption(image.command('rm')))
+    .addHelpText('after', examples('workspace image rm deb'))
     .description('remove a tag, or delete an image by digest; prune deletes untagged images')
     .argument('<name>', 'tag, digest, Docker reference or alias')
     .action(async (name: string, options: { backend?: string }, command: Command) => {
@@ -80,7 +81,8 @@ export function addImages(program: Command): void {
       output.result({ deleted: name }, () => `${name} is deleted`)
     })
 
-  addExamples(addServerOption(image.command('prune')), 'workspace image prune --dry-run')
+  addServerOption(image.command('prune'))
+    .addHelpText('after', examples('workspace image prune --dry-run'))
     .description('delete VM images that neither the configuration nor a workspace uses')
     .option('--dry-run', 'show what would be deleted')
     .action(async (options: { dryRun?: boolean }, command: Command) => {
@@ -96,7 +98,8 @@ export function addImages(program: Command): void {
 /** Adds the command `server pull-images`. */
 export function addServerCommands(program: Command): void {
   const server = program.command('server').description('maintain a server')
-  addExamples(addServerOption(server.command('pull-images')), 'workspace server pull-images')
+  addServerOption(server.command('pull-images'))
+    .addHelpText('after', examples('workspace server pull-images'))
     .description("pull all images named in the server's configuration")
     .action(async (_options: unknown, command: Command) => {
       const { client, output } = await contextOf(command)

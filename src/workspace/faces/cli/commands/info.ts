@@ -1,18 +1,15 @@
 import type { Command } from 'commander'
+import { examples } from '../../../../lib/cli/examples.ts'
 import { formatRecord, formatTable } from '../../../../lib/cli/table.ts'
 import { queryAllServers } from '../query-all-servers.ts'
 import { addAllOption, addServerOption, contextOf, outputOf } from '../context.ts'
-import { addExamples } from '../examples.ts'
 
 type Info = Readonly<Record<string, string | number | readonly string[]>>
 
 /** Adds the command `info`. */
 export function addInfo(program: Command): void {
-  addExamples(
-    addAllOption(addServerOption(program.command('info'))),
-    'workspace info',
-    'workspace info --all',
-  )
+  addAllOption(addServerOption(program.command('info')))
+    .addHelpText('after', examples('workspace info', 'workspace info --all'))
     .description("show the server's name, version, ports and backends")
     .action(async (options: { all?: boolean }, command: Command) => {
       if (options.all === true) return infoOfAll(command)

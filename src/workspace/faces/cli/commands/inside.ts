@@ -1,6 +1,7 @@
 import type { Static } from 'typebox'
 import type { Command } from 'commander'
 import { wholeNumber } from '../../../../lib/cli/arguments.ts'
+import { examples } from '../../../../lib/cli/examples.ts'
 import { formatTable, printable } from '../../../../lib/cli/table.ts'
 import type { logSchema, portsSchema } from '../../../api/inside.ts'
 import { addServerOption, contextOf } from '../context.ts'
@@ -10,7 +11,7 @@ export function addInside(program: Command): void {
   addServerOption(program.command('ports'))
     .description('list TCP ports open inside a workspace')
     .argument('<name>', 'workspace')
-    .addHelpText('after', '\nExample:\n  workspace ports demo')
+    .addHelpText('after', examples('workspace ports demo'))
     .action(async (name: string, _options: unknown, command: Command) => {
       const { client, output } = await contextOf(command)
       const answer = await client.get<Static<typeof portsSchema>>(`${pathOf(name)}/ports`)
@@ -21,7 +22,7 @@ export function addInside(program: Command): void {
     .description("print the last lines of a container's log or a virtual machine's console")
     .argument('<name>', 'workspace')
     .option('-n, --lines <n>', 'number of lines, 1 to 1000 (default: 200)', wholeNumber)
-    .addHelpText('after', '\nExample:\n  workspace logs demo -n 20')
+    .addHelpText('after', examples('workspace logs demo -n 20'))
     .action(async (name: string, options: { lines?: number }, command: Command) => {
       const { client, output } = await contextOf(command)
       const query = options.lines === undefined ? '' : `?lines=${options.lines}`

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { Argument, type Command } from 'commander'
+import { examples } from '../../../../lib/cli/examples.ts'
 import { createOutput } from '../../../../lib/cli/output.ts'
 import { ignoreMissing } from '../../../../lib/fs/ignore-missing.ts'
 import { makeDirs } from '../../../../lib/fs/make-dirs.ts'
@@ -41,7 +42,8 @@ export function addInstallService(program: Command): void {
     .addHelpText(
       'after',
       '\nRun as root, it installs for the whole machine, otherwise for the current user. It does not start the service;' +
-        ' run the commands it prints.\n\nExample:\n  workspace install-service --config config.yaml',
+        ' run the commands it prints.\n' +
+        examples('workspace install-service --config config.yaml'),
     )
     .action(async (name: ServiceProgram, _options: unknown, command: Command) => {
       const options: Options = command.optsWithGlobals()

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { portNumber } from '../../../../lib/cli/arguments.ts'
+import { examples } from '../../../../lib/cli/examples.ts'
 import { raisePriority } from '../../../../lib/process/priority.ts'
-import { addExamples } from '../examples.ts'
 import { tour } from '../tour.ts'
 
 /** Service managers kill a service about 10 s after they ask it to stop. */
@@ -19,11 +19,12 @@ interface ServeOptions {
 
 /** Adds the command `serve`, which runs the server in the foreground until a signal stops it. */
 export function addServe(program: Command): void {
-  addExamples(
-    program.command('serve'),
-    'workspace serve --config config.yaml',
-    'workspace serve --http-port 8081',
-  )
+  program
+    .command('serve')
+    .addHelpText(
+      'after',
+      examples('workspace serve --config config.yaml', 'workspace serve --http-port 8081'),
+    )
     .description('run the workspace server')
     .option('--config <file>', 'config file (default: WORKSPACE_CONFIG, then the standard locations)')
     .option('--http-host <address>', 'listen address of the API')

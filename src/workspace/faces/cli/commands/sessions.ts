@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
+import { examples } from '../../../../lib/cli/examples.ts'
 import { formatTable } from '../../../../lib/cli/table.ts'
 import type { WireSession } from '../../../api/session.ts'
 import { addServerOption, contextOf } from '../context.ts'
-import { addExamples } from '../examples.ts'
 import { sshInto } from '../ssh-client.ts'
 import { tmuxCommand } from '../tmux-command.ts'
 
@@ -10,7 +10,8 @@ import { tmuxCommand } from '../tmux-command.ts'
 export function addSessions(program: Command): void {
   const sessions = program.command('sessions').description('manage tmux sessions inside workspaces')
 
-  addExamples(addServerOption(sessions.command('ls', { isDefault: true })), 'workspace sessions ls demo')
+  addServerOption(sessions.command('ls', { isDefault: true }))
+    .addHelpText('after', examples('workspace sessions ls demo'))
     .description('list sessions of one workspace or of all')
     .argument('[name]', 'workspace (default: all running ones)')
     .action(async (name: string | undefined, _options: unknown, command: Command) => {
@@ -21,7 +22,8 @@ export function addSessions(program: Command): void {
       output.result(answer, () => sessionsTable(answer.sessions))
     })
 
-  addExamples(addServerOption(sessions.command('attach')), 'workspace sessions attach demo main')
+  addServerOption(sessions.command('attach'))
+    .addHelpText('after', examples('workspace sessions attach demo main'))
     .description('attach to a session, creating it if it does not exist')
     .argument('<name>', 'workspace')
     .argument('<session>', 'session name')
@@ -29,7 +31,8 @@ export function addSessions(program: Command): void {
       await sshInto(await contextOf(command), name, tmuxCommand(session), { options: ['-t'], forwards: true })
     })
 
-  addExamples(addServerOption(sessions.command('kill')), 'workspace sessions kill demo main')
+  addServerOption(sessions.command('kill'))
+    .addHelpText('after', examples('workspace sessions kill demo main'))
     .description('kill a session')
     .argument('<name>', 'workspace')
     .argument('<session>', 'exact session name')

@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
+import { examples } from '../../../../lib/cli/examples.ts'
 import { formatRecord, formatTable } from '../../../../lib/cli/table.ts'
 import type { WireSnapshot } from '../../../api/snapshot.ts'
 import { addServerOption, contextOf } from '../context.ts'
-import { addExamples } from '../examples.ts'
 
 const SNAPSHOTS = '/api/snapshots'
 
@@ -10,7 +10,8 @@ const SNAPSHOTS = '/api/snapshots'
 export function addSnapshots(program: Command): void {
   const snapshot = program.command('snapshot').description("manage snapshots of virtual machines' disks")
 
-  addExamples(addServerOption(snapshot.command('ls')), 'workspace snapshot ls')
+  addServerOption(snapshot.command('ls'))
+    .addHelpText('after', examples('workspace snapshot ls'))
     .description('list snapshots')
     .action(async (_options: unknown, command: Command) => {
       const { client, output } = await contextOf(command)
@@ -18,7 +19,8 @@ export function addSnapshots(program: Command): void {
       output.result(answer, () => snapshotsTable(answer.snapshots))
     })
 
-  addExamples(addServerOption(snapshot.command('show')), 'workspace snapshot show ready')
+  addServerOption(snapshot.command('show'))
+    .addHelpText('after', examples('workspace snapshot show ready'))
     .description('show a snapshot')
     .argument('<name>')
     .action(async (name: string, _options: unknown, command: Command) => {
@@ -27,12 +29,15 @@ export function addSnapshots(program: Command): void {
       output.result(answer, () => recordOf(answer.snapshot))
     })
 
-  addExamples(
-    addServerOption(snapshot.command('create')),
-    'workspace stop demo',
-    'workspace snapshot create ready demo --comment "toolchain installed"',
-    'workspace create next --from-snapshot ready',
-  )
+  addServerOption(snapshot.command('create'))
+    .addHelpText(
+      'after',
+      examples(
+        'workspace stop demo',
+        'workspace snapshot create ready demo --comment "toolchain installed"',
+        'workspace create next --from-snapshot ready',
+      ),
+    )
     .description("create a snapshot of a stopped workspace's disk")
     .argument('<name>', 'snapshot name: letters, digits and hyphens')
     .argument('<workspace>', 'source workspace')
@@ -44,7 +49,8 @@ export function addSnapshots(program: Command): void {
       output.result(taken, () => [recordOf(taken.snapshot), ...taken.warnings].join('\n'))
     })
 
-  addExamples(addServerOption(snapshot.command('rm')), 'workspace snapshot rm ready')
+  addServerOption(snapshot.command('rm'))
+    .addHelpText('after', examples('workspace snapshot rm ready'))
     .description('delete a snapshot; workspaces created from it are kept')
     .argument('<name>')
     .action(async (name: string, _options: unknown, command: Command) => {

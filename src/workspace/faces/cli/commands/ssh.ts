@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { addServerOption, contextOf } from '../context.ts'
 import { sshInto } from '../ssh-client.ts'
 import { tmuxCommand } from '../tmux-command.ts'
+import { examples } from '../../../../lib/cli/examples.ts'
 
 interface Options {
   readonly session?: string
@@ -19,7 +20,7 @@ export function addSsh(program: Command): void {
     .passThroughOptions()
     .addHelpText(
       'after',
-      '\nExamples:\n  workspace ssh demo\n  workspace ssh demo git status\n  workspace ssh --session main demo',
+      examples('workspace ssh demo', 'workspace ssh demo git status', 'workspace ssh --session main demo'),
     )
     .action(async (name: string, args: string[], { session, forward }: Options, command: Command) => {
       const context = await contextOf(command)
@@ -35,7 +36,7 @@ export function addSsh(program: Command): void {
     .passThroughOptions()
     .addHelpText(
       'after',
-      '\nExamples:\n  workspace exec demo ls -l\n  workspace exec demo -- grep -r "two words" .',
+      examples('workspace exec demo ls -l', 'workspace exec demo -- grep -r "two words" .'),
     )
     .action(async (name: string, args: string[], _options: unknown, command: Command) => {
       await sshInto(await contextOf(command), name, withoutSeparator(args).map(quoted))

@@ -3,13 +3,13 @@ import { createInterface } from 'node:readline/promises'
 import type { Command } from 'commander'
 import { wholeNumber } from '../../../../lib/cli/arguments.ts'
 import { formatBytes } from '../../../../lib/cli/bytes.ts'
+import { examples } from '../../../../lib/cli/examples.ts'
 import { ExitStatus } from '../../../../lib/cli/run.ts'
 import type { WireDiskReport } from '../../../api/disk.ts'
 import type { WireCompactReport, WirePruneReport } from '../../../api/prune.ts'
 import { runOnAllServers, type ServerAnswer } from '../query-all-servers.ts'
 import type { WorkspaceClient } from '../../../client/client.ts'
 import { addAllOption, addServerOption, contextOf, outputOf } from '../context.ts'
-import { addExamples } from '../examples.ts'
 import { diskTable } from '../disk-table.ts'
 import { compactTable, pruneTable } from '../prune-table.ts'
 
@@ -41,7 +41,8 @@ export function addSystem(program: Command): void {
   const system = program.command('system').description('show disk usage and reclaim space')
   addDf(system)
   addPrune(system)
-  addExamples(addServerOption(system.command('compact')), 'workspace system compact demo')
+  addServerOption(system.command('compact'))
+    .addHelpText('after', examples('workspace system compact demo'))
     .description('reclaim space that guests have freed on the disks of stopped virtual machines')
     .argument('[names...]', 'workspaces (default: all)')
     .action(async (names: readonly string[], _options: unknown, command: Command) => {
@@ -61,7 +62,7 @@ function addDf(system: Command): void {
     .option('--cached', "show the server's last report without measuring again")
     .option('--tree', 'draw a bar for each image and workspace, largest first')
     .option('--svg <file>', 'write a treemap of disk usage')
-    .addHelpText('after', '\nExamples:\n  workspace system df -v\n  workspace system df --svg disk.svg')
+    .addHelpText('after', examples('workspace system df -v', 'workspace system df --svg disk.svg'))
     .action(async (options: DfOptions, command: Command) => {
       const path = `/api/system/df${options.cached === true ? '?cached=true' : ''}`
       const draw = (report: WireDiskReport): Promise<string> => picture(report, options)
@@ -108,8 +109,8 @@ function addPrune(system: Command): void {
     .option('--dry-run', 'show what would be deleted')
     .addHelpText(
       'after',
-      '\nThe default scope is images, instances and orphans. Non-interactive use requires --json --force.' +
-        '\n\nExamples:\n  workspace system prune --dry-run\n  workspace system prune --json --force --keep-free 20%',
+      '\nThe default scope is images, instances and orphans. Non-interactive use requires --json --force.\n' +
+        examples('workspace system prune --dry-run', 'workspace system prune --json --force --keep-free 20%'),
     )
     .action(async (options: PruneOptions, command: Command) => {
       const isInteractive = process.stdin.isTTY && process.stdout.isTTY

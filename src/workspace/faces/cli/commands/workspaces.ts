@@ -1,12 +1,12 @@
 import { resolve } from 'node:path'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { portNumber, wholeNumber } from '../../../../lib/cli/arguments.ts'
+import { examples } from '../../../../lib/cli/examples.ts'
 import type { WireConnected } from '../../../api/bus.ts'
 import type { WireWorkspace } from '../../../api/workspace.ts'
 import type { ServerAddress } from '../../../client/server-address.ts'
 import { queryAllServers } from '../query-all-servers.ts'
 import { addAllOption, addServerOption, contextOf, outputOf } from '../context.ts'
-import { addExamples } from '../examples.ts'
 import { hostOf } from '../ssh-client.ts'
 import { serversTable, workspaceRecord, workspacesTable } from '../workspace-table.ts'
 
@@ -34,11 +34,8 @@ const ACTIONS = {
 
 /** Adds the commands `list`, `show`, `create`, `start`, `stop`, `reset` and `rm`. */
 export function addWorkspaceCommands(program: Command): void {
-  addExamples(
-    addAllOption(addServerOption(program.command('list'))),
-    'workspace list',
-    'workspace list -vv --all',
-  )
+  addAllOption(addServerOption(program.command('list')))
+    .addHelpText('after', examples('workspace list', 'workspace list -vv --all'))
     .alias('ls')
     .description('list workspaces')
     .addOption(
@@ -63,7 +60,8 @@ export function addWorkspaceCommands(program: Command): void {
       )
     })
 
-  addExamples(addServerOption(program.command('show')), 'workspace show demo')
+  addServerOption(program.command('show'))
+    .addHelpText('after', examples('workspace show demo'))
     .description('show a workspace')
     .argument('<name>')
     .action(async (name: string, _options: unknown, command: Command) => {
@@ -75,7 +73,8 @@ export function addWorkspaceCommands(program: Command): void {
   addCreate(program)
 
   for (const [action, description] of Object.entries(ACTIONS)) {
-    addExamples(addServerOption(program.command(action)), `workspace ${action} demo`)
+    addServerOption(program.command(action))
+      .addHelpText('after', examples(`workspace ${action} demo`))
       .description(description)
       .argument('<name>')
       .action(async (name: string, _options: unknown, command: Command) => {
@@ -85,7 +84,8 @@ export function addWorkspaceCommands(program: Command): void {
       })
   }
 
-  addExamples(addServerOption(program.command('rm')), 'workspace rm demo')
+  addServerOption(program.command('rm'))
+    .addHelpText('after', examples('workspace rm demo'))
     .description('delete a workspace and, by default, its files')
     .argument('<name>')
     .option('--keep-volume', 'keep its files for the next workspace with that name')
@@ -135,7 +135,10 @@ function addCreate(program: Command): void {
     )
     .addHelpText(
       'after',
-      '\nExamples:\n  workspace create demo --repo octocat/Hello-World\n  workspace create here --local-dir "$PWD"',
+      examples(
+        'workspace create demo --repo octocat/Hello-World',
+        'workspace create here --local-dir "$PWD"',
+      ),
     )
     .action(async (name: string, options: CreateOptions, command: Command) => {
       const { client, output, server } = await contextOf(command)
