@@ -7,6 +7,7 @@ import { Peers } from './analyzer-peers.ts'
 import { type AnalyzerProcess, BenchUser, buildPackage } from './analyzer-server.ts'
 import type { Case, Prepared } from './harness.ts'
 
+/** Class path of a benchmark. */
 export interface Corpus {
   readonly name: string
   readonly jars: readonly string[]

@@ -65,6 +65,7 @@ export class ChangingClass {
   }
 }
 
+/** Returns the bytes allocated to all files below a folder. */
 export function bytesBelow(folder: string): number {
   return globSync('**', { cwd: folder, withFileTypes: true })
     .filter((entry) => entry.isFile())

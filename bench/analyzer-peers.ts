@@ -43,6 +43,7 @@ export class Peers {
   }
 }
 
+/** Returns the jdeps command that lists every dependency of the classes in the given places. */
 export function jdeps(places: readonly string[]): Command {
   return ['jdeps', '-verbose:class', '-filter:none', '--multi-release', '17', ...places]
 }

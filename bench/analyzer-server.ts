@@ -76,6 +76,7 @@ export class BenchUser {
   }
 }
 
+/** Analyzer server of a benchmark in its own process. */
 export class AnalyzerProcess {
   readonly pid: number
   readonly stop: () => Promise<void>

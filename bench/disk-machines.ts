@@ -21,8 +21,11 @@ const DISK_BYTES = 8 * 2 ** 30
 const DIGEST = '0'.repeat(64)
 const ENVIRONMENT = { ...process.env, PATH: `${process.env['PATH']}:/usr/sbin:/sbin` }
 
+/** Number of files in the large directory. */
 export const FILES = DIRECTORIES * FILES_PER_DIRECTORY
+/** Number of sparse disks. */
 export const UPPER_COUNT = UPPERS
+/** Number of extents in each sparse disk. */
 export const EXTENT_COUNT = EXTENTS
 
 /**

@@ -22,6 +22,7 @@ export interface Bench {
   prepare(): Promise<Prepared> | Prepared
 }
 
+/** Benchmark that is ready to run. */
 export interface Prepared {
   readonly cases: readonly Case[]
   /** Creates further lines or tables after the comparisons, with the given number of runs. */

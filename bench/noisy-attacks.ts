@@ -13,6 +13,7 @@ export interface Noise {
   readonly stop: () => unknown
 }
 
+/** Server and workspaces that the attacks run in. */
 export interface NoisyParts {
   readonly server: Served
   /** Workspace that is a container. */

@@ -7,6 +7,7 @@ export interface Memory {
   readonly anonymous: number
 }
 
+/** Returns the memory of all the given processes together, in bytes. */
 export function memoryOf(pids: readonly number[]): Memory {
   const sum = (field: string): number =>
     pids.reduce((total, pid) => {

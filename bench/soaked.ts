@@ -26,6 +26,7 @@ export interface Soaked {
   readonly stop: () => unknown
 }
 
+/** Starts a workspace server whose rounds create, use and delete workspaces. */
 export async function soakedWorkspaces(): Promise<Soaked> {
   const server = await serve()
   const ssh = await openSsh(server)
@@ -57,6 +58,7 @@ export async function soakedWorkspaces(): Promise<Soaked> {
   }
 }
 
+/** Starts a supervisor with processes that crash, log and sleep. */
 export async function soakedSupervisor(): Promise<Soaked> {
   const [ours] = contenders()
   const running = ours?.start({
@@ -85,6 +87,7 @@ export async function soakedSupervisor(): Promise<Soaked> {
   }
 }
 
+/** Starts a content server whose rounds publish, read and search a site. */
 export async function soakedContent(folder: string): Promise<Soaked> {
   const dir = join(folder, 'content')
   const site = join(dir, 'site')
@@ -123,6 +126,7 @@ export async function soakedContent(folder: string): Promise<Soaked> {
   }
 }
 
+/** Starts an analyzer server whose rounds change a class and ask questions. */
 export async function soakedAnalyzer(folder: string): Promise<Soaked> {
   const root = projectOfClasses(join(folder, 'classes'), [corpusJar('guava-')])
   const changing = new ChangingClass(mkdtempSync(join(folder, 'changing-')))

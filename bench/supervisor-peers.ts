@@ -17,6 +17,7 @@ export interface Contender {
   readonly start: (programs: Programs) => Started
 }
 
+/** Supervisor that was started for a benchmark. */
 export interface Started {
   /** Returns the supervisor's process id; 0 before it is running. */
   readonly pid: () => number
@@ -26,6 +27,7 @@ export interface Started {
   readonly stop: () => void
 }
 
+/** Port of our supervisor's API. */
 export const API_PORT = 5999
 
 /** Returns our supervisor and the installed ones of scripts/bench-peers. */

@@ -13,7 +13,7 @@ import { corpusJar, javaBase } from '../../test/support/analyzer/corpora.ts'
 import { jdkHome } from '../../test/support/analyzer/jdk.ts'
 import type { Bench, Case } from '../harness.ts'
 
-const classesPerSlice = 500
+const CLASSES_PER_SLICE = 500
 
 const bench: Bench = {
   note:
@@ -67,8 +67,8 @@ function inMemory(name: string, container: ClassContainer): Case {
 }
 
 async function readSlices(files: readonly Buffer[]): Promise<void> {
-  for (let at = 0; at < files.length; at += classesPerSlice)
-    await nativeReader.readSlice(files.slice(at, at + classesPerSlice))
+  for (let at = 0; at < files.length; at += CLASSES_PER_SLICE)
+    await nativeReader.readSlice(files.slice(at, at + CLASSES_PER_SLICE))
 }
 
 function besideJdeps(name: string, path: string): Case {
@@ -82,8 +82,8 @@ function besideJdeps(name: string, path: string): Case {
 
 async function readPath(path: string): Promise<void> {
   for (const container of listClasses(path, 17).containers)
-    for (let at = 0; at < container.classes.length; at += classesPerSlice)
-      await readClasses(container, container.classes.slice(at, at + classesPerSlice))
+    for (let at = 0; at < container.classes.length; at += CLASSES_PER_SLICE)
+      await readClasses(container, container.classes.slice(at, at + CLASSES_PER_SLICE))
 }
 
 /** Returns the minimum CPU time of ten alternating runs, over all threads. */

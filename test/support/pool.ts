@@ -4,6 +4,7 @@ import type { Act } from '../fixtures/pool/act.ts'
 
 const worker = new URL('../fixtures/pool/act.ts', import.meta.url)
 
+/** Pool whose worker does what a test asks. */
 export class ActingPool extends Pool {
   act(task: Act, options?: RunOptions): Promise<unknown> {
     return this.run(worker, task, options)

@@ -13,7 +13,9 @@ import { waitFor } from './wait-for.ts'
 
 /** The address where the launcher and its runners connect, and what they must send. */
 export const MEETING = 'a'.repeat(32)
+/** Secret that the launcher sends first. */
 export const WORD = 'b'.repeat(32)
+/** Secret that a runner sends first. */
 export const RUNNER_WORD = 'c'.repeat(32)
 
 interface Met {

@@ -18,6 +18,7 @@ export interface Served {
   readonly log: () => string
 }
 
+/** Options of a workspace server in its own process. */
 export interface ServeOptions {
   readonly stateDir: string
   /** Address of the engine, `unix:///…`; default the machine's engine. */

@@ -14,6 +14,7 @@ process.env['XDG_RUNTIME_DIR'] = join(home, 'run')
 process.env['XDG_CACHE_HOME'] = join(home, 'cache')
 for (const folder of ['run', 'cache']) mkdirSync(join(home, folder))
 
+/** Analyzer server of a test. */
 export interface TestAnalyzer {
   readonly url: string
   readonly token: string

@@ -26,6 +26,7 @@ export const largeJars = [
   'spring3-core-',
 ] as const
 
+/** Returns the path of the first downloaded jar whose name begins as given. */
 export function corpusJar(name: string): string {
   const folder = corpora()
   const [found] = globSync(`*/usr/share/java/**/${name}*.jar`, { cwd: folder }).toSorted()

@@ -8,6 +8,7 @@ import { type AnalyzerUser, analyzerUser } from './analyzer-cli.ts'
 import { jdkRelease } from './jdk.ts'
 import { madeOnce } from '../made-once.ts'
 
+/** Copy of a Maven project that a test may change. */
 export interface MavenProject {
   readonly root: string
   /** Folder next to it that is removed with it. */
@@ -46,6 +47,7 @@ export function mavenUser(): AnalyzerUser {
   return analyzerUser({ PATH: [dirname(process.execPath), process.env['PATH']].join(delimiter) })
 }
 
+/** Names of all classes of the project, sorted. */
 export const mavenProjectClasses = [
   'shop.app.Shop',
   'shop.app.SpringSays',

@@ -4,7 +4,9 @@ import { onTestFinished } from 'vitest'
 import { startAnalyzer } from './analyzer-server.ts'
 import { tempDir } from '../temp-dir.ts'
 
+/** Java source that the formatter changes to `TIDY`. */
 export const UNTIDY = 'class A { int x=1;\n  void m( ){ } }\n'
+/** `UNTIDY`, formatted. */
 export const TIDY = 'class A {\n\n  int x = 1;\n\n  void m() {}\n}\n'
 
 /** A project with some files and a server, which exist for the duration of the test. */

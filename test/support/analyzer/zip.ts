@@ -1,5 +1,6 @@
 import { crc32, deflateRawSync } from 'node:zlib'
 
+/** Entry of an archive, with everything that may be wrong about it. */
 export interface ZipFile {
   readonly name: string
   readonly bytes: Uint8Array

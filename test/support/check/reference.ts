@@ -34,10 +34,12 @@ export class Reference {
   }
 }
 
+/** Returns the code spans of a table cell. */
 export function spans(cell = ''): readonly string[] {
   return [...cell.matchAll(/`([^`]+)`/g)].map(([, text]) => text ?? '')
 }
 
+/** Returns each word once, sorted. */
 export const sorted = (words: Iterable<string>): readonly string[] => [...new Set(words)].toSorted()
 
 /** Every key of a schema, with names of the user's own as `<name>`. */

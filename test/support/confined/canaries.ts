@@ -14,6 +14,7 @@ export interface Canaries {
   readonly close: () => void
 }
 
+/** Creates files and listeners that a confined process must not reach. */
 export async function createCanaries(): Promise<Canaries> {
   const folder = mkdtempSync(join(tmpdir(), 'canaries-'))
   const outside = join(folder, 'home')

@@ -10,6 +10,7 @@ import { tempDir } from '../temp-dir.ts'
 
 type Settings = Readonly<Record<string, unknown>>
 
+/** Content server of a test. */
 export interface TestContent {
   readonly url: string
   readonly dir: string

@@ -148,6 +148,7 @@ function headersOf(lines: readonly string[]): Answer['headers'] {
   })
 }
 
+/** Returns all values of a header of an answer. */
 export function valuesOf(headers: Answer['headers'], name: string): readonly string[] {
   return headers.filter(([each]) => each === name).map(([, value]) => value)
 }

@@ -4,6 +4,7 @@ import { type Front, startFronts } from './fronts.ts'
 import { hostileAnswer, startHostileUpstream } from './hostile-answers.ts'
 import type { Outcome } from './requests.ts'
 
+/** Size and seed of a run with generated answers. */
 export interface AnswerRun {
   readonly requests: number
   readonly seed: number

@@ -20,6 +20,7 @@ export interface Front {
 /** Upstreams by a name that is valid in a host name. */
 export type Upstreams = readonly { readonly name: string; readonly port: number }[]
 
+/** Proxies under test and their routes. */
 export interface Fronts {
   /** Routes to each upstream. */
   readonly to: ReadonlyMap<string, readonly Front[]>

@@ -15,6 +15,7 @@ export interface Recorder {
   readonly seen: () => Promise<number>
 }
 
+/** Upstreams that record what they receive. */
 export interface Recorders {
   readonly all: readonly Recorder[]
   readonly stop: () => void

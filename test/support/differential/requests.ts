@@ -2,6 +2,7 @@ import { type Front, startFronts } from './fronts.ts'
 import { Lane } from './lane.ts'
 import { type Recorder, startRecorders } from './recorders.ts'
 
+/** Result of a run. */
 export interface Outcome {
   readonly requests: number
   /** Number of requests each recorder received; proves that none was idle. */
@@ -12,6 +13,7 @@ export interface Outcome {
   readonly differenceCount: number
 }
 
+/** Size and seed of a run with generated requests. */
 export interface RequestRun {
   readonly requests: number
   readonly seed: number

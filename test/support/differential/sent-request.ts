@@ -1,5 +1,6 @@
 import type { Random } from './random.ts'
 
+/** Headers in the order sent. */
 export type Pairs = readonly (readonly [name: string, value: string])[]
 
 /** A request before serialization. All text is Latin-1: one byte per character. */
@@ -36,12 +37,14 @@ function renderBody({ body, isChunked, trailers }: SentRequest, random: Random):
   return `${text}0\r\n${trailers.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`
 }
 
+/** Returns the names listed in `Connection`, in lower case. */
 export function optionsOf(headers: Pairs): readonly string[] {
   return valuesOf(headers, 'connection').flatMap((value) =>
     value.split(',').map((each) => each.trim().toLowerCase()),
   )
 }
 
+/** Returns all values of a header; `name` is in lower case. */
 export function valuesOf(headers: Pairs, name: string): readonly string[] {
   return headers.filter(([each]) => each.toLowerCase() === name).map(([, value]) => value)
 }

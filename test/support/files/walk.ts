@@ -11,6 +11,7 @@ export async function walkTree(path: string, options: WalkOptions = {}): Promise
   return totalsOf((await walkTrees([path], options)).trees[0])
 }
 
+/** Measures one tree with the portable walker. @throws the error of an unreadable tree */
 export async function walkTreeInJs(path: string): Promise<TreeTotals> {
   return totalsOf((await walkTreesInJs([path])).trees[0])
 }

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import type { NameTable } from '../../../src/native/match-names.ts'
 
+/** Returns names in the form that the native matcher reads. */
 export function nameTableOf(names: readonly string[]): NameTable {
   const all = names.map((name) => Buffer.from(name))
   const offsets = [0]
@@ -13,6 +14,7 @@ export const anyName = fc.string({
   unit: fc.constantFrom('a', 'b', '/', '$', '1', 'L', ';', 'ä', '['),
   maxLength: 12,
 })
+/** Patterns over the same few letters, so that much of the text matches. */
 export const anyPattern = fc.string({
   unit: fc.constantFrom('a', 'b', '/', '$', '1', '*', 'ä'),
   maxLength: 7,

@@ -2,6 +2,7 @@ import { createParser } from 'eventsource-parser'
 import { onTestFinished } from 'vitest'
 import { waitFor } from '../wait-for.ts'
 
+/** Event of a stream, its data decoded from JSON. */
 export interface ReceivedEvent {
   readonly event: string | undefined
   readonly id: string | undefined

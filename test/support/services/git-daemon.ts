@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path'
 import { run } from '../../../src/lib/process/run.ts'
 import { waitFor } from '../wait-for.ts'
 
+/** Git server of a test. */
 export interface GitDaemon {
   /** Base URL of the repositories: `git://127.0.0.1:port/`. */
   readonly url: string

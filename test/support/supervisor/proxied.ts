@@ -1,6 +1,7 @@
 import { type IncomingMessage, request } from 'node:http'
 import { text } from 'node:stream/consumers'
 
+/** Request to the proxy; default a GET without a body. */
 export interface ProxiedRequest {
   readonly method?: string
   readonly headers?: Readonly<Record<string, string>>

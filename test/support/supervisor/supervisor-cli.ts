@@ -35,6 +35,7 @@ interface Up {
   readonly ended: Promise<number | string>
 }
 
+/** Creates a user with a home directory and a configuration of the given processes. */
 export async function supervisorUser(
   processes: Readonly<Record<string, unknown>>,
   more: Readonly<Record<string, unknown>> = {},

@@ -7,6 +7,7 @@ import { create, loadSupervisorConfig, type RunningSupervisor } from '../../../s
 import { tempDir } from '../temp-dir.ts'
 import { waitFor } from '../wait-for.ts'
 
+/** Supervisor of a test. */
 export interface TestSupervisor {
   readonly url: string
   readonly running: RunningSupervisor

@@ -23,6 +23,7 @@ export function newUpper(gigabytes = 1, directory = tempDir()): string {
   return path
 }
 
+/** Options of a booted VM. */
 export interface BootOptions {
   /** Kernel arguments, in addition to those for the console. */
   readonly words?: string

@@ -25,6 +25,7 @@ export interface NetworkGuest {
   readonly remove: () => void
 }
 
+/** Mechanisms that filter the network of a guest. */
 export const KINDS = ['nftables', 'frame filter'] as const
 const MAC = '06:00:00:00:00:01'
 /** `Rules::LOOK_EVERY` in `native/net-filter/relay.h`. */

@@ -67,6 +67,7 @@ export function end(status: number): void {
   process.exit(status)
 }
 
+/** Returns whether this stand-in has started the guest's programs. */
 export function hasBooted(): boolean {
   return children.length > 0
 }

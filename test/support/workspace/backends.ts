@@ -66,6 +66,7 @@ const MACHINE_BACKENDS: readonly TestedBackend[] = [
   },
 ]
 
+/** Backends that the common suite runs on. */
 export const BACKENDS = process.env['TEST_BACKENDS'] === 'machines' ? MACHINE_BACKENDS : EVERYDAY_BACKENDS
 
 async function machineBackend(qemu: Partial<QemuOptions>): Promise<Backend> {
@@ -91,6 +92,7 @@ async function directBackend(): Promise<Backend> {
   return backend
 }
 
+/** Creates a workspace with a repository, ports and an environment. */
 export function createIn(backend: Backend, name: string, localDir = ''): Promise<Workspace> {
   return backend.create(
     backendCreate(name, TEST_IMAGE, {
@@ -118,6 +120,7 @@ export async function outputOf(backend: Backend, name: string, request: ExecRequ
   return { stdout, stderr, status }
 }
 
+/** Returns the request to run a shell script without input. */
 export function sh(script: string, user?: string): ExecRequest {
   return { argv: ['/bin/sh', '-c', script], stdin: false, ...(user !== undefined && { user }) }
 }

@@ -7,6 +7,7 @@ import { waitFor } from '../wait-for.ts'
 
 /** Keys of the user who owns the roles; they must not appear anywhere. */
 export const SOURCE_KEY = 'CANARYSOURCEKEY00000'
+/** Secret key that belongs to `SOURCE_KEY`. */
 export const SOURCE_SECRET = 'canary/source/secret/000000000000000000'
 
 /** Starts the host part of cloud credentials like a user does, and resolves once it listens. */

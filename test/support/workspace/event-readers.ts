@@ -23,6 +23,7 @@ export interface EventReaders {
   readonly stop: () => Promise<void>
 }
 
+/** Opens event streams in another process and counts the events of each. */
 export function openEventReaders(url: string, count: number): EventReaders {
   const child = spawn(process.execPath, [PROGRAM, url, String(count)], { stdio: ['ignore', 'pipe', 'pipe'] })
   const exit = once(child, 'close')

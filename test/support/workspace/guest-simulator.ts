@@ -16,6 +16,7 @@ const NO_EXTENSIONS: ExtensionParts = {
 }
 const TOKEN = 'test-agent-token'
 
+/** Guest programs without a VM. */
 export type SimulatedGuest = Awaited<ReturnType<typeof startSimulatedGuest>>
 
 /** Like `startSimulatedGuest`, stopped with the test. */

@@ -5,6 +5,7 @@ import { ImageStore, type ImageStoreOptions } from '../../../src/workspace/image
 import { BOOT_FILES, type FileFacts, type Manifest } from '../../../src/workspace/image/manifest.ts'
 import { tempDir } from '../temp-dir.ts'
 
+/** Returns the digest of a content as in manifests: `sha256:` and hexadecimal digits. */
 export const sha256 = (content: string | Buffer): string =>
   `sha256:${createHash('sha256').update(content).digest('hex')}`
 
@@ -42,5 +43,7 @@ export async function storeImage(store: ImageStore, content: string, tag?: strin
 /** Names of all entries in a store's image directory. */
 export const allBlobs = (store: ImageStore): readonly string[] =>
   readdirSync(join(store.root, 'blobs/sha256'))
+/** Returns the names of all complete blobs. */
 export const wholeBlobs = (store: ImageStore) => allBlobs(store).filter((name) => !name.endsWith('.tmp'))
+/** Returns the names of blobs that are still being written. */
 export const unfinishedBlobs = (store: ImageStore) => allBlobs(store).filter((name) => name.endsWith('.tmp'))

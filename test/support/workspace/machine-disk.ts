@@ -24,6 +24,7 @@ import { storeImage } from './images.ts'
 import { tempDir } from '../temp-dir.ts'
 import { startWorkspaceServer, type TestServer, type TestServerOptions } from './workspace-server.ts'
 
+/** An hour in milliseconds. */
 export const HOUR_MS = 3_600_000
 
 /** Walks in this process: starting another takes longer than most of these tests. */

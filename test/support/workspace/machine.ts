@@ -27,6 +27,7 @@ export function machine(more: Partial<Machine> = {}): Machine {
   }
 }
 
+/** Network of a machine with a tap device. */
 export const TAP = {
   is: 'tap',
   mac: '06:00:00:00:00:01',

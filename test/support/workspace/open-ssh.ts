@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { call } from './workspace-server.ts'
 
+/** Result of a run of OpenSSH's client. */
 export interface SshResult {
   /** Exit status of ssh; null when a signal terminated it. */
   readonly status: number | null

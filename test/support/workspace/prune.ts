@@ -5,6 +5,7 @@ export async function prune(server: TestServer, query = '') {
   return (await call(`${server.url}/api/system/prune?${query}`, 'POST')).body
 }
 
+/** Returns the names of rows, sorted. */
 export const names = (rows: readonly { readonly name: string }[]): readonly string[] =>
   rows.map(({ name }) => name).toSorted()
 

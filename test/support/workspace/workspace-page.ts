@@ -20,6 +20,7 @@ export interface WorkspacePage extends BrowserPage {
   readonly keep: (name: string) => Promise<void>
 }
 
+/** Opens the workspace page in a browser. */
 export async function openWorkspacePage(url: string): Promise<WorkspacePage> {
   const page = await openPage(url)
   const until = (what: string, expression: string): Promise<void> =>

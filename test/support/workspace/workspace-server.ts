@@ -9,6 +9,7 @@ import { loadWorkspaceConfig } from '../../../src/workspace/config.ts'
 import { create, type WorkspaceServer } from '../../../src/workspace/index.ts'
 import type { AlarmClock } from '../../../src/lib/clock/clock.ts'
 
+/** Workspace server of a test. */
 export interface TestServer extends WorkspaceServer {
   readonly url: string
   readonly stateDir: string
@@ -18,6 +19,7 @@ export interface TestServer extends WorkspaceServer {
   readonly restart: () => Promise<TestServer>
 }
 
+/** Options of a test's workspace server. */
 export interface TestServerOptions {
   readonly backends?: () => readonly Backend[]
   readonly settings?: Readonly<Record<string, unknown>>
