@@ -4,12 +4,14 @@ import { followMethods } from './allowed-methods.ts'
 import { httpFault } from './faults.ts'
 import { STATUS_OF_KIND } from './status.ts'
 
-/** A program's error body, and its code for a body field that fails validation. */
+/** A program's error body, and its codes for what fails validation. */
 export interface ErrorShape {
   readonly render: (fault: Fault) => unknown
   /** HTML page instead of the body, for responses read by people. */
   readonly page?: (fault: Fault, request: FastifyRequest) => string | undefined
   readonly invalidField?: (field: string, message: string) => Fault | undefined
+  /** Default: INVALID_REQUEST. */
+  readonly invalidQuery?: (message: string) => Fault
 }
 
 /** Converts every exception to the program's error body. A bug becomes INTERNAL_ERROR, and its cause is logged. */
@@ -62,15 +64,34 @@ function toFault(error: FastifyError, shape: ErrorShape): Fault {
   return httpFault('INTERNAL_ERROR', 'internal error; see the server log', error)
 }
 
+type Violation = NonNullable<FastifyError['validation']>[number] & {
+  readonly parentSchema?: { readonly description?: string }
+}
+
 function validationFault(error: FastifyError, shape: ErrorShape): Fault {
   const [first] = error.validation ?? []
-  const params = (first?.params ?? {}) as { missingProperty?: string; additionalProperty?: string }
+  if (error.validationContext === 'querystring') {
+    const message = `query parameter ${first?.message}`
+    return shape.invalidQuery?.(message) ?? httpFault('INVALID_REQUEST', message)
+  }
+  const params = (first?.params ?? {}) as {
+    missingProperty?: string
+    additionalProperty?: string
+    allowedValues?: readonly unknown[]
+  }
   const path = first?.instancePath.split('/').slice(1) ?? []
   const field = path[0] ?? params.missingProperty ?? ''
   const where = error.validationContext ?? 'body'
   const message =
     params.additionalProperty === undefined
-      ? `${where} ${path.join('.')} ${first?.message ?? 'is not valid'}`.replace('  ', ' ')
+      ? `${where} ${path.join('.')} ${ruleOf(first, params.allowedValues)}`.replace('  ', ' ')
       : `${where} has an unknown field "${params.additionalProperty}"`
   return shape.invalidField?.(field, message) ?? httpFault('INVALID_REQUEST', message)
+}
+
+/** Returns what a value must be; for a pattern that is the schema's description. */
+function ruleOf(violation: Violation | undefined, allowedValues: readonly unknown[] | undefined): string {
+  if (allowedValues !== undefined) return `must be one of ${allowedValues.join(', ')}`
+  const description = violation?.keyword === 'pattern' ? violation.parentSchema?.description : undefined
+  return description === undefined ? (violation?.message ?? 'is not valid') : `must be ${description}`
 }

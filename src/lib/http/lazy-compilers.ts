@@ -1,10 +1,14 @@
 import { createRequire } from 'node:module'
 import type { BuildCompilerFromPool } from '@fastify/ajv-compiler'
+import type { FastifySchema } from 'fastify'
+import type { FastifyRouteSchemaDef } from 'fastify/types/schema.js'
 import type { SerializerFactory } from '@fastify/fast-json-stringify-compiler'
+import { decodeQuery, type RawQuery } from './query.ts'
 
 const require = createRequire(import.meta.url)
 
 type Compilers = typeof import('@fastify/ajv-compiler')
+type RouteSchema = FastifyRouteSchemaDef<FastifySchema>
 type Serializers = typeof import('@fastify/fast-json-stringify-compiler')
 
 /**
@@ -17,7 +21,10 @@ export const lazyCompilers: {
 } = {
   buildValidator(...given) {
     const compile = once(() => (require('@fastify/ajv-compiler') as Compilers).default()(...given))
-    const lazily = (route: Parameters<ReturnType<BuildCompilerFromPool>>[0]) => {
+    const lazily = (route: RouteSchema) => {
+      // Parts of the path are described only: handlers parse them, each with its own error code.
+      if (route.httpPart === 'params') return () => true
+      if (route.httpPart === 'querystring') return (query: RawQuery) => validateQuery(route.schema, query)
       const validate = once(() => compile()(route))
       return (data: unknown) => validate()(data) === true || { error: validate().errors ?? [] }
     }
@@ -33,6 +40,13 @@ export const lazyCompilers: {
       return (data) => serialize()(data)
     }
   },
+}
+
+/** Decodes a query, with an error in Ajv's form. */
+function validateQuery(schema: object, query: RawQuery) {
+  const decoded = decodeQuery(schema, query)
+  if ('value' in decoded) return decoded
+  return { error: [{ instancePath: '', keyword: 'query', message: decoded.wrong, params: {} }] }
 }
 
 function once<T extends object>(make: () => T): () => T {

@@ -191,7 +191,7 @@ function fastifyOptions(
     forceCloseConnections: 'idle',
     schemaController: { compilersFactory: lazyCompilers },
     routerOptions: { maxParamLength: 2048 },
-    ajv: { customOptions: { removeAdditional: false, coerceTypes: false, allErrors: false } },
+    ajv: { customOptions: { removeAdditional: false, coerceTypes: false, allErrors: false, verbose: true } },
     frameworkErrors(error: Error, _request: unknown, reply: FastifyReply) {
       void reply.status(400).send(options.errors.render(httpFault('INVALID_REQUEST', error.message)))
     },

@@ -1,11 +1,12 @@
 import type { Static } from 'typebox'
-import { isEnvelopeId, isRecord, receivedToJson } from '../../lib/envelope/envelope.ts'
+import { isEnvelopeId, isRecord, NAMESPACE_PATTERN, receivedToJson } from '../../lib/envelope/envelope.ts'
 import { Type } from '../../lib/schema/type.ts'
 import type { Answer, Listener } from '../bus/bus.ts'
 import type { BusEvent } from '../bus/bus-event.ts'
 import { type ShownPayload, shownPayload } from '../bus/shown-payload.ts'
 import type { ConnectedGuest, ConnectedWorkspace, GuestMessage } from '../bus/guest-message.ts'
 import { fault } from '../errors.ts'
+import { STRICT } from './parameters.ts'
 
 /** A listener of a namespace. */
 export const listenerSchema = Type.Object({
@@ -81,6 +82,23 @@ export type WireConnected = Static<typeof connectedGuestSchema>
 export type WireListener = Static<typeof listenerSchema>
 /** A message as clients see it. */
 export type WireEnvelope = Static<typeof envelopeSchema>
+
+/** Path parameters that select a namespace. */
+export const namespaceParams = Type.Object({
+  namespace: Type.String({
+    pattern: NAMESPACE_PATTERN,
+    description: '1 to 128 letters, digits or any of . _ : -',
+  }),
+})
+
+/** Query for watching the bus. */
+export const watchQuerySchema = Type.Object(
+  {
+    namespace: Type.Optional(Type.String({ description: 'only messages of this namespace' })),
+    payloads: Type.Optional(Type.Boolean({ description: 'include payloads; default false' })),
+  },
+  STRICT,
+)
 
 /** Encodes a listener. */
 export function listenerToWire({ namespace, createdAt }: Listener): WireListener {

@@ -1,6 +1,8 @@
 import { Type } from '../../lib/schema/type.ts'
 import type { Static, TSchema } from 'typebox'
 import type { WORKSPACE_CODES } from '../errors.ts'
+import { BACKEND_NAMES } from '../backend-name.ts'
+import { nameSchema, STRICT } from './parameters.ts'
 import { networkLimitsSchema } from '../network/narrow.ts'
 import type { CreateInput } from '../lifecycle/create-request.ts'
 
@@ -9,12 +11,17 @@ const orNull = <T extends TSchema>(schema: T) => Type.Optional(Type.Union([schem
 /** Request body for creating a workspace. */
 export const createBodySchema = Type.Object(
   {
-    name: Type.String({ description: '1 to 63 letters, digits and hyphens; case-insensitively unique' }),
+    name: nameSchema,
     repo: orNull(Type.String({ description: 'owner/repo (GitHub) or an https, http, ssh or git URL' })),
     image: orNull(Type.String({ description: 'Docker image or alias; default from the configuration' })),
-    backend: orNull(Type.String({ description: 'docker, firecracker, vz or qemu' })),
+    backend: orNull(
+      Type.Enum(BACKEND_NAMES, { description: 'an enabled backend; default from the configuration' }),
+    ),
     local_dir: orNull(
-      Type.String({ description: 'absolute host path to mount as the workspace; excludes repo' }),
+      Type.String({
+        pattern: '^(?:/|$)',
+        description: 'an absolute path on the host to mount as the workspace; excludes repo',
+      }),
     ),
     cpus: orNull(Type.Integer({ minimum: 0, maximum: 512, description: 'number of CPUs; 0 for no limit' })),
     memory_mb: orNull(
@@ -36,7 +43,7 @@ export const createBodySchema = Type.Object(
     network: orNull(networkLimitsSchema),
     dotfiles: orNull(Type.String({ description: 'repository with dotfiles for the home directory' })),
   },
-  { additionalProperties: false },
+  STRICT,
 )
 
 /** Error codes for body fields that are missing or have the wrong type. */

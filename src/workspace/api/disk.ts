@@ -2,6 +2,7 @@ import { Type } from '../../lib/schema/type.ts'
 import type { Static } from 'typebox'
 import type { DiskReport, MeasuredImage } from '../disk/report.ts'
 import { bytesSchema, bytesToWire } from './bytes.ts'
+import { STRICT } from './parameters.ts'
 
 const fileSchema = Type.Object({ path: Type.String(), size: bytesSchema, kind: Type.String() })
 
@@ -14,11 +15,14 @@ const imageSchema = Type.Object({
 })
 
 /** Query of the disk report. */
-export const diskQuerySchema = Type.Object({
-  cached: Type.Optional(
-    Type.String({ description: 'true returns the last report, if any, without measuring again' }),
-  ),
-})
+export const diskQuerySchema = Type.Object(
+  {
+    cached: Type.Optional(
+      Type.Boolean({ description: 'return the last report, if any, without measuring again; default false' }),
+    ),
+  },
+  STRICT,
+)
 
 /** The disk report. */
 export const diskReportSchema = Type.Object({

@@ -1,7 +1,9 @@
 import type { Static } from 'typebox'
 import { Type } from '../../lib/schema/type.ts'
 import type { LibraryImage } from '../image/image-library.ts'
+import { BACKEND_NAMES } from '../backend-name.ts'
 import type { ImageFacts } from '../image/backend-images.ts'
+import { STRICT } from './parameters.ts'
 
 /** An image of a backend. */
 export const imageSchema = Type.Object(
@@ -40,7 +42,7 @@ export const manifestSchema = Type.Object({
 })
 
 const backend = Type.Optional(
-  Type.String({ description: 'backend of the image; default the first that has it' }),
+  Type.Enum(BACKEND_NAMES, { description: 'backend of the image; default the first that has it' }),
 )
 
 /** Request body for pulling an image. */
@@ -49,29 +51,32 @@ export const pullBodySchema = Type.Object(
     docker_ref: Type.String({ description: 'Docker image, by tag or digest' }),
     tag: Type.Optional(Type.String({ description: 'tag of the image; default derived from the reference' })),
     backend: Type.Optional(
-      Type.String({ description: 'docker, firecracker, vz or qemu; default the default backend' }),
+      Type.Enum(BACKEND_NAMES, { description: 'backend to pull for; default the default backend' }),
     ),
   },
-  { additionalProperties: false },
+  STRICT,
 )
 
 /** Request body for tagging an image. */
-export const tagBodySchema = Type.Object(
-  { source: Type.String(), target: Type.String(), backend },
-  { additionalProperties: false },
-)
+export const tagBodySchema = Type.Object({ source: Type.String(), target: Type.String(), backend }, STRICT)
 
 /** Query that selects a backend. */
-export const backendQuerySchema = Type.Object({ backend })
+export const backendQuerySchema = Type.Object({ backend }, STRICT)
 /** Query for inspecting an image. */
-export const inspectQuerySchema = Type.Object({
-  backend,
-  verify: Type.Optional(Type.String({ description: 'true reads all data and compares it with the digest' })),
-})
+export const inspectQuerySchema = Type.Object(
+  {
+    backend,
+    verify: Type.Optional(
+      Type.Boolean({ description: 'read all data and compare it with the digest; default false' }),
+    ),
+  },
+  STRICT,
+)
 /** Query for pruning images. */
-export const pruneQuerySchema = Type.Object({
-  dry_run: Type.Optional(Type.String({ description: 'true deletes nothing; default false' })),
-})
+export const pruneQuerySchema = Type.Object(
+  { dry_run: Type.Optional(Type.Boolean({ description: 'delete nothing; default false' })) },
+  STRICT,
+)
 
 /** An image as clients see it. */
 export type WireImage = Static<typeof imageSchema>

@@ -1,10 +1,20 @@
 import type { Static } from 'typebox'
 import { Type } from '../../lib/schema/type.ts'
-import { fault } from '../errors.ts'
 import type { ListeningPort } from '../tunnel/listening-ports.ts'
+import { STRICT } from './parameters.ts'
 
-const DEFAULT_LINES = 200
-const MAX_LINES = 1_000
+/** Number of lines of a log by default. */
+export const DEFAULT_LINES = 200
+
+/** Query for a log. */
+export const logQuerySchema = Type.Object(
+  {
+    lines: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 1000, description: `number of lines; default ${DEFAULT_LINES}` }),
+    ),
+  },
+  STRICT,
+)
 
 /** Open ports of a workspace. */
 export const portsSchema = Type.Object({
@@ -26,10 +36,3 @@ export function portsToWire(ports: readonly ListeningPort[]): Static<typeof port
 
 /** Lines of a log. */
 export const logSchema = Type.Object({ lines: Type.Array(Type.String()) })
-
-/** Parses the requested number of lines. @throws INVALID_REQUEST when it is not a number from 1 to 1000 */
-export function parseLineCount(text: string | undefined): number {
-  if (text === undefined) return DEFAULT_LINES
-  if (/^[1-9]\d{0,3}$/.test(text) && Number(text) <= MAX_LINES) return Number(text)
-  throw fault('INVALID_REQUEST', `lines must be a number from 1 to ${MAX_LINES}`)
-}

@@ -3,36 +3,46 @@ import { Type } from '../../lib/schema/type.ts'
 import type { CompactReport } from '../disk/compactor.ts'
 import type { PruneReport } from '../disk/prune/pruner.ts'
 import {
+  DEFAULT_LOG_TAIL_BYTES,
+  DEFAULT_SCOPES,
+  MAX_LOG_TAIL_BYTES,
   parseKeepFree,
-  parseLogTail,
-  parseScopes,
   parseUntil,
+  PRUNE_SCOPES,
   type PruneRequest,
 } from '../disk/prune/request.ts'
 import { goDuration } from '../disk/short-duration.ts'
 import { bytesSchema, bytesToWire } from './bytes.ts'
-
-const scope = Type.String({ description: 'images, instances, orphans or logs' })
+import { STRICT } from './parameters.ts'
 
 /** Query for pruning. */
-export const systemPruneQuerySchema = Type.Object({
-  scope: Type.Optional(
-    Type.Union([scope, Type.Array(scope)], { description: 'repeatable; default all but logs' }),
-  ),
-  dry_run: Type.Optional(Type.String({ description: 'true deletes nothing and returns a plan' })),
-  until: Type.Optional(
-    Type.String({ description: 'minimum time since a workspace was stopped; default 72h, 0s for any' }),
-  ),
-  log_tail_bytes: Type.Optional(Type.String({ description: 'bytes to keep of each log; default 5 MiB' })),
-  keep_free: Type.Optional(
-    Type.String({ description: 'delete the oldest first until this much is free: 20%, 50GiB' }),
-  ),
-  plan_id: Type.Optional(
-    Type.String({
-      description: "apply this plan and nothing else; other parameters must equal the plan's",
-    }),
-  ),
-})
+export const systemPruneQuerySchema = Type.Object(
+  {
+    scope: Type.Optional(
+      Type.Array(Type.Enum(PRUNE_SCOPES), { description: 'repeatable; default all but logs' }),
+    ),
+    dry_run: Type.Optional(Type.Boolean({ description: 'delete nothing and return a plan; default false' })),
+    until: Type.Optional(
+      Type.String({ description: 'minimum time since a workspace was stopped; default 72h, 0s for any' }),
+    ),
+    log_tail_bytes: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: MAX_LOG_TAIL_BYTES,
+        description: 'bytes to keep of each log; default 5 MiB',
+      }),
+    ),
+    keep_free: Type.Optional(
+      Type.String({ description: 'delete the oldest first until this much is free: 20%, 50GiB' }),
+    ),
+    plan_id: Type.Optional(
+      Type.String({
+        description: "apply this plan and nothing else; other parameters must equal the plan's",
+      }),
+    ),
+  },
+  STRICT,
+)
 /** The decoded query for pruning. */
 export type SystemPruneQuery = Static<typeof systemPruneQuerySchema>
 
@@ -71,11 +81,11 @@ export type WirePruneReport = Static<typeof pruneReportSchema>
 
 /** Decodes a prune request. @throws INVALID_REQUEST when a value is invalid */
 export function pruneRequestFromWire(query: SystemPruneQuery): PruneRequest {
-  const { scope: scopes = [], until, log_tail_bytes: logTail, keep_free: keepFree } = query
+  const { scope: scopes = DEFAULT_SCOPES, until, keep_free: keepFree } = query
   return {
-    scopes: parseScopes(typeof scopes === 'string' ? [scopes] : scopes),
+    scopes: PRUNE_SCOPES.filter((scope) => scopes.includes(scope)),
     untilMs: parseUntil(until),
-    logTailBytes: parseLogTail(logTail),
+    logTailBytes: query.log_tail_bytes ?? DEFAULT_LOG_TAIL_BYTES,
     keepFree: parseKeepFree(keepFree),
   }
 }
@@ -116,13 +126,11 @@ export function pruneReportToWire(serverName: string, report: PruneReport): Wire
   }
 }
 
-const nameText = Type.String({ description: 'name of a workspace' })
 /** Query for compacting. */
-export const compactQuerySchema = Type.Object({
-  name: Type.Optional(
-    Type.Union([nameText, Type.Array(nameText)], { description: 'repeatable; default all' }),
-  ),
-})
+export const compactQuerySchema = Type.Object(
+  { name: Type.Optional(Type.Array(Type.String(), { description: 'workspace; repeatable, default all' })) },
+  STRICT,
+)
 
 /** The result of compacting. */
 export const compactReportSchema = Type.Object({

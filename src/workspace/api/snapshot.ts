@@ -1,6 +1,7 @@
 import type { Static } from 'typebox'
 import { Type } from '../../lib/schema/type.ts'
 import type { Snapshot } from '../backend/snapshot.ts'
+import { nameSchema, STRICT } from './parameters.ts'
 
 /** A snapshot of a virtual machine's disk. */
 export const snapshotSchema = Type.Object(
@@ -25,11 +26,11 @@ export const snapshotSchema = Type.Object(
 /** Request body for creating a snapshot. */
 export const snapshotBodySchema = Type.Object(
   {
-    name: Type.String({ description: '1 to 63 letters, digits and hyphens; unique on the server' }),
-    source_workspace: Type.String({ description: 'a stopped virtual machine' }),
+    name: nameSchema,
+    source_workspace: nameSchema,
     comment: Type.Optional(Type.Union([Type.String({ maxLength: 1000 }), Type.Null()])),
   },
-  { additionalProperties: false },
+  STRICT,
 )
 
 /** A snapshot as clients see it. */

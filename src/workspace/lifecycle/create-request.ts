@@ -4,7 +4,6 @@ import { readFromHost } from '../devcontainer/read-dev-container.ts'
 import { fault } from '../errors.ts'
 import { type NetworkLimits, parseNetworkLimits, type WireNetworkLimits } from '../network/narrow.ts'
 import type { NetworkReach } from '../network/reach.ts'
-import { BACKEND_NAMES } from '../backend-name.ts'
 import type { BackendName } from '../backend-name.ts'
 import { isImageBackend } from '../image/image-backend.ts'
 import { withResolvedImage } from './resolve-image.ts'
@@ -21,7 +20,7 @@ export interface CreateInput {
   readonly name: unknown
   readonly repo?: string | null | undefined
   readonly image?: string | null | undefined
-  readonly backend?: string | null | undefined
+  readonly backend?: BackendName | null | undefined
   readonly localDir?: string | null | undefined
   readonly cpus?: number | null | undefined
   readonly memoryMb?: number | null | undefined
@@ -85,12 +84,6 @@ export async function parseCreateRequest(
   }
   const snapshot = isGiven(input.fromSnapshot) ? await readSnapshot(input, defaults) : undefined
   const backend = snapshot?.backend ?? input.backend ?? defaults.backend
-  if (!BACKEND_NAMES.some((known) => known === backend)) {
-    throw fault(
-      'INVALID_REQUEST',
-      `backend "${backend.slice(0, 80)}" must be one of ${BACKEND_NAMES.join(', ')}`,
-    )
-  }
   const localDir = isGiven(input.localDir) ? await parseLocalDir(input.localDir, defaults.forbiddenDirs) : ''
   // A snapshot's source has already been set up.
   const isProvisioned = input.noProvision !== true && snapshot === undefined
@@ -100,7 +93,7 @@ export async function parseCreateRequest(
       : ({ is: 'none' } as const)
   const image = isGiven(input.image) ? parseImage(input.image, defaults.imageAliases) : undefined
   // VMs cannot boot a container image.
-  const isMachine = isImageBackend(backend as BackendName)
+  const isMachine = isImageBackend(backend)
   const wanted = devContainer.is === 'found' && !isMachine ? devContainer.config.image : undefined
   const dotfiles = isGiven(input.dotfiles) ? parseRepo(input.dotfiles) : defaults.dotfiles
   return {
@@ -108,16 +101,16 @@ export async function parseCreateRequest(
     repo: isGiven(input.repo) ? parseRepo(input.repo) : undefined,
     image: snapshot?.sourceImage ?? image ?? wanted ?? parseImage(defaults.image, defaults.imageAliases),
     isImageGiven: image !== undefined,
-    backend: backend as BackendName,
+    backend: backend,
     localDir,
     cpus: input.cpus ?? 0,
     memoryMb: input.memoryMb ?? 0,
-    upperBytes: parseUpperSize(input.upperSize, backend as BackendName),
+    upperBytes: parseUpperSize(input.upperSize, backend),
     fromSnapshot: snapshot?.name ?? '',
     isProvisioned,
     devContainer,
     dotfiles: isProvisioned ? dotfiles : undefined,
-    networkLimits: parseNetworkLimits(input.network, defaults.reachOf(backend as BackendName)),
+    networkLimits: parseNetworkLimits(input.network, defaults.reachOf(backend)),
   }
 }
 

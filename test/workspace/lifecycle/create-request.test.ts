@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import type { BackendName } from '../../../src/workspace/backend-name.ts'
 import { parseCreateRequest } from '../../../src/workspace/lifecycle/create-request.ts'
 import { FakeBackend } from '../../support/workspace/fake-backend.ts'
 import { tempDir } from '../../support/temp-dir.ts'
@@ -48,7 +49,7 @@ test('image aliases in a config file are shown and validated', async () => {
 test.each([
   ['docker', 'golang:1.25'],
   ['qemu', 'base'],
-])('for %s, the image in a devcontainer.json yields %s', async (backend, expected) => {
+] as const)('for %s, the image in a devcontainer.json yields %s', async (backend, expected) => {
   const localDir = tempDir()
   writeFileSync(join(localDir, '.devcontainer.json'), '{"image": "golang:1.25"}')
   const defaults = {
@@ -73,7 +74,7 @@ test('a disk size must be 1 to 100 GiB and is refused for containers', async () 
     reachOf: () => OPEN_REACH,
     getSnapshot: () => Promise.reject(new Error('nobody asked for one')),
   } as const
-  const upperOf = async (upperSize: number, backend = 'qemu') =>
+  const upperOf = async (upperSize: number, backend: BackendName = 'qemu') =>
     (await parseCreateRequest({ name: 'demo', backend, upperSize }, defaults)).upperBytes
   expect(await upperOf(2 ** 30)).toBe(2 ** 30)
   expect(await upperOf(100 * 2 ** 30)).toBe(100 * 2 ** 30)

@@ -7,11 +7,13 @@ export const PRUNE_SCOPES = ['images', 'instances', 'orphans', 'logs'] as const
 /** A scope of a prune. */
 export type PruneScope = (typeof PRUNE_SCOPES)[number]
 
-/** Logs are truncated only on request. */
-const DEFAULT_SCOPES: readonly PruneScope[] = ['images', 'instances', 'orphans']
+/** Scopes by default: logs are truncated only on request. */
+export const DEFAULT_SCOPES: readonly PruneScope[] = ['images', 'instances', 'orphans']
 const DEFAULT_UNTIL_MS = 72 * 3_600_000
 /** Default size to which logs are truncated. */
 export const DEFAULT_LOG_TAIL_BYTES = 5 * 2 ** 20
+/** Largest size to which logs are truncated. */
+export const MAX_LOG_TAIL_BYTES = 2 ** 40
 
 /** How much of a file system should be free. */
 export type KeepFree =
@@ -27,28 +29,12 @@ export interface PruneRequest {
   readonly keepFree?: KeepFree | undefined
 }
 
-/** Parses the scopes; the defaults when there are none. @throws INVALID_REQUEST when a scope is unknown */
-export function parseScopes(values: readonly string[]): readonly PruneScope[] {
-  if (values.length === 0) return DEFAULT_SCOPES
-  for (const value of values)
-    if (!isScope(value)) throw invalid('scope', value, `must be one of ${PRUNE_SCOPES.join(', ')}`)
-  return PRUNE_SCOPES.filter((scope) => values.includes(scope))
-}
-
 /** Parses the minimum age. @throws INVALID_REQUEST when it is not a duration */
 export function parseUntil(value: string | undefined): number {
   if (value === undefined) return DEFAULT_UNTIL_MS
   const ms = value === '0' ? 0 : parseDuration(value)
   if (ms === undefined) throw invalid('until', value, 'must be a duration such as 72h, 90m or 0s')
   return ms
-}
-
-/** Parses the size to which logs are truncated. @throws INVALID_REQUEST when it is not a number of bytes */
-export function parseLogTail(value: string | undefined): number {
-  if (value === undefined) return DEFAULT_LOG_TAIL_BYTES
-  const bytes = /^\d{1,15}$/.test(value) ? Number(value) : undefined
-  if (bytes === undefined) throw invalid('log_tail_bytes', value, 'must be a whole number of bytes')
-  return bytes
 }
 
 /** Parses the space to keep free. @throws INVALID_REQUEST when it is neither a share nor a size */
@@ -60,10 +46,6 @@ export function parseKeepFree(value: string | undefined): KeepFree | undefined {
   if (bytes === undefined)
     throw invalid('keep_free', value, 'must be a share such as 20% or a size such as 50GiB')
   return { is: 'bytes', bytes }
-}
-
-function isScope(value: string): value is PruneScope {
-  return PRUNE_SCOPES.some((scope) => scope === value)
 }
 
 function invalid(name: string, value: string, must: string) {

@@ -1,3 +1,4 @@
+import type { Static } from 'typebox'
 import type { FastifyError, FastifyRequest } from 'fastify'
 import { isFault } from '../../../../lib/errors/fault.ts'
 import type { HttpServer } from '../../../../lib/http/server.ts'
@@ -12,6 +13,8 @@ import {
   messageToJson,
   busEventSchema,
   busEventToWire,
+  namespaceParams,
+  watchQuerySchema,
 } from '../../../api/bus.ts'
 import type { GuestMessage } from '../../../bus/guest-message.ts'
 import { respondToAll } from '../respond-lines.ts'
@@ -19,7 +22,6 @@ import { Lines, takeLines } from '../../../../lib/http/ndjson-body.ts'
 import { fault } from '../../../errors.ts'
 import { BUS_TOKEN_HEADER } from '../../../client/server-address.ts'
 import type { HttpFace } from '../face.ts'
-import { parseFlag } from '../parse-flag.ts'
 
 interface Named {
   readonly Params: { readonly namespace: string }
@@ -63,6 +65,7 @@ export function busRoutes({ app, openStream }: HttpServer, face: HttpFace): void
       config: { hasEffect: true },
       schema: {
         summary: 'Listen to a namespace',
+        params: namespaceParams,
         description:
           'Streams the messages of all workspaces as server-sent events `message`, each an envelope. A namespace has one listener; ' +
           'it is released when the stream ends or when its reader is too slow or disconnects.',
@@ -94,7 +97,7 @@ export function busRoutes({ app, openStream }: HttpServer, face: HttpFace): void
     },
   )
 
-  app.get<{ readonly Querystring: { readonly namespace?: string; readonly payloads?: string } }>(
+  app.get<{ readonly Querystring: Static<typeof watchQuerySchema> }>(
     '/api/plugins/messages',
     {
       ...guard,
@@ -104,10 +107,7 @@ export function busRoutes({ app, openStream }: HttpServer, face: HttpFace): void
         description:
           'Streams all messages as server-sent events `message`, including those that were lost and why. Listeners are not affected. ' +
           'Payloads are included on request, without values whose namespace or key marks them as secret.',
-        querystring: Type.Object({
-          namespace: Type.Optional(Type.String({ description: 'only messages of this namespace' })),
-          payloads: Type.Optional(Type.String({ description: 'include payloads; default false' })),
-        }),
+        querystring: watchQuerySchema,
         response: {
           200: {
             description: 'data of `message` events',
@@ -118,8 +118,7 @@ export function busRoutes({ app, openStream }: HttpServer, face: HttpFace): void
       },
     },
     (request, reply) => {
-      const { namespace } = request.query
-      const withPayloads = parseFlag('payloads', request.query.payloads)
+      const { namespace, payloads: withPayloads = false } = request.query
       const stream = openStream(reply)
       const unsubscribe = bus.watch((event) => {
         if (namespace === undefined || event.envelope.namespace === namespace)

@@ -6,6 +6,7 @@ import type { HttpServer } from '../../../../lib/http/server.ts'
 import { joinStreams } from '../../../../lib/process/join-streams.ts'
 import { noticeLoss } from '../../../../native/net/tcp.ts'
 import { errorToWire } from '../../../api/error.ts'
+import { portParams } from '../../../api/parameters.ts'
 import { fault } from '../../../errors.ts'
 import { openTunnel } from '../../../tunnel/open-tunnel.ts'
 import { subjectOf } from '../audit-subject.ts'
@@ -35,6 +36,7 @@ export function connectRoute({ app, upgrades }: HttpServer, face: HttpFace): voi
     {
       schema: {
         summary: 'Open a TCP tunnel to a port inside a workspace',
+        params: portParams,
         description:
           'With `Upgrade: workspace-tcp` the server answers 101 and then relays raw bytes in both directions, preserving half-close. Without it, it answers 426.',
         response: { 101: Type.Null(), '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') },

@@ -11,12 +11,8 @@ import {
   pullBodySchema,
   tagBodySchema,
 } from '../../../api/image.ts'
-import { fault } from '../../../errors.ts'
-import { BACKEND_NAMES } from '../../../backend-name.ts'
-import type { BackendName } from '../../../backend-name.ts'
 import { imageSubjectOf } from '../audit-subject.ts'
 import type { HttpFace } from '../face.ts'
-import { parseFlag } from '../parse-flag.ts'
 import { streamProgress, wantsEvents } from '../stream-progress.ts'
 
 interface Named {
@@ -50,7 +46,7 @@ export function imageRoutes(server: HttpServer, { images, audit }: HttpFace): vo
       },
     },
     async ({ params, query }) => {
-      const options = { backend: parseBackend(query.backend), verify: parseFlag('verify', query.verify) }
+      const options = { backend: query.backend, verify: query.verify === true }
       const { image: found, facts } = await images.inspect(params.name, options)
       return { image: imageToWire(found), manifest: manifestToWire(facts) }
     },
@@ -71,8 +67,7 @@ export function imageRoutes(server: HttpServer, { images, audit }: HttpFace): vo
     async (request, reply) => {
       const { docker_ref: dockerRef, tag = '', backend } = request.body
       const subject = imageSubjectOf(request, 'image.pull', dockerRef)
-      const prepare = () =>
-        Promise.resolve().then(() => images.preparePull({ dockerRef, tag, backend: parseBackend(backend) }))
+      const prepare = () => Promise.resolve().then(() => images.preparePull({ dockerRef, tag, backend }))
       const pull = await audit.followRefusal(subject, prepare)
       const make: typeof pull.make = (progress) => audit.follow(subject, () => pull.make(progress))
       if (wantsEvents(request.headers.accept)) return streamProgress(server, reply, 'pulling the image', make)
@@ -92,7 +87,7 @@ export function imageRoutes(server: HttpServer, { images, audit }: HttpFace): vo
     async (request, reply) => {
       const { source, target, backend } = request.body
       const subject = imageSubjectOf(request, 'image.tag', target)
-      await audit.follow(subject, async () => images.tag(source, target, parseBackend(backend)))
+      await audit.follow(subject, async () => images.tag(source, target, backend))
       return reply.status(204).send(null)
     },
   )
@@ -109,7 +104,7 @@ export function imageRoutes(server: HttpServer, { images, audit }: HttpFace): vo
     async (request, reply) => {
       const { name } = request.params
       const subject = imageSubjectOf(request, 'image.delete', name)
-      await audit.follow(subject, async () => images.remove(name, parseBackend(request.query.backend)))
+      await audit.follow(subject, async () => images.remove(name, request.query.backend))
       return reply.status(204).send(null)
     },
   )
@@ -124,7 +119,7 @@ export function imageRoutes(server: HttpServer, { images, audit }: HttpFace): vo
       },
     },
     async (request) => {
-      const isDryRun = parseFlag('dry_run', request.query.dry_run)
+      const isDryRun = request.query.dry_run === true
       const prune = () => images.prune(isDryRun)
       const deleted = isDryRun
         ? await prune()
@@ -132,12 +127,4 @@ export function imageRoutes(server: HttpServer, { images, audit }: HttpFace): vo
       return { deleted: deleted.map(imageToWire) }
     },
   )
-}
-
-function parseBackend(value: string | undefined): BackendName | undefined {
-  if (value === undefined || value === '') return undefined
-  const backend = BACKEND_NAMES.find((name) => name === value)
-  if (backend !== undefined) return backend
-  const shown = JSON.stringify(value.slice(0, 80))
-  throw fault('INVALID_REQUEST', `backend ${shown} is not supported; use one of ${BACKEND_NAMES.join(', ')}`)
 }

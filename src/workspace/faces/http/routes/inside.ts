@@ -1,6 +1,8 @@
+import type { Static } from 'typebox'
 import type { HttpServer } from '../../../../lib/http/server.ts'
 import { Type } from '../../../../lib/schema/type.ts'
-import { logSchema, parseLineCount, portsSchema, portsToWire } from '../../../api/inside.ts'
+import { DEFAULT_LINES, logQuerySchema, logSchema, portsSchema, portsToWire } from '../../../api/inside.ts'
+import { workspaceParams } from '../../../api/parameters.ts'
 import { getBackend } from '../../../lifecycle/get-backend.ts'
 import { getRunning } from '../../../lifecycle/get-running.ts'
 import { parseWorkspaceName } from '../../../name.ts'
@@ -16,6 +18,7 @@ export function insideRoutes({ app }: HttpServer, { table, backends, config }: H
     {
       schema: {
         summary: 'List TCP ports open inside a running workspace',
+        params: workspaceParams,
         response: { 200: portsSchema, ...failures },
       },
     },
@@ -30,22 +33,20 @@ export function insideRoutes({ app }: HttpServer, { table, backends, config }: H
     },
   )
 
-  app.get<{ Params: { readonly name: string }; Querystring: { readonly lines?: string } }>(
+  app.get<{ Params: { readonly name: string }; Querystring: Static<typeof logQuerySchema> }>(
     '/api/workspaces/:name/logs',
     {
       schema: {
         summary: "Read the last lines of a container's log or a virtual machine's console",
-        querystring: Type.Object(
-          { lines: Type.Optional(Type.String({ description: '1 to 1000; default 200' })) },
-          { additionalProperties: false },
-        ),
+        params: workspaceParams,
+        querystring: logQuerySchema,
         response: { 200: logSchema, ...failures },
       },
     },
     async (request) => {
-      const count = parseLineCount(request.query.lines)
+      const { lines = DEFAULT_LINES } = request.query
       const workspace = table.get(parseWorkspaceName(request.params.name))
-      return { lines: await getBackend(backends, workspace.backend).logs(workspace.name, count) }
+      return { lines: await getBackend(backends, workspace.backend).logs(workspace.name, lines) }
     },
   )
 }

@@ -1,5 +1,6 @@
 import type { HttpServer } from '../../../../lib/http/server.ts'
 import { Type } from '../../../../lib/schema/type.ts'
+import { portParams } from '../../../api/parameters.ts'
 import { fault } from '../../../errors.ts'
 
 const URL = '/api/workspaces/:name/proxy/:port/*'
@@ -17,6 +18,10 @@ export function portRoutes({ app }: HttpServer): void {
       exposeHeadRoute: false,
       schema: {
         summary: 'Request a port of a workspace',
+        params: Type.Object({
+          ...portParams.properties,
+          '*': Type.String({ description: 'path below the port' }),
+        }),
         description: 'Accepts all methods and WebSockets. Responses are sandboxed and have an opaque origin.',
         response: { 200: Type.Unsafe({}), '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') },
       },

@@ -1,5 +1,6 @@
 import { Type } from '../../../../lib/schema/type.ts'
 import type { HttpServer } from '../../../../lib/http/server.ts'
+import { workspaceParams } from '../../../api/parameters.ts'
 import { sessionListSchema, sessionToWire } from '../../../api/session.ts'
 import { subjectOf } from '../audit-subject.ts'
 import type { HttpFace } from '../face.ts'
@@ -16,7 +17,13 @@ export function sessionRoutes({ app }: HttpServer, { sessions, audit }: HttpFace
 
   app.get<{ Params: { readonly name: string } }>(
     '/api/workspaces/:name/sessions',
-    { schema: { summary: 'List tmux sessions of a running workspace', response: listed } },
+    {
+      schema: {
+        summary: 'List tmux sessions of a running workspace',
+        params: workspaceParams,
+        response: listed,
+      },
+    },
     async (request) => ({ sessions: (await sessions.list(request.params.name)).map(sessionToWire) }),
   )
 
@@ -25,6 +32,7 @@ export function sessionRoutes({ app }: HttpServer, { sessions, audit }: HttpFace
     {
       schema: {
         summary: 'Kill a tmux session by its exact name',
+        params: Type.Object({ ...workspaceParams.properties, session: Type.String() }),
         response: { 204: Type.Null(), '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') },
       },
     },

@@ -1,6 +1,7 @@
 import type { Static } from 'typebox'
 import type { HttpServer } from '../../../../lib/http/server.ts'
 import { Type } from '../../../../lib/schema/type.ts'
+import { nameSchema } from '../../../api/parameters.ts'
 import { snapshotBodySchema, snapshotToWire } from '../../../api/snapshot.ts'
 import { snapshotSubjectOf } from '../audit-subject.ts'
 import type { HttpFace } from '../face.ts'
@@ -10,6 +11,7 @@ interface Named {
 }
 
 const snapshot = Type.Ref('Snapshot')
+const snapshotParams = Type.Object({ name: nameSchema })
 const failures = { '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') }
 
 /** Registers the routes for virtual machine snapshots: list, create, get, delete. */
@@ -48,7 +50,13 @@ export function snapshotRoutes({ app }: HttpServer, { snapshots, lifecycle, audi
 
   app.get<Named>(
     '/api/snapshots/:name',
-    { schema: { summary: 'Get a snapshot', response: { 200: Type.Object({ snapshot }), ...failures } } },
+    {
+      schema: {
+        summary: 'Get a snapshot',
+        params: snapshotParams,
+        response: { 200: Type.Object({ snapshot }), ...failures },
+      },
+    },
     async ({ params }) => ({ snapshot: snapshotToWire(await snapshots.get(params.name)) }),
   )
 
@@ -57,6 +65,7 @@ export function snapshotRoutes({ app }: HttpServer, { snapshots, lifecycle, audi
     {
       schema: {
         summary: 'Delete a snapshot; workspaces created from it are kept',
+        params: snapshotParams,
         response: { 204: Type.Null(), ...failures },
       },
     },

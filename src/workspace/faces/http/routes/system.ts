@@ -17,7 +17,6 @@ import {
 import { fault } from '../../../errors.ts'
 import { subjectOf } from '../audit-subject.ts'
 import type { HttpFace } from '../face.ts'
-import { parseFlag } from '../parse-flag.ts'
 import { streamProgress, wantsEvents } from '../stream-progress.ts'
 
 const failures = { '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') }
@@ -49,7 +48,7 @@ export function systemRoutes(server: HttpServer, face: HttpFace): void {
       },
     },
     async (request, reply) => {
-      if (parseFlag('cached', request.query.cached)) return diskReportToWire(config, await disk.cached())
+      if (request.query.cached === true) return diskReportToWire(config, await disk.cached())
       return answer(request.headers.accept, reply, 'measuring', async (progress) => {
         const onSeen = (entries: number): void => progress(`${entries} files and directories scanned`)
         return diskReportToWire(config, await disk.report({ onSeen }))
@@ -69,7 +68,7 @@ export function systemRoutes(server: HttpServer, face: HttpFace): void {
     },
     async (request, reply) => {
       const { query } = request
-      const isDryRun = parseFlag('dry_run', query.dry_run)
+      const isDryRun = query.dry_run === true
       const pruneRequest = pruneRequestFromWire(query)
       const { plan_id: planId } = query
       if (planId !== undefined && isDryRun)
@@ -100,8 +99,7 @@ export function systemRoutes(server: HttpServer, face: HttpFace): void {
       },
     },
     async (request, reply) => {
-      const { name = [] } = request.query
-      const names = typeof name === 'string' ? [name] : name
+      const { name: names = [] } = request.query
       const subject = subjectOf(request, 'system.compact', names.join(' '))
       return answer(request.headers.accept, reply, 'compacting', (progress) =>
         audit.follow(subject, async () =>

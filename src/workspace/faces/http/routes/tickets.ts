@@ -1,6 +1,7 @@
 import type { Static } from 'typebox'
 import type { HttpServer } from '../../../../lib/http/server.ts'
 import { Type } from '../../../../lib/schema/type.ts'
+import { workspaceParams } from '../../../api/parameters.ts'
 import { ticketBodySchema, ticketSchema, ticketToWire } from '../../../api/ticket.ts'
 import { parseWorkspaceName } from '../../../name.ts'
 import { refuseDenied } from '../../../tunnel/denied-ports.ts'
@@ -24,6 +25,7 @@ export function ticketRoute({ app }: HttpServer, face: HttpFace, address: Addres
     {
       schema: {
         summary: 'Issue a single-use ticket for a terminal or port, valid for 30 s',
+        params: workspaceParams,
         body: ticketBodySchema,
         response: { 201: ticketSchema, '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') },
       },

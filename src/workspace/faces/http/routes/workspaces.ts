@@ -2,8 +2,8 @@ import type { Static } from 'typebox'
 import type { HttpServer } from '../../../../lib/http/server.ts'
 import { Type } from '../../../../lib/schema/type.ts'
 import { createBodySchema, createFromWire } from '../../../api/create.ts'
+import { STRICT, workspaceParams } from '../../../api/parameters.ts'
 import { workspaceToWire, workspaceWithNetwork } from '../../../api/workspace.ts'
-import { fault } from '../../../errors.ts'
 import { parseWorkspaceName } from '../../../name.ts'
 import { reachOf } from '../../../network/reach.ts'
 import { subjectOf } from '../audit-subject.ts'
@@ -19,6 +19,15 @@ const ACTIONS = {
   stop: 'Stop a workspace',
   reset: 'Reset a stopped workspace to its image, deleting everything written in it',
 } as const
+/** Query for a deletion: a misspelled parameter must not delete the files (threat W9). */
+const removeQuerySchema = Type.Object(
+  {
+    keep_volume: Type.Optional(
+      Type.Boolean({ description: 'keep its files for the next workspace with that name; default false' }),
+    ),
+  },
+  STRICT,
+)
 const workspace = Type.Ref('Workspace')
 const failures = { '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') }
 
@@ -63,7 +72,13 @@ export function workspaceRoutes(server: HttpServer, { config, table, lifecycle, 
 
   app.get<Named>(
     '/api/workspaces/:name',
-    { schema: { summary: 'Get a workspace', response: { 200: workspace, ...failures } } },
+    {
+      schema: {
+        summary: 'Get a workspace',
+        params: workspaceParams,
+        response: { 200: workspace, ...failures },
+      },
+    },
     (request) => {
       const found = table.get(parseWorkspaceName(request.params.name))
       return workspaceWithNetwork(found, reachOf(found.backend, config, found.networkLimits))
@@ -76,6 +91,7 @@ export function workspaceRoutes(server: HttpServer, { config, table, lifecycle, 
       {
         schema: {
           summary: ACTIONS[action],
+          params: workspaceParams,
           response: { 200: workspace, ...failures },
         },
       },
@@ -87,34 +103,22 @@ export function workspaceRoutes(server: HttpServer, { config, table, lifecycle, 
     )
   }
 
-  app.delete<Named & { readonly Querystring: { readonly keep_volume?: unknown } }>(
+  app.delete<Named & { readonly Querystring: Static<typeof removeQuerySchema> }>(
     '/api/workspaces/:name',
     {
       schema: {
         summary: 'Delete a workspace in any state',
-        querystring: Type.Object({
-          keep_volume: Type.Optional(
-            Type.String({
-              description: 'true keeps its files for the next workspace with that name; default false',
-            }),
-          ),
-        }),
+        params: workspaceParams,
+        querystring: removeQuerySchema,
         response: { 204: Type.Null(), ...failures },
       },
     },
     async (request, reply) => {
       const { name } = request.params
-      const keepVolume = parseKeepVolume(request.query.keep_volume)
+      const keepVolume = request.query.keep_volume === true
       const subject = subjectOf(request, 'workspace.delete', name)
       await audit.follow(subject, () => lifecycle.remove(name, keepVolume))
       return reply.status(204).send(null)
     },
   )
-}
-
-/** Accepts only `true` and `false`: a lenient reading of `TRUE` could delete the files (threat W9). @throws INVALID_REQUEST */
-function parseKeepVolume(value: unknown): boolean {
-  if (value === undefined || value === 'false') return false
-  if (value === 'true') return true
-  throw fault('INVALID_REQUEST', `keep_volume must be true or false, not ${JSON.stringify(value)}`)
 }
