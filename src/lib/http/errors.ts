@@ -18,6 +18,8 @@ export interface ErrorShape {
 export function mapErrors(app: FastifyInstance, shape: ErrorShape): void {
   const allowedMethods = followMethods(app)
   app.setErrorHandler<FastifyError>((error, request, reply) => {
+    // Fastify reads the body first, which can fail before anyone sees that there is no such route.
+    if (request.is404 && !isFault(error)) return noRoute(request, reply)
     const fault = toFault(error, shape)
     const status = STATUS_OF_KIND[fault.kind]
     // Temporary unavailability is a response, not a failure of the server.
@@ -27,7 +29,7 @@ export function mapErrors(app: FastifyInstance, shape: ErrorShape): void {
     if (fault.retryAfterS !== undefined) void reply.header('retry-after', fault.retryAfterS)
     return send(fault, status, request, reply)
   })
-  app.setNotFoundHandler((request, reply) => {
+  const noRoute = (request: FastifyRequest, reply: FastifyReply) => {
     const [path = ''] = request.url.split('?')
     const methods = allowedMethods(path)
     // A route may call this itself.
@@ -36,7 +38,8 @@ export function mapErrors(app: FastifyInstance, shape: ErrorShape): void {
     const allow = methods.join(', ')
     const fault = httpFault('METHOD_NOT_ALLOWED', `${path} does not support ${request.method}; use ${allow}`)
     return send(fault, 405, request, reply.header('allow', allow))
-  })
+  }
+  app.setNotFoundHandler(noRoute)
   const send = (fault: Fault, status: number, request: FastifyRequest, reply: FastifyReply) => {
     const page = shape.page?.(fault, request)
     if (page === undefined) return reply.status(status).send(shape.render(fault))

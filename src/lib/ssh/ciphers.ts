@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire, Module } from 'node:module'
 import { dirname, join } from 'node:path'
 import { packageRoot } from '../process/package.ts'
+import { addHybridExchange } from './hybrid-exchange.ts'
 import { readLongPackets } from './packet-size.ts'
 
 const require = createRequire(import.meta.url)
@@ -17,6 +18,7 @@ export type SshCiphers = 'compiled' | 'absent' | 'refused'
 const isRefused = refuseUnsafe(join(dirname(require.resolve(OWNER)), 'crypto/build/Release/sshcrypto.node'))
 // Imported late, because it loads the addon.
 readLongPackets()
+addHybridExchange()
 
 /** Returns whether ssh2 uses its compiled ciphers. */
 export function sshCiphers(): SshCiphers {

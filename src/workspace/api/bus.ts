@@ -6,7 +6,7 @@ import type { BusEvent } from '../bus/bus-event.ts'
 import { type ShownPayload, shownPayload } from '../bus/shown-payload.ts'
 import type { ConnectedGuest, ConnectedWorkspace, GuestMessage } from '../bus/guest-message.ts'
 import { fault } from '../errors.ts'
-import { STRICT } from './parameters.ts'
+import { nameSchema, STRICT } from './parameters.ts'
 
 /** A listener of a namespace. */
 export const listenerSchema = Type.Object({
@@ -82,6 +82,14 @@ export type WireConnected = Static<typeof connectedGuestSchema>
 export type WireListener = Static<typeof listenerSchema>
 /** A message as clients see it. */
 export type WireEnvelope = Static<typeof envelopeSchema>
+
+/** Body of an answer. `answerFromWire` validates it, because a batch of answers has one per line. */
+export const answerSchema = Type.Object({
+  workspace: Type.Object({ name: nameSchema, server: Type.Optional(Type.String()) }),
+  in_reply_to: Type.String({ format: 'uuid', description: 'id of the request' }),
+  final: Type.Optional(Type.Boolean({ description: 'whether no further answer follows; default true' })),
+  payload: Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true }),
+})
 
 /** Path parameters that select a namespace. */
 export const namespaceParams = Type.Object({

@@ -48,7 +48,7 @@ const backend = Type.Optional(
 /** Request body for pulling an image. */
 export const pullBodySchema = Type.Object(
   {
-    docker_ref: Type.String({ description: 'Docker image, by tag or digest' }),
+    docker_ref: Type.String({ minLength: 1, maxLength: 255, description: 'Docker image, by tag or digest' }),
     tag: Type.Optional(Type.String({ description: 'tag of the image; default derived from the reference' })),
     backend: Type.Optional(
       Type.Enum(BACKEND_NAMES, { description: 'backend to pull for; default the default backend' }),
@@ -58,7 +58,10 @@ export const pullBodySchema = Type.Object(
 )
 
 /** Request body for tagging an image. */
-export const tagBodySchema = Type.Object({ source: Type.String(), target: Type.String(), backend }, STRICT)
+export const tagBodySchema = Type.Object(
+  { source: Type.String({ minLength: 1 }), target: Type.String({ minLength: 1, maxLength: 63 }), backend },
+  STRICT,
+)
 
 /** Query that selects a backend. */
 export const backendQuerySchema = Type.Object({ backend }, STRICT)

@@ -12,6 +12,7 @@ import type { KeyRule } from './authorized-keys.ts'
 import type { WorkspaceAccess, WorkspaceResolver } from './workspace-resolver.ts'
 import { type AccessResult, serveSession } from './session.ts'
 import { channelRefuser, type Refusal } from '../../../lib/ssh/refuse-channel.ts'
+import { HYBRID_EXCHANGES } from '../../../lib/ssh/hybrid-exchange.ts'
 import { fixRequests } from '../../../lib/ssh/request-fix.ts'
 import { fixWindows } from './window-fix.ts'
 import { refuseDenied } from '../../tunnel/denied-ports.ts'
@@ -19,7 +20,7 @@ import { joinChannel } from './join-channel.ts'
 
 /** Secure algorithms that ssh2 really implements: by default it offers group exchange, which it cannot perform (threat S6). */
 const ALGORITHMS: NonNullable<ServerConfig['algorithms']> = {
-  kex: ['curve25519-sha256', 'curve25519-sha256@libssh.org'],
+  kex: [...HYBRID_EXCHANGES, 'curve25519-sha256', 'curve25519-sha256@libssh.org'],
   serverHostKey: ['ssh-ed25519'],
   cipher: ['aes128-gcm@openssh.com', 'aes256-gcm@openssh.com', 'chacha20-poly1305@openssh.com', 'aes256-ctr'],
   // The last two are for libssh2 before 1.11, which has no encrypt-then-MAC.

@@ -6,6 +6,7 @@ import { createTokenRule } from '../../../../lib/http/token-rule.ts'
 import { Type } from '../../../../lib/schema/type.ts'
 import {
   answerFromWire,
+  answerSchema,
   connectedGuestSchema,
   connectedGuestToWire,
   listenerSchema,
@@ -161,9 +162,12 @@ function respondRoute(app: HttpServer['app'], { cluster, config }: HttpFace, gua
     '/api/plugins/listeners/:namespace/respond',
     {
       ...guard,
+      validatorCompiler: () => () => true,
       bodyLimit: Math.max(config.bus.maxMessageBytes, LINES_BYTES) + ENVELOPE_BYTES,
       schema: {
         summary: 'Answer a request',
+        params: namespaceParams,
+        body: answerSchema,
         description:
           'The body is an envelope with `workspace.name`, `in_reply_to` and `payload`. An answer is final unless `final` is false; ' +
           'answers after the final one are dropped. With `content-type: application/x-ndjson` each line is an answer: all valid ' +

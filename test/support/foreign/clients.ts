@@ -1,0 +1,79 @@
+import { execFileSync } from 'node:child_process'
+import { copyFileSync, cpSync, globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { packageRoot } from '../../../src/lib/process/package.ts'
+import { madeOnce } from '../made-once.ts'
+
+const fixtures = join(packageRoot, 'test/fixtures/foreign')
+const installed = join(packageRoot, '.node/foreign/bin')
+
+/** A client library's program in test/fixtures/foreign. */
+export interface LibraryClient {
+  /** Library and version. */
+  readonly title: string
+  /** Command that plays one case; its arguments are listed in the programs. */
+  readonly command: readonly string[]
+}
+
+/** Returns the path of a program that scripts/foreign-clients installs. */
+export function foreignProgram(name: string): string {
+  return join(installed, name)
+}
+
+/** Returns the version that a program prints, found by a pattern. */
+export function versionOf(command: readonly string[], pattern = /(\d+(?:\.\d+)+(?:p\d+)?)/): string {
+  const [program = '', ...argv] = command
+  const output = execFileSync('sh', ['-c', '"$0" "$@" 2>&1 || true', program, ...argv], { encoding: 'utf8' })
+  const version = pattern.exec(output)?.[1]
+  if (version === undefined)
+    throw new Error(`${command.join(' ')} printed no version: ${output.slice(0, 200)}`)
+  return version
+}
+
+/** Returns all client libraries, built if necessary. */
+export function libraryClients(): readonly LibraryClient[] {
+  const python = (file: string) => [foreignProgram('python'), join(fixtures, 'python', file)]
+  const java = builtJava()
+  const clients: Readonly<Record<string, readonly string[]>> = {
+    paramiko: python('paramiko_client.py'),
+    asyncssh: python('asyncssh_client.py'),
+    'golang.org/x/crypto/ssh': [goClient()],
+    JSch: [...java, 'JschClient'],
+    'Apache MINA SSHD': [...java, 'MinaClient'],
+  }
+  return Object.entries(clients).map(([name, command]) => ({
+    title: `${name} ${versionOf([...command, 'version'])}`,
+    command,
+  }))
+}
+
+/** Returns the path of the client in Go. */
+export function goClient(): string {
+  const sources = join(fixtures, 'go')
+  const built = madeOnce('foreign-go', inputsOf(sources), (folder) => {
+    execFileSync('go', ['build', '-o', join(folder, 'client'), '.'], {
+      cwd: sources,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+  })
+  return join(built, 'client')
+}
+
+function builtJava(): readonly string[] {
+  const sources = join(fixtures, 'java')
+  const built = madeOnce('foreign-java', inputsOf(sources), (folder) => {
+    copyFileSync(join(sources, 'pom.xml'), join(folder, 'pom.xml'))
+    cpSync(join(sources, 'src'), join(folder, 'src'), { recursive: true })
+    const goals = ['compile', 'dependency:copy-dependencies', '-DoutputDirectory=lib']
+    execFileSync('mvn', ['-B', '-ntp', '-q', ...goals], { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] })
+  })
+  return ['java', '-cp', `${join(built, 'target/classes')}:${join(built, 'lib/*')}`]
+}
+
+function inputsOf(folder: string): readonly Buffer[] {
+  const files = globSync('**/*.*', { cwd: folder, withFileTypes: true }).filter((entry) => entry.isFile())
+  return files
+    .map((entry) => join(entry.parentPath, entry.name))
+    .toSorted()
+    .map((file) => readFileSync(file))
+}

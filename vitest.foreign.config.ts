@@ -1,0 +1,13 @@
+import { defineConfig } from 'vitest/config'
+import { shared } from './vitest.config.ts'
+
+/** Tests with the clients that people use, ending in a table of them: `npm run test:foreign`. */
+export default defineConfig({
+  test: {
+    ...shared,
+    testTimeout: 180_000,
+    include: ['test/foreign/**/*.test.ts'],
+    exclude: [],
+    reporters: ['default', './test/support/foreign/table-reporter.ts'],
+  },
+})
