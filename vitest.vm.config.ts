@@ -5,7 +5,7 @@ import { shared } from './vitest.config.ts'
 export default defineConfig({
   test: {
     ...shared,
-    testTimeout: 180_000,
+    testTimeout: 600_000,
     hookTimeout: 300_000,
     include: ['test/vm/**/*.test.ts', 'test/workspace/backend/{backend,programs}.test.ts'],
     // Suites that cover all backends use machines here.

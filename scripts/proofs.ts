@@ -6,7 +6,12 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 
-const SUITES = ['vitest.config.ts', 'vitest.long.config.ts', 'vitest.vm.config.ts']
+const SUITES = [
+  'vitest.config.ts',
+  'vitest.long.config.ts',
+  'vitest.foreign.config.ts',
+  'vitest.vm.config.ts',
+]
 const KINDS = { threats: '[A-EG-Z]', faults: 'F' } as const
 /** Tested by `npm run test:native` instead of vitest. */
 const NOT_BY_VITEST = new Set(['F37'])

@@ -50,10 +50,7 @@ describe.each(libraryClients())('$title', ({ command }) => {
 })
 
 describe('key exchanges', () => {
-  test.each(['mlkem768x25519-sha256', 'curve25519-sha256'])(
-    '%s',
-    async (exchange) => {
-      expect(await play([goClient()], 'exchange', exchange)).toEqual(ran)
-    },
-  )
+  test.each(['mlkem768x25519-sha256', 'curve25519-sha256'])('%s', async (exchange) => {
+    expect(await play([goClient()], 'exchange', exchange)).toEqual(ran)
+  })
 })

@@ -17,6 +17,14 @@ interface Subject {
   readonly description: string
 }
 
+/** Media types of graphs by format. */
+export const GRAPH_TYPES = {
+  dot: 'text/vnd.graphviz',
+  mermaid: 'text/plain',
+  graphml: 'application/xml',
+  html: 'text/html',
+} as const
+
 /** One kind of query that a server answers. */
 export interface QueryDefinition {
   /** Route below `/api/v1`. `:name` is the subject, and the key of `part` names a part of it. */
@@ -26,6 +34,8 @@ export interface QueryDefinition {
   readonly about?: Subject
   readonly part?: Subject
   readonly parameters: Readonly<Record<string, ParameterSchema>>
+  /** Media types of the response, besides JSON. */
+  readonly mediaTypes?: readonly string[]
 }
 
 const text = (description: string): ParameterSchema => ({ type: 'string', description })
@@ -170,6 +180,7 @@ const QUERIES = {
     path: '/graph',
     summary: 'Show the dependency graph of the project’s classes',
     parameters: { format: word(GRAPH_FORMATS, 'output format; default json') },
+    mediaTypes: Object.values(GRAPH_TYPES),
   },
   foundation: {
     path: '/graph/foundation',

@@ -1,5 +1,7 @@
+import { stat } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { isFault } from '../../lib/errors/fault.ts'
+import { messageOf } from '../../lib/errors/message.ts'
 import type { Logger } from '../../lib/log/logger.ts'
 import { IdlePool } from '../../lib/pool/idle-pool.ts'
 import { workerFile } from '../../lib/pool/worker-file.ts'
@@ -49,8 +51,9 @@ export class LintService {
     await this.#pool.close()
   }
 
-  /** Checks or formats a file. @throws FILE_NOT_FOUND, BAD_REQUEST, LINTER_NOT_FOUND */
+  /** Checks or formats a file. @throws PROJECT_NOT_FOUND, FILE_NOT_FOUND, BAD_REQUEST, LINTER_NOT_FOUND */
   async file(named: string, request: StyleRequest, signal: AbortSignal): Promise<StyledFile> {
+    await this.#requireRoot()
     const file = await findSourceFile(this.#root, named)
     const stop = AbortSignal.any([signal, this.#closed.signal])
     const style = async (): Promise<StyledFile> => {
@@ -67,14 +70,17 @@ export class LintService {
   }
 
   /**
-   * Checks or formats all files of a scope that are not ignored. @throws BAD_REQUEST when the pattern is
-   * invalid
+   * Checks or formats all files of a scope that are not ignored.
+   *
+   * @throws PROJECT_NOT_FOUND
+   * @throws BAD_REQUEST when the pattern is invalid
    */
   async project(
     scope: Omit<StyleScope, 'root'>,
     request: StyleRequest,
     signal: AbortSignal,
   ): Promise<StyledProject> {
+    await this.#requireRoot()
     const stop = AbortSignal.any([signal, this.#closed.signal])
     const style = async (): Promise<StyledProject> => {
       const { java, kotlin } = await this.#list(scope)
@@ -95,6 +101,14 @@ export class LintService {
       }
     }
     return request.writes ? this.#runExclusively(style) : style()
+  }
+
+  /** The folder may have been deleted since the server started. */
+  async #requireRoot(): Promise<void> {
+    await stat(this.#root).catch((error: unknown) => {
+      const what = `the project's folder ${this.#root} cannot be opened: ${messageOf(error)}`
+      throw fault('PROJECT_NOT_FOUND', what, error)
+    })
   }
 
   #runExclusively<Result>(work: () => Promise<Result>): Promise<Result> {

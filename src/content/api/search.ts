@@ -2,9 +2,32 @@ import { Type } from '../../lib/schema/type.ts'
 import type { SearchResults } from '../search/site-search.ts'
 
 /** Maximum hits per response. */
-export const MAX_HITS = 100
+const MAX_HITS = 100
 /** Maximum offset. Beyond it a reader is better served by a narrower query. */
-export const MAX_OFFSET = 10_000
+const MAX_OFFSET = 10_000
+
+/** Hits per response by default. */
+export const DEFAULT_HITS = 20
+
+/** Query of a search. */
+export const searchQuerySchema = Type.Object({
+  q: Type.Optional(Type.String({ description: 'words to search for' })),
+  repo: Type.Optional(Type.String({ description: 'search only this repository; default: all' })),
+  version: Type.Optional(
+    Type.String({ description: 'search this version; default: the newest of each repository' }),
+  ),
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: MAX_HITS,
+      default: DEFAULT_HITS,
+      description: 'maximum number of hits',
+    }),
+  ),
+  offset: Type.Optional(
+    Type.Integer({ minimum: 0, maximum: MAX_OFFSET, default: 0, description: 'number of hits to skip' }),
+  ),
+})
 
 const version = Type.Optional(Type.String())
 

@@ -18,7 +18,9 @@ export interface Envelope {
 }
 
 const TYPES: readonly unknown[] = ['request', 'response', 'event'] satisfies readonly Envelope['type'][]
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+/** Pattern of envelope ids: UUIDv7 in lower case. */
+export const ID_PATTERN = '^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$'
+const UUID = new RegExp(ID_PATTERN)
 /** Pattern of namespaces. */
 export const NAMESPACE_PATTERN = '^[A-Za-z0-9._:-]{1,128}$'
 const NAMESPACE = new RegExp(NAMESPACE_PATTERN)

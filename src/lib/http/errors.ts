@@ -7,6 +7,8 @@ import { STATUS_OF_KIND } from './status.ts'
 /** A program's error body, and its codes for what fails validation. */
 export interface ErrorShape {
   readonly render: (fault: Fault) => unknown
+  /** JSON Schema of the body, for the API's description. */
+  readonly schema: object
   /** HTML page instead of the body, for responses read by people. */
   readonly page?: (fault: Fault, request: FastifyRequest) => string | undefined
   readonly invalidField?: (field: string, message: string) => Fault | undefined

@@ -1,14 +1,17 @@
 import { createRequire } from 'node:module'
 import type { BuildCompilerFromPool } from '@fastify/ajv-compiler'
-import type { FastifySchema } from 'fastify'
-import type { FastifyRouteSchemaDef } from 'fastify/types/schema.js'
 import type { SerializerFactory } from '@fastify/fast-json-stringify-compiler'
 import { decodeQuery, type RawQuery } from './query.ts'
 
 const require = createRequire(import.meta.url)
 
 type Compilers = typeof import('@fastify/ajv-compiler')
-type RouteSchema = FastifyRouteSchemaDef<FastifySchema>
+/** Schema that Fastify passes to a validator's compiler; Ajv's types lack it. */
+interface RouteSchema {
+  readonly httpPart?: string
+  readonly schema: object
+}
+
 type Serializers = typeof import('@fastify/fast-json-stringify-compiler')
 
 /**

@@ -64,8 +64,8 @@ function decodeText(schema: ParameterSchema, text: string): Decoded {
     const { minimum = 0, maximum = Number.MAX_SAFE_INTEGER } = schema
     const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN
     if (value >= minimum && value <= maximum) return { value }
-    const upTo = schema.maximum === undefined ? 'or more' : `to ${maximum}`
-    return wrong(`must be a whole number from ${minimum} ${upTo}`)
+    const bounds = schema.maximum === undefined ? `of at least ${minimum}` : `from ${minimum} to ${maximum}`
+    return wrong(`must be a whole number ${bounds}`)
   }
   if (type === 'boolean') {
     return /^(?:true|false)$/.test(text) ? { value: text === 'true' } : wrong('must be true or false')

@@ -53,8 +53,21 @@ async function createReference(
     // The page's JavaScript calls this API.
     transformStaticCSP: (header) => `${header}; frame-ancestors 'none'`,
   })
-  for (const { method, url, schema = {} } of routes)
-    reference.route({ method, url, schema, handler: () => undefined, exposeHeadRoute: false })
+  const failures = { '4xx': errors.schema, '5xx': errors.schema }
+  for (const { method, url, schema = {} } of routes) {
+    const own: object = schema.response ?? {}
+    const success = Object.keys(own).some((status) => /^[1-3]/.test(status))
+      ? {}
+      : { 200: { description: 'Success' } }
+    const response = { ...success, ...failures, ...own }
+    reference.route({
+      method,
+      url,
+      schema: { ...schema, response },
+      handler: () => undefined,
+      exposeHeadRoute: false,
+    })
+  }
   await reference.ready()
   return reference
 }

@@ -1,10 +1,10 @@
-// oxlint-disable no-underscore-dangle -- ssh2's names
 import crypto, { createHash, createPublicKey, diffieHellman, generateKeyPairSync } from 'node:crypto'
 import { createRequire } from 'node:module'
 import type { KexAlgorithm } from 'ssh2'
 import { patchSsh2 } from './patch-ssh2.ts'
 
-const NAME = 'mlkem768x25519-sha256'
+// ssh2's types do not know it.
+const NAME = 'mlkem768x25519-sha256' as string as KexAlgorithm
 const ENCAPSULATION_KEY_BYTES = 1184
 const X25519_BYTES = 32
 /** DER of SubjectPublicKeyInfo up to the key: RFC 9935 and RFC 8410. */
@@ -21,7 +21,7 @@ interface Exchange {
 }
 
 /** The post-quantum key exchange as a list for ssh2, empty where Node.js has no ML-KEM (before 24.7 or OpenSSL 3.5). */
-export const HYBRID_EXCHANGES = (hasMlKem() ? [NAME] : []) as string[] as KexAlgorithm[]
+export const HYBRID_EXCHANGES: readonly KexAlgorithm[] = hasMlKem() ? [NAME] : []
 
 /**
  * Adds the post-quantum key exchange `mlkem768x25519-sha256` to ssh2's servers: clients since OpenSSH 10.1 warn about servers

@@ -1,5 +1,11 @@
 import type { Static } from 'typebox'
-import { isEnvelopeId, isRecord, NAMESPACE_PATTERN, receivedToJson } from '../../lib/envelope/envelope.ts'
+import {
+  ID_PATTERN,
+  isEnvelopeId,
+  isRecord,
+  NAMESPACE_PATTERN,
+  receivedToJson,
+} from '../../lib/envelope/envelope.ts'
 import { Type } from '../../lib/schema/type.ts'
 import type { Answer, Listener } from '../bus/bus.ts'
 import type { BusEvent } from '../bus/bus-event.ts'
@@ -86,7 +92,7 @@ export type WireEnvelope = Static<typeof envelopeSchema>
 /** Body of an answer. `answerFromWire` validates it, because a batch of answers has one per line. */
 export const answerSchema = Type.Object({
   workspace: Type.Object({ name: nameSchema, server: Type.Optional(Type.String()) }),
-  in_reply_to: Type.String({ format: 'uuid', description: 'id of the request' }),
+  in_reply_to: Type.String({ pattern: ID_PATTERN, description: 'id of the request' }),
   final: Type.Optional(Type.Boolean({ description: 'whether no further answer follows; default true' })),
   payload: Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true }),
 })

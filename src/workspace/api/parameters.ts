@@ -4,8 +4,7 @@ import { NAME_PATTERN, NAME_RULE } from '../name.ts'
 /** Name of a workspace or snapshot. */
 export const nameSchema = Type.String({ pattern: NAME_PATTERN, description: NAME_RULE })
 
-/** Port of a workspace. */
-export const portSchema = Type.Integer({ minimum: 1, maximum: 65_535 })
+const portSchema = Type.Integer({ minimum: 1, maximum: 65_535 })
 
 /** Path parameters that select a workspace; described here, parsed by the handlers with their own error codes. */
 export const workspaceParams = Type.Object({ name: nameSchema })

@@ -13,7 +13,7 @@ async function start(options: Partial<Parameters<typeof createHttpServer>[0]> = 
     info: { title: 'test', version: '1', description: 'a test' },
     logger,
     allowedHosts: ['allowed.example'],
-    errors: { render: ({ code, message }) => ({ error: { code, message } }) },
+    errors: { render: ({ code, message }) => ({ error: { code, message } }), schema: {} },
     ...options,
   })
   server.app.get('/get', () => ({ ok: true }))

@@ -8,7 +8,7 @@ import type { Recorder } from './recorders.ts'
 
 const PIPELINED = 4
 
-/** What a lane takes its requests from and reports to. */
+/** Source of the requests of a lane, and the functions it reports to. */
 export interface LaneParts {
   readonly take: () => number | undefined
   readonly report: (number: number, what: string) => void

@@ -1,6 +1,6 @@
 import { createHttpServer, type HttpServer } from '../../../lib/http/server.ts'
 import type { Logger } from '../../../lib/log/logger.ts'
-import { errorToWire } from '../../errors.ts'
+import { errorSchema, errorToWire, fault } from '../../errors.ts'
 import type { AnalyzerFace } from './face.ts'
 import { adminRoutes } from './routes-admin.ts'
 import { lintRoutes } from './routes-lint.ts'
@@ -20,7 +20,11 @@ export function createAnalyzerHttp(face: AnalyzerFace, token: string, logger: Lo
     allowedHosts: [],
     token,
     tokenGuards: face.config.server.auth === 'token' ? 'all' : 'changes',
-    errors: { render: errorToWire },
+    errors: {
+      render: errorToWire,
+      schema: errorSchema,
+      invalidQuery: (message) => fault('BAD_REQUEST', message),
+    },
   })
   adminRoutes(server, face)
   projectRoutes(server, face)

@@ -1,55 +1,32 @@
-import type { FastifyRequest } from 'fastify'
-import { fault } from '../../errors.ts'
 import { type Paging, parsePaging } from '../../query/paging.ts'
 
-/** Query parameters of a request, parsed on access. Unknown parameters are rejected. */
+/** Query parameters of a request, decoded by the schema of its route. */
 export class QueryParameters {
-  readonly #values: ReadonlyMap<string, string>
+  readonly #values: Readonly<Record<string, unknown>>
 
-  /** @throws BAD_REQUEST when a parameter is unknown or repeated */
-  constructor(request: FastifyRequest, known: readonly string[]) {
-    const values = new Map<string, string>()
-    for (const [key, value] of Object.entries(request.query as Record<string, string | string[]>)) {
-      if (!known.includes(key)) {
-        throw fault(
-          'BAD_REQUEST',
-          `query parameter "${key.slice(0, 80)}" is unknown; known parameters: ${known.join(', ')}`,
-        )
-      }
-      if (typeof value !== 'string')
-        throw fault('BAD_REQUEST', `query parameter "${key}" appears more than once`)
-      if (value !== '') values.set(key, value)
-    }
-    this.#values = values
+  constructor(query: unknown) {
+    this.#values = query as Readonly<Record<string, unknown>>
   }
 
+  /** Returns a text; undefined when it is absent or empty. */
   text(key: string): string | undefined {
-    return this.#values.get(key)
+    const value = this.#values[key]
+    return typeof value === 'string' && value !== '' ? value : undefined
   }
 
-  flag(key: string): boolean {
-    const value = this.#values.get(key)
-    if (value === undefined || value === 'false') return false
-    if (value === 'true') return true
-    throw fault('BAD_REQUEST', `query parameter "${key}" must be true or false, not "${value.slice(0, 80)}"`)
+  flag(key: string, otherwise = false): boolean {
+    const value = this.#values[key]
+    return typeof value === 'boolean' ? value : otherwise
   }
 
   number(key: string): number | undefined {
-    const value = this.#values.get(key)
-    if (value === undefined) return undefined
-    if (/^\d{1,9}$/.test(value)) return Number(value)
-    throw fault('BAD_REQUEST', `query parameter "${key}" must be a whole number, not "${value.slice(0, 80)}"`)
+    const value = this.#values[key]
+    return typeof value === 'number' ? value : undefined
   }
 
-  /** Returns a parameter that must be one of some words. */
+  /** Returns a parameter that is one of some words. */
   word<Word extends string>(key: string, words: readonly Word[]): Word | undefined {
-    const value = this.#values.get(key)
-    const known = words.find((word) => word === value)
-    if (value === undefined || known !== undefined) return known
-    throw fault(
-      'BAD_REQUEST',
-      `query parameter "${key}" must be one of ${words.join(', ')}, not "${value.slice(0, 80)}"`,
-    )
+    return words.find((word) => word === this.#values[key])
   }
 
   paging(): Paging {

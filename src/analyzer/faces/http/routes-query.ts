@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify'
 import { CYCLE_MEMBERS, GRAPH_FORMATS } from '../../choices.ts'
 import type { HttpServer } from '../../../lib/http/server.ts'
-import type { QueryName } from '../../api/queries.ts'
+import { GRAPH_TYPES, type QueryName } from '../../api/queries.ts'
 import { fault } from '../../errors.ts'
 import type { Scan } from '../../scan/scan.ts'
 import { annotationUsages } from '../../query/annotations/annotation-usages.ts'
@@ -35,13 +35,6 @@ export function queryRoutes(server: HttpServer, face: AnalyzerFace): void {
 type Answer = (scan: Scan, query: QueryParameters, name: string, reply: FastifyReply) => unknown
 
 /** Media types of graph formats for other programs. */
-const GRAPH_TYPES = {
-  dot: 'text/vnd.graphviz; charset=utf-8',
-  mermaid: 'text/plain; charset=utf-8',
-  graphml: 'application/xml; charset=utf-8',
-  html: 'text/html; charset=utf-8',
-} as const
-
 const ANSWERS: Readonly<Record<Exclude<QueryName, SourceQuery>, Answer>> = {
   stats: (scan) => statsOf(scan),
 
@@ -126,7 +119,9 @@ const ANSWERS: Readonly<Record<Exclude<QueryName, SourceQuery>, Answer>> = {
   deps_graph({ snapshot }, query, _name, reply) {
     const format = query.word('format', GRAPH_FORMATS) ?? 'json'
     const graph = graphView(snapshot)
-    return format === 'json' ? graph : reply.type(GRAPH_TYPES[format]).send(renderGraph(graph, format))
+    return format === 'json'
+      ? graph
+      : reply.type(`${GRAPH_TYPES[format]}; charset=utf-8`).send(renderGraph(graph, format))
   },
 
   foundation({ snapshot }, query) {

@@ -51,8 +51,7 @@ export function sourceRoutes(server: HttpServer, face: AnalyzerFace): void {
 }
 
 function decompiling(query: QueryParameters) {
-  const isAllowed = query.text('allowDecompilation') === undefined || query.flag('allowDecompilation')
-  return { allowsDecompilation: isAllowed, isFresh: query.flag('forceRefresh') }
+  return { allowsDecompilation: query.flag('allowDecompilation', true), isFresh: query.flag('forceRefresh') }
 }
 
 /** Adds the class and the reason to the error body when there is no source. */

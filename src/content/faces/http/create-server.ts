@@ -2,10 +2,12 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Fault } from '../../../lib/errors/fault.ts'
 import { createHttpServer, type HttpServer } from '../../../lib/http/server.ts'
 import type { Logger } from '../../../lib/log/logger.ts'
+import { Type } from '../../../lib/schema/type.ts'
 import { errorSchema, errorToWire } from '../../api/error.ts'
 import { repoSchema } from '../../api/repo.ts'
 import { messagePage } from './pages/message-page.ts'
 import { createAdmission } from './admission.ts'
+import { invalidQuery } from './search-query.ts'
 import type { ContentFace } from './face.ts'
 import { adminRoutes } from './routes/admin.ts'
 import { handoffRoutes } from './routes/handoff.ts'
@@ -35,6 +37,8 @@ export function createContentHttp(face: ContentFace, logger: Logger): HttpServer
     admit: createAdmission(face),
     errors: {
       render: (fault) => errorToWire(forReaders(fault, logger)),
+      schema: Type.Ref('Error'),
+      invalidQuery,
       page: (fault, request) => errorPage(fault, request, logger),
     },
   })

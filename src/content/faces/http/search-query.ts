@@ -1,40 +1,35 @@
+import type { Static } from 'typebox'
+import type { Fault } from '../../../lib/errors/fault.ts'
+import { decodeQuery, type RawQuery } from '../../../lib/http/query.ts'
+import { DEFAULT_HITS, searchQuerySchema } from '../../api/search.ts'
 import { fault } from '../../errors.ts'
-import { MAX_HITS, MAX_OFFSET } from '../../api/search.ts'
 import type { SearchQuery } from '../../search/site-search.ts'
 
-/** Query parameters of a request. */
-export type QueryString = Readonly<Record<string, string | readonly string[] | undefined>>
+/** Decoded query of a search. */
+export type SearchParameters = Static<typeof searchQuerySchema>
 
-const DEFAULT_HITS = 20
+/** Returns the error of an invalid query. */
+export function invalidQuery(message: string): Fault {
+  return fault('INVALID_QUERY', message)
+}
 
 /**
- * Parses a search.
+ * Returns the search for decoded parameters; empty ones count as absent.
  *
  * @param only the repository whose host is asked
- * @throws INVALID_QUERY when a parameter is invalid
+ * @throws INVALID_QUERY when another repository is given there
  */
-export function parseSearchQuery(query: QueryString, only: string | undefined): SearchQuery {
-  const repo = textOf(query, 'repo')
+export function searchQueryOf(parameters: SearchParameters, only: string | undefined): SearchQuery {
+  const { q = '', limit = DEFAULT_HITS, offset = 0 } = parameters
+  const repo = parameters.repo || undefined
   if (only !== undefined && repo !== undefined && repo !== only)
-    throw fault('INVALID_QUERY', '"repo" must not be given here: this host has only one repository')
-  return {
-    words: textOf(query, 'q') ?? '',
-    repo: only ?? repo,
-    version: textOf(query, 'version'),
-    limit: numberOf(query, 'limit', 1, MAX_HITS) ?? DEFAULT_HITS,
-    offset: numberOf(query, 'offset', 0, MAX_OFFSET) ?? 0,
-  }
+    throw invalidQuery('"repo" must not be given here: this host has only one repository')
+  return { words: q, repo: only ?? repo, version: parameters.version || undefined, limit, offset }
 }
 
-function textOf(query: QueryString, name: string): string | undefined {
-  const value = query[name]
-  if (typeof value === 'object') throw fault('INVALID_QUERY', `"${name}" must not be given more than once`)
-  return value === '' ? undefined : value
-}
-
-function numberOf(query: QueryString, name: string, least: number, most: number): number | undefined {
-  const text = textOf(query, name)
-  if (text === undefined) return undefined
-  if (/^\d{1,6}$/.test(text) && Number(text) >= least && Number(text) <= most) return Number(text)
-  throw fault('INVALID_QUERY', `"${name}" must be a whole number from ${least} to ${most}`)
+/** Decodes a search in the query of a page. @throws INVALID_QUERY when a parameter is invalid */
+export function searchParametersOf(query: RawQuery): SearchParameters {
+  const decoded = decodeQuery(searchQuerySchema, query)
+  if ('wrong' in decoded) throw invalidQuery(`query parameter ${decoded.wrong}`)
+  return decoded.value as SearchParameters
 }

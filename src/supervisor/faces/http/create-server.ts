@@ -1,5 +1,6 @@
 import { createHttpServer, type HttpServer } from '../../../lib/http/server.ts'
 import type { Logger } from '../../../lib/log/logger.ts'
+import { Type } from '../../../lib/schema/type.ts'
 import { errorSchema, errorToWire } from '../../api/error.ts'
 import { logEntrySchema } from '../../api/log.ts'
 import { actionSchema, detailSchema, summarySchema } from '../../api/process.ts'
@@ -28,7 +29,7 @@ export function createSupervisorHttp(
     logger,
     allowedHosts: face.config.api.allowedHosts,
     token,
-    errors: { render: errorToWire },
+    errors: { render: errorToWire, schema: Type.Ref('Error') },
   })
   const { app } = server
   for (const schema of [

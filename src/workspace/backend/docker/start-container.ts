@@ -1,3 +1,4 @@
+import { messageOf } from '../../../lib/errors/message.ts'
 import { fault } from '../../errors.ts'
 import type { BackendCreate } from '../backend.ts'
 import type { NetworkPolicy } from '../../network/policy.ts'
@@ -73,8 +74,10 @@ async function make(
   } catch (error) {
     if (engineStatus(error) === 409) throw ownedByAnotherServer(request.name)
     const status = engineStatus(error)
+    if (status === 400 && isReference(request.image))
+      throw fault('INVALID_REQUEST', `the engine refuses the container: ${messageOf(error)}`, error)
     // If the engine rejects the reference as well, the pull reports that.
-    if (status !== 404 && (status !== 400 || isReference(request.image))) throw error
+    if (status !== 404 && status !== 400) throw error
     await pullImage(engine, request.image, { progress, signal, pulled })
     return create()
   }

@@ -1,5 +1,6 @@
 import { createHttpServer, type HttpServer } from '../../../lib/http/server.ts'
 import type { Logger } from '../../../lib/log/logger.ts'
+import { Type } from '../../../lib/schema/type.ts'
 import { CODE_OF_FIELD } from '../../api/create.ts'
 import { errorSchema, errorToWire } from '../../api/error.ts'
 import { envelopeSchema } from '../../api/bus.ts'
@@ -52,6 +53,7 @@ export function createWorkspaceHttp(
       face.audit.refuse(subjectOf({ raw: request }, 'api.refuse', ''), 'UNAUTHORIZED'),
     errors: {
       render: errorToWire,
+      schema: Type.Ref('Error'),
       invalidField(field, message) {
         const code = CODE_OF_FIELD.get(field)
         return code === undefined ? undefined : fault(code, message)

@@ -11,7 +11,7 @@ async function serve(built: string): Promise<string> {
     info: { title: 'test', version: '0', description: 'test' },
     logger: createLogger({ level: 'silent', format: 'json' }),
     allowedHosts: [],
-    errors: { render: ({ code, message }) => ({ error: { code, message } }) },
+    errors: { render: ({ code, message }) => ({ error: { code, message } }), schema: {} },
     token: 'secret',
   })
   servePage(http, built)

@@ -9,7 +9,8 @@ import { formTokenOf } from '../../../session/sessions.ts'
 import { homePage } from '../pages/home-page.ts'
 import { PAGE_HEADERS } from '../pages/layout.ts'
 import type { ContentFace } from '../face.ts'
-import { parseSearchQuery, type QueryString } from '../search-query.ts'
+import type { RawQuery } from '../../../../lib/http/query.ts'
+import { searchParametersOf, searchQueryOf } from '../search-query.ts'
 import { type Sent, sendObject } from '../send-object.ts'
 
 /** An object may be replaced while it is being sent. */
@@ -81,7 +82,7 @@ async function sendHome(
   { reader, query }: FastifyRequest,
   reply: FastifyReply,
 ): Promise<Sent> {
-  const asked = parseSearchQuery(query as QueryString, undefined)
+  const asked = searchQueryOf(searchParametersOf(query as RawQuery), undefined)
   const [repos, found] = await Promise.all([face.repos.read(), face.search.find(asked)])
   const page = homePage({
     title: face.config.title,

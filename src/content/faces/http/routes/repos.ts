@@ -1,9 +1,9 @@
 import type { HttpServer } from '../../../../lib/http/server.ts'
 import { Type } from '../../../../lib/schema/type.ts'
-import { searchResultSchema, searchResultToWire, MAX_HITS, MAX_OFFSET } from '../../../api/search.ts'
+import { searchQuerySchema, searchResultSchema, searchResultToWire } from '../../../api/search.ts'
 import { formatMeta } from '../../../repo/meta.ts'
 import type { ContentFace } from '../face.ts'
-import { parseSearchQuery, type QueryString } from '../search-query.ts'
+import { searchQueryOf, type SearchParameters } from '../search-query.ts'
 
 const errors = { '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') }
 
@@ -23,7 +23,7 @@ export function repoRoutes({ app }: HttpServer, { repos, search, hosts }: Conten
     },
   )
 
-  app.get<{ readonly Querystring: QueryString }>(
+  app.get<{ readonly Querystring: SearchParameters }>(
     '/_api/search',
     {
       config: { isOnRepoHosts: true },
@@ -31,21 +31,12 @@ export function repoRoutes({ app }: HttpServer, { repos, search, hosts }: Conten
         summary: 'Search for pages',
         description:
           "Excerpts are plain text; marks are the positions of the matches, in UTF-16 code units. A repository's own host searches only that repository.",
-        querystring: {
-          type: 'object',
-          properties: {
-            q: { description: 'words to search for' },
-            repo: { description: 'search only this repository; default: all' },
-            version: { description: 'search this version; default: the newest of each repository' },
-            limit: { description: `maximum number of hits, up to ${MAX_HITS}; default: 20` },
-            offset: { description: `number of hits to skip, up to ${MAX_OFFSET}; default: 0` },
-          },
-        },
+        querystring: searchQuerySchema,
         response: { 200: searchResultSchema, ...errors },
       },
     },
     async ({ query, repo, headers: { host = '' } }, reply) => {
-      const asked = parseSearchQuery(query, repo)
+      const asked = searchQueryOf(query, repo)
       const found = await search.find(asked)
       void reply.header('cache-control', 'private, no-cache')
       return searchResultToWire(found, asked.offset, (url) => hosts.outside(host, url))

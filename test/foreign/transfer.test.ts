@@ -11,9 +11,9 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type DockerSsh, dockerSsh } from '../../../../support/workspace/docker-ssh.ts'
-import { runProgram } from '../../../../support/workspace/open-ssh.ts'
-import { tempDir } from '../../../../support/temp-dir.ts'
+import { type DockerSsh, dockerSsh } from '../support/workspace/docker-ssh.ts'
+import { runProgram } from '../support/workspace/open-ssh.ts'
+import { tempDir } from '../support/temp-dir.ts'
 
 const ODD_NAMES = [
   'a b',

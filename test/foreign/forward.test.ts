@@ -6,11 +6,11 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { join } from 'node:path'
 import { buffer, text } from 'node:stream/consumers'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { type DockerSsh, dockerSsh } from '../../../../support/workspace/docker-ssh.ts'
-import { freePort } from '../../../../support/services/git-daemon.ts'
-import { runProgram } from '../../../../support/workspace/open-ssh.ts'
-import { tempDir } from '../../../../support/temp-dir.ts'
-import { waitFor } from '../../../../support/wait-for.ts'
+import { type DockerSsh, dockerSsh } from '../support/workspace/docker-ssh.ts'
+import { freePort } from '../support/services/git-daemon.ts'
+import { runProgram } from '../support/workspace/open-ssh.ts'
+import { tempDir } from '../support/temp-dir.ts'
+import { waitFor } from '../support/wait-for.ts'
 
 let workspace: DockerSsh
 
