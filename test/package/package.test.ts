@@ -18,7 +18,7 @@ test('the package contains programs and documentation, but no tests', async () =
   const has = (file: string): boolean => files.includes(`package/${file}`)
   for (const name of ['workspace', 'supervisor', 'content-server', 'analyzer']) {
     expect(has(`dist/src/bin/${name}.js`)).toBe(true)
-    expect(has(`docs/${name}.md`)).toBe(true)
+    expect(has(`docs/${name}/index.md`)).toBe(true)
     expect(has(`dist/man/${name}.1`)).toBe(true)
   }
   expect(has('dist/src/workspace/faces/web/built/index.html')).toBe(true)
