@@ -5,7 +5,13 @@ import { packageRoot } from '../../src/lib/process/package.ts'
 
 // Style rules (CONTRIBUTING.md) that the linter does not cover.
 
-const SOURCES = ['src/**/*.{ts,tsx}', 'guest/**/*.ts', 'workers/**/*.ts', 'bench/**/*.ts', 'test/support/**/*.ts']
+const SOURCES = [
+  'src/**/*.{ts,tsx}',
+  'guest/**/*.ts',
+  'workers/**/*.ts',
+  'bench/**/*.ts',
+  'test/support/**/*.ts',
+]
 
 const files = globSync(SOURCES, {
   cwd: packageRoot,

@@ -8,7 +8,7 @@ import type { Recorder } from './recorders.ts'
 
 const PIPELINED = 4
 
-/** What a lane takes its requests from and reports to. */
+/** Source and recipient of a lane: where its requests come from, and where its reports go. */
 export interface LaneParts {
   readonly take: () => number | undefined
   readonly report: (number: number, what: string) => void
