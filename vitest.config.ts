@@ -36,6 +36,8 @@ export const unit = [
   'test/lib/pool/restart-delay.test.ts',
   'test/native/{files/list-files,match-names}.test.ts',
   'test/supervisor/{config-file,log}/**/*.test.ts',
+  'test/supervisor/diagnosis/describe-exit.test.ts',
+  'test/supervisor/faces/cli/why.test.ts',
   'test/supervisor/process/simulated-day.test.ts',
   'test/workspace/{bus,credentials}/**/*.test.ts',
   'test/workspace/backend/docker/{container,exec/container-load}.test.ts',

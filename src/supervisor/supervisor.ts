@@ -4,6 +4,7 @@ import { messageOf } from '../lib/errors/message.ts'
 import type { Logger } from '../lib/log/logger.ts'
 import type { AlarmClock } from '../lib/clock/clock.ts'
 import type { SupervisorConfig } from './config.ts'
+import { diagnose, type Diagnosis } from './diagnosis/diagnose.ts'
 import { HealthMonitor } from './health/health-monitor.ts'
 import { awaitLine } from './health/await-line.ts'
 import { createProbe, type ProbePlace, runCommand } from './health/probe.ts'
@@ -16,6 +17,7 @@ import { ProcessTable, type ReloadResult } from './process/process-table.ts'
 import { followSchedule } from './process/schedule.ts'
 import type { SupervisedProcess } from './process/supervised-process.ts'
 import { findUser } from './process/system-user.ts'
+import type { CapturedRequest } from './proxy/captured-request.ts'
 import { takeOver } from './state/take-over.ts'
 import { RunRecord } from './state/run-record.ts'
 import type { StateDir } from './state/state-dir.ts'
@@ -97,6 +99,18 @@ export class Supervisor {
   reload({ processes, exitWhenDone }: SupervisorConfig): Promise<ReloadResult> {
     this.#exitWhenDone = exitWhenDone
     return this.table.reload(processes)
+  }
+
+  /**
+   * Explains the state of a process.
+   *
+   * @param requests that went through the proxy, oldest first
+   * @throws PROCESS_NOT_FOUND when there is none with this name
+   */
+  async diagnose(name: string, requests: readonly CapturedRequest[]): Promise<Diagnosis> {
+    const { table, logs } = this
+    const { instance } = this.#state
+    return diagnose(table.get(name), { table, logs, instance, clock: this.#deps.clock, requests })
   }
 
   /** Calls the listener when a process changes. Returns a function that unsubscribes. */
@@ -190,8 +204,8 @@ export class Supervisor {
   }
 
   #changed(process: SupervisedProcess): void {
-    const { spec, state, changes } = process
-    const { reason, status } = changes.at(-1) ?? { reason: '', status: '' }
+    const { spec, state, history } = process
+    const { reason, status } = history.changes.at(-1) ?? { reason: '', status: '' }
     const level = state.is === 'crashed' ? 'error' : 'info'
     this.#deps.logger[level]({ process: spec.name, status, reason }, `${spec.name} is ${status}`)
     this.#record.changed(this.table)

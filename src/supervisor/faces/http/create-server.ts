@@ -4,6 +4,7 @@ import { errorSchema, errorToWire } from '../../api/error.ts'
 import { logEntrySchema } from '../../api/log.ts'
 import { actionSchema, detailSchema, summarySchema } from '../../api/process.ts'
 import { requestSchema } from '../../api/request.ts'
+import { whySchema } from '../../api/why.ts'
 import { fault } from '../../errors.ts'
 import { API } from './api-path.ts'
 import type { SupervisorFace } from './face.ts'
@@ -38,6 +39,7 @@ export function createSupervisorHttp(
     actionSchema,
     logEntrySchema,
     requestSchema,
+    whySchema,
   ])
     app.addSchema(schema)
   app.addHook('onRequest', (request, _reply, done) => {
