@@ -8,6 +8,7 @@ import { addConfig } from './commands/config.ts'
 import { addInit } from './commands/init.ts'
 import { addLifecycle } from './commands/lifecycle.ts'
 import { addLogs } from './commands/logs.ts'
+import { addMcp } from './commands/mcp.ts'
 import { addProcesses } from './commands/processes.ts'
 import { addRequests } from './commands/requests.ts'
 import { addRun } from './commands/run.ts'
@@ -36,6 +37,8 @@ export function createSupervisorProgram(): Command {
   program.commandsGroup('Output and requests:')
   addLogs(program)
   addRequests(program)
+  program.commandsGroup('Agents:')
+  addMcp(program)
   program.commandsGroup('Configuration:')
   addInit(program)
   addConfig(program)
