@@ -39,6 +39,7 @@ export const unit = [
   'test/supervisor/diagnosis/describe-exit.test.ts',
   'test/supervisor/faces/cli/why.test.ts',
   'test/supervisor/process/simulated-day.test.ts',
+  'test/supervisor/terminal/attach.test.ts',
   'test/workspace/{bus,credentials}/**/*.test.ts',
   'test/workspace/backend/docker/{container,exec/container-load}.test.ts',
   'test/workspace/backend/{firecracker,qemu,vz}/**/*.test.ts',

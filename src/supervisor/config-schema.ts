@@ -134,6 +134,7 @@ const processSchema = Type.Object(
     stop_command: Type.Optional(words('command that stops the process, instead of the signal')),
     stop_timeout: duration('10s', 'time until SIGKILL stops it with everything it started'),
     user: optionalText('user, or user:group, to run as'),
+    tty: flag(false, 'runs the process on a terminal, for `supervisor attach`; requires Linux'),
     limits,
     log: optionalSection({
       buffer_lines: Type.Optional(Type.Integer({ minimum: 1, description: 'as log.buffer_lines' })),

@@ -78,6 +78,8 @@ export interface ProcessSpec {
   readonly stopCommand: string | readonly string[] | undefined
   readonly stopTimeoutMs: number
   readonly user: string | undefined
+  /** Whether it runs on a terminal. */
+  readonly hasTerminal: boolean
   readonly limits: Readonly<Partial<Record<keyof typeof RESOURCES, number>>>
   readonly memoryBytes: number | undefined
   /** Number of CPUs, such as 1.5. */

@@ -12,6 +12,7 @@ import { ProcessLogs } from './log/process-logs.ts'
 import { watchLostLines } from './log/watch-lost-lines.ts'
 import { type Engine, openEngine } from './process/engine.ts'
 import { environmentOf } from './process/process-environment.ts'
+import type { StartedRun } from './process/process-runner.ts'
 import type { ProcessSpec } from './process-spec.ts'
 import { ProcessTable, type ReloadResult } from './process/process-table.ts'
 import { followSchedule } from './process/schedule.ts'
@@ -21,6 +22,7 @@ import type { CapturedRequest } from './proxy/captured-request.ts'
 import { takeOver } from './state/take-over.ts'
 import { RunRecord } from './state/run-record.ts'
 import type { StateDir } from './state/state-dir.ts'
+import { Terminals } from './terminal/terminals.ts'
 
 /** Dependencies of a supervisor. */
 export interface SupervisorDeps {
@@ -34,6 +36,7 @@ export interface SupervisorDeps {
 export class Supervisor {
   readonly table: ProcessTable
   readonly logs: ProcessLogs
+  readonly terminals = new Terminals()
   readonly #deps: SupervisorDeps
   readonly #state: StateDir
   readonly #engine: Engine
@@ -68,7 +71,7 @@ export class Supervisor {
         return () => monitor.stop()
       },
       runStopCommand: (spec) => this.#runStopCommand(spec),
-      onOutputs: (spec, outputs) => this.#attach(spec, outputs),
+      onRun: (spec, run) => this.#attach(spec, run),
       onOpen: (spec) => this.#open(spec),
       onRemove: (name) => this.#remove(name),
       onChange: (process) => this.#changed(process),
@@ -83,7 +86,7 @@ export class Supervisor {
       instance: this.#state.instance,
       runs: await this.#record.read(),
       clock: this.#deps.clock,
-      onOutputs: (spec, outputs) => this.#attach(spec, outputs),
+      onRun: (spec, run) => this.#attach(spec, run),
     })
     if (taken.length > 0) this.#deps.logger.info({ processes: taken }, 'took over processes')
     this.table.startAll()
@@ -131,6 +134,7 @@ export class Supervisor {
   /** Releases all resources; must be called last. */
   close(): void {
     this.#endWatch()
+    this.terminals.close()
     this.#engine.close()
   }
 
@@ -153,11 +157,9 @@ export class Supervisor {
     }
   }
 
-  #attach(
-    spec: ProcessSpec,
-    outputs: Parameters<ConstructorParameters<typeof ProcessTable>[1]['onOutputs']>[1],
-  ): void {
+  #attach(spec: ProcessSpec, { outputs, terminal }: StartedRun): void {
     const source = this.logs.open(spec.name, spec.log)
+    if (terminal !== undefined) this.terminals.connect(spec, terminal)
     source.attach(0, outputs[0])
     source.attach(1, outputs[1])
   }
@@ -201,6 +203,7 @@ export class Supervisor {
     this.#schedules.get(name)?.()
     this.#schedules.delete(name)
     this.logs.remove(name)
+    this.terminals.remove(name)
   }
 
   #changed(process: SupervisedProcess): void {

@@ -34,6 +34,7 @@ export const detailSchema = Type.Object(
     cmd: Type.String(),
     env: Type.Unsafe<Record<string, string>>({ type: 'object', additionalProperties: { type: 'string' } }),
     cwd: Type.String(),
+    tty: Type.Boolean({ description: 'whether it has a terminal' }),
     depends_on: Type.Unsafe<Record<string, string>>({
       type: 'object',
       additionalProperties: { type: 'string' },
@@ -93,6 +94,7 @@ export function detailToWire(process: SupervisedProcess, logLostBytes: number, s
       Object.entries(spec.env).map(([name, value]) => [name, showsSecrets ? value : maskValue(name, value)]),
     ),
     cwd: spec.cwd,
+    tty: spec.hasTerminal,
     depends_on: spec.dependsOn,
     next_retry: timeToWire(retryAtOf(state)),
     next_run: timeToWire(nextRun),

@@ -137,6 +137,7 @@ function toSpec(
     stopCommand: one.stopCommand,
     stopTimeoutMs: one.stopTimeoutMs,
     user: one.user,
+    hasTerminal: one.tty,
     limits: Object.fromEntries(Object.entries(resources).filter(([, limit]) => limit !== undefined)),
     memoryBytes,
     cpus,

@@ -5,7 +5,7 @@ import { fault } from '../errors.ts'
 import { type HealthReport, UNCHECKED } from '../health/health.ts'
 import { CrashRecord } from './crash-record.ts'
 import { endTree } from './end-tree.ts'
-import type { ExitReport, Outputs, ProcessRunner, RunningProgram } from './process-runner.ts'
+import type { ExitReport, ProcessRunner, RunningProgram, StartedRun } from './process-runner.ts'
 import type { ProcessSpec } from '../process-spec.ts'
 import { describeExit, isAllowed, type ProcessState, retryAtOf, statusOf } from './process-state.ts'
 import { RunHistory } from './run-history.ts'
@@ -18,7 +18,7 @@ export interface ProcessDeps {
   readonly checkHealth: (spec: ProcessSpec, onReport: (report: HealthReport) => void) => () => void
   /** Runs the stop command; rejects if it fails or exceeds the stop timeout. */
   readonly runStopCommand: (spec: ProcessSpec) => Promise<void>
-  readonly onOutputs: (spec: ProcessSpec, outputs: Outputs) => void
+  readonly onRun: (spec: ProcessSpec, run: StartedRun) => void
   /** Returns what it waits for before it can start; undefined if nothing. */
   readonly blockedBy: (spec: ProcessSpec) => string | undefined
   readonly onChange: (process: SupervisedProcess) => void
@@ -193,13 +193,13 @@ export class SupervisedProcess {
     this.history.started({ atMs, reason })
     try {
       let isStarted = false
-      const { program, outputs } = this.#deps.runner.start(this.#spec, (exit) => {
+      const run = this.#deps.runner.start(this.#spec, (exit) => {
         // Nothing may be reported about a program before it is known.
-        if (isStarted) this.exited(program, exit)
+        if (isStarted) this.exited(run.program, exit)
       })
       isStarted = true
-      this.#deps.onOutputs(this.#spec, outputs)
-      this.#run(program, this.#deps.clock.nowMs(), reason)
+      this.#deps.onRun(this.#spec, run)
+      this.#run(run.program, this.#deps.clock.nowMs(), reason)
     } catch (error) {
       if (!isFault(error)) throw error
       const exit = { code: undefined, signal: undefined, failure: messageOf(error) }

@@ -130,7 +130,7 @@ async function simulate(
       return () => checks.delete(onReport)
     },
     runStopCommand: () => Promise.resolve(),
-    onOutputs: () => undefined,
+    onRun: () => undefined,
     onChange: () => undefined,
     onOpen: () => undefined,
     onRemove: () => undefined,

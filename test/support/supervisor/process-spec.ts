@@ -30,6 +30,7 @@ export function processSpec(name: string, more: Partial<ProcessSpec> = {}): Proc
     stopCommand: undefined,
     stopTimeoutMs: 10_000,
     user: undefined,
+    hasTerminal: false,
     limits: {},
     memoryBytes: undefined,
     cpus: undefined,

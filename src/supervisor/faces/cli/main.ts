@@ -4,6 +4,7 @@ import { addEverywhere, addOutputOptions } from '../../../lib/cli/output.ts'
 import { createProgram, runProgram } from '../../../lib/cli/run.ts'
 import type { Fault } from '../../../lib/errors/fault.ts'
 import { packageVersion } from '../../../lib/process/package.ts'
+import { addAttach } from './commands/attach.ts'
 import { addConfig } from './commands/config.ts'
 import { addInit } from './commands/init.ts'
 import { addLifecycle } from './commands/lifecycle.ts'
@@ -36,6 +37,7 @@ export function createSupervisorProgram(): Command {
   addTop(program)
   program.commandsGroup('Output and requests:')
   addLogs(program)
+  addAttach(program)
   addRequests(program)
   program.commandsGroup('Agents:')
   addMcp(program)

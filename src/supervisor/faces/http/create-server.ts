@@ -12,6 +12,7 @@ import { processMetrics } from './process-metrics.ts'
 import { logRoutes } from './routes/logs.ts'
 import { processRoutes } from './routes/processes.ts'
 import { proxyRoutes } from './routes/proxy.ts'
+import { terminalRoutes } from './routes/terminal.ts'
 import { supervisorRoutes } from './routes/supervisor.ts'
 
 /** Creates the supervisor's HTTP server. */
@@ -49,6 +50,7 @@ export function createSupervisorHttp(
   })
   supervisorRoutes(server, face)
   processRoutes(server, face)
+  terminalRoutes(server, face)
   logRoutes(server, face)
   proxyRoutes(server, face)
   processMetrics(server, face)
