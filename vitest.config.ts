@@ -40,6 +40,7 @@ export const unit = [
   'test/supervisor/faces/cli/why.test.ts',
   'test/supervisor/process/simulated-day.test.ts',
   'test/supervisor/terminal/attach.test.ts',
+  'test/supervisor/watch/glob.test.ts',
   'test/workspace/{bus,credentials}/**/*.test.ts',
   'test/workspace/backend/docker/{container,exec/container-load}.test.ts',
   'test/workspace/backend/{firecracker,qemu,vz}/**/*.test.ts',

@@ -152,6 +152,11 @@ const processSchema = Type.Object(
       default: 1,
       description: 'number of copies; several are named NAME-1, NAME-2 …',
     }),
+    watch: optionalSection({
+      paths: words('files whose change restarts the process: paths and patterns, relative to `cwd`'),
+      ignore: texts('patterns of files that do not count; without a slash, of names'),
+      debounce: duration('200ms', 'time without further changes before the restart'),
+    }),
     schedule: optionalText('start times in crontab(5) syntax, or `@every 90s`'),
   },
   { additionalProperties: false },

@@ -86,6 +86,10 @@ export interface ProcessSpec {
   readonly cpus: number | undefined
   readonly log: LogSettings
   readonly proxy: { readonly subdomain: string; readonly port: number } | undefined
+  /** Files whose change restarts it. */
+  readonly watch:
+    | { readonly paths: readonly string[]; readonly ignore: readonly string[]; readonly debounceMs: number }
+    | undefined
   /** Start times in crontab(5) syntax. */
   readonly schedule: string | undefined
 }

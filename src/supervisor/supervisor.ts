@@ -23,6 +23,7 @@ import { takeOver } from './state/take-over.ts'
 import { RunRecord } from './state/run-record.ts'
 import type { StateDir } from './state/state-dir.ts'
 import { Terminals } from './terminal/terminals.ts'
+import { watchFiles } from './watch/watch-files.ts'
 
 /** Dependencies of a supervisor. */
 export interface SupervisorDeps {
@@ -43,6 +44,7 @@ export class Supervisor {
   readonly #record: RunRecord
   readonly #endWatch: () => void
   readonly #schedules = new Map<string, () => void>()
+  readonly #watches = new Map<string, () => void>()
   readonly #listeners = new Set<(process: SupervisedProcess) => void>()
   readonly #over = Promise.withResolvers<number>()
   #exitWhenDone: boolean
@@ -126,6 +128,8 @@ export class Supervisor {
   async stop(limitMs: number): Promise<void> {
     for (const cancel of this.#schedules.values()) cancel()
     this.#schedules.clear()
+    for (const cancel of this.#watches.values()) cancel()
+    this.#watches.clear()
     await this.table.stopAll(limitMs)
     await this.logs.drained(this.#deps.clock)
     await this.#record.close(this.table)
@@ -172,6 +176,7 @@ export class Supervisor {
       logger.warn(`process "${spec.name}": log file cannot be opened: ${messageOf(error)}`)
     }
     this.logs.open(spec.name, spec.log)
+    this.#watch(spec)
     this.#schedules.get(spec.name)?.()
     this.#schedules.delete(spec.name)
     if (spec.schedule === undefined) return
@@ -199,7 +204,27 @@ export class Supervisor {
     }
   }
 
+  #watch({ watch, ...spec }: ProcessSpec): void {
+    const { clock, logger } = this.#deps
+    this.#watches.get(spec.name)?.()
+    this.#watches.delete(spec.name)
+    if (watch === undefined) return
+    const warn = (message: string): void => logger.warn(message)
+    const onChange = (what: string): void => this.#restartChanged(spec.name, what)
+    this.#watches.set(spec.name, watchFiles({ ...spec, watch }, { clock, warn, onChange }))
+  }
+
+  /** Restarts a process, or starts it after it exited by itself; one that was stopped by hand stays down. */
+  #restartChanged(name: string, what: string): void {
+    const { state } = this.table.get(name)
+    if (state.is === 'waiting' || (state.is === 'stopped' && state.exit === undefined)) return
+    if (state.is === 'stopping' && state.next === 'stopped') return
+    this.table.restart(name, what).catch((error: unknown) => this.#deps.logger.error(messageOf(error)))
+  }
+
   #remove(name: string): void {
+    this.#watches.get(name)?.()
+    this.#watches.delete(name)
     this.#schedules.get(name)?.()
     this.#schedules.delete(name)
     this.logs.remove(name)

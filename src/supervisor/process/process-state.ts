@@ -21,6 +21,8 @@ export type ProcessState =
       readonly program: RunningProgram
       readonly sinceMs: number
       readonly next: 'stopped' | 'start'
+      /** Reason of the next start; default: a restart. */
+      readonly startReason?: string
     }
   /** Exited by itself; its remaining processes are being stopped. */
   | {

@@ -73,10 +73,11 @@ export class ProcessTable {
     process.start(reason)
   }
 
-  async restart(name: string): Promise<void> {
+  /** Stops a process and starts it. @param reason of the stop and the start, if not a request */
+  async restart(name: string, reason?: string): Promise<void> {
     const process = this.get(name)
     this.#startNeeded(process.spec, new Set([process.spec.base]))
-    await process.restart()
+    await process.restart(reason, reason)
   }
 
   /** Starts all processes with `autostart`, and their dependencies. */

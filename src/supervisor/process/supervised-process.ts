@@ -118,8 +118,8 @@ export class SupervisedProcess {
     return settled
   }
 
-  /** Stops and starts it. Resolves when it has been started again. */
-  async restart(reason = 'requested'): Promise<void> {
+  /** Stops and starts it. Resolves when it has been started again. @param startReason reason of the start after a stop */
+  async restart(reason = 'requested', startReason = 'restart'): Promise<void> {
     this.#crashes.reset()
     const { state } = this
     if (this.isDown || state.is === 'waiting') {
@@ -128,8 +128,9 @@ export class SupervisedProcess {
       return this.start(reason)
     }
     const settled = new Promise<void>((resolve) => this.#whenSettled.push(resolve))
-    if (state.is === 'running' || state.is === 'starting') this.#stop(state.program, 'start', reason)
-    else if (state.is === 'stopping') this.#state = { ...state, next: 'start' }
+    if (state.is === 'running' || state.is === 'starting')
+      this.#stop(state.program, 'start', reason, startReason)
+    else if (state.is === 'stopping') this.#state = { ...state, next: 'start', startReason }
     else if (state.is === 'ending')
       this.#enter(
         { is: 'stopping', program: state.program, sinceMs: this.#deps.clock.nowMs(), next: 'start' },
@@ -234,9 +235,9 @@ export class SupervisedProcess {
     else this.#told(report.health)
   }
 
-  #stop(program: RunningProgram, next: 'stopped' | 'start', reason: string): void {
+  #stop(program: RunningProgram, next: 'stopped' | 'start', reason: string, startReason = 'restart'): void {
     const sinceMs = this.#deps.clock.nowMs() - this.uptimeMs
-    this.#enter({ is: 'stopping', program, sinceMs, next }, reason)
+    this.#enter({ is: 'stopping', program, sinceMs, next, startReason }, reason)
     this.#askToEnd(program)
     this.#endTree(program)
   }
@@ -268,7 +269,7 @@ export class SupervisedProcess {
     if (state.next === 'stopped')
       return this.#enter({ is: 'stopped' }, complaint ?? 'all its processes have exited')
     this.#restarts++
-    this.#begin('restart')
+    this.#begin(state.startReason ?? 'restart')
   }
 
   /** Handles an unrequested exit once nothing of it is left. */

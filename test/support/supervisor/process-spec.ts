@@ -37,6 +37,7 @@ export function processSpec(name: string, more: Partial<ProcessSpec> = {}): Proc
     log,
     proxy: undefined,
     schedule: undefined,
+    watch: undefined,
     ...more,
   }
 }
