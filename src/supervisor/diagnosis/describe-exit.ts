@@ -5,13 +5,13 @@ import type { PastExit } from '../process/run-history.ts'
 /** Lowest status with which a shell reports the signal that killed its command. Source: POSIX, sh, 2.8.2. */
 const FIRST_SIGNAL_STATUS = 128
 
-/** Describes the end of a run in a sentence without its subject: `exited with status 1`. */
+/** Describes the end of a run: `exited with status 1`, or the message of a start that failed. */
 export function describePastExit(
   { exit, isRequested }: PastExit,
   { command, memoryBytes }: ProcessSpec,
 ): string {
   const { code, signal, failure, isOutOfMemory } = exit
-  if (failure !== undefined) return `could not be started: ${failure}`
+  if (failure !== undefined) return failure
   const how =
     signal !== undefined
       ? `${isRequested ? 'stopped' : 'killed'} by ${signal}`

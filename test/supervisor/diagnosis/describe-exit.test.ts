@@ -27,7 +27,7 @@ test.each([
     {},
     'killed by SIGKILL: the kernel killed it because memory ran out',
   ],
-  [{ ...exited, failure: '"x" is not in PATH' }, false, {}, 'could not be started: "x" is not in PATH'],
+  [{ ...exited, failure: 'cannot be started' }, false, {}, 'cannot be started'],
 ] as const)(
   'the exit %j, requested %s, with the settings %j is described as %s',
   (exit, isRequested, more, text) => {

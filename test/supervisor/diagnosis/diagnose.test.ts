@@ -185,7 +185,7 @@ test.each([
   [
     'a command that is not in PATH',
     { cmd: ['no-such-program'] },
-    /could not be started.*not in PATH/,
+    /^process "web" cannot be started: .* not in PATH$/,
     /fix "web" in/,
   ],
   [
