@@ -85,8 +85,9 @@ class ExitWatch : public Napi::ObjectWrap<ExitWatch> {
 
 Napi::Value spawnProgram(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
-  if (info.Length() != 8 || !info[2].IsString() || !info[6].IsArray() || !info[7].IsString()) {
-    throw Napi::TypeError::New(env, "spawnProgram expects argv, environment, directory, output, error, user, limits, cgroup");
+  if (info.Length() != 9 || !info[2].IsString() || !info[6].IsArray() || !info[7].IsString() || !info[8].IsBoolean()) {
+    throw Napi::TypeError::New(
+        env, "spawnProgram expects argv, environment, directory, output, error, user, limits, cgroup, isTerminal");
   }
   const TextList argv(env, info[0]);
   const TextList environment(env, info[1]);
@@ -110,6 +111,7 @@ Napi::Value spawnProgram(const Napi::CallbackInfo& info) {
   for (std::size_t i = 0; i + 1 < limits.size(); i += 2) {
     request.limits.push_back({static_cast<int>(limits[i]), static_cast<rlim_t>(limits[i + 1])});
   }
+  request.isTerminal = info[8].As<Napi::Boolean>();
   if (!cgroup.empty()) request.cgroup = cgroup.c_str();
   spawn::Failure failure;
   const pid_t pid = spawn::start(request, failure);

@@ -6,8 +6,8 @@ namespace workspace::binding {
 
 /**
  * spawnProgram(argv: string[], environment: string[], directory: string, output: number, error: number,
- *   user: [uid, gid, ...groups] | null, limits: number[] (resource, value, …), cgroup: string): number. Its id; throws like
- *   node:child_process (`ENOENT` …), with the call that failed.
+ *   user: [uid, gid, ...groups] | null, limits: number[] (resource, value, …), cgroup: string,
+ *   isTerminal: boolean): number. Its id; throws like node:child_process (`ENOENT` …), with the call that failed.
  */
 Napi::Value spawnProgram(const Napi::CallbackInfo& info);
 

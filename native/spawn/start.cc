@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -85,7 +86,8 @@ Failure prepareAndExecute(const Request& request) {
     const int error = enterControlGroup(request.cgroup);
     if (error != 0) return {error, "cgroup"};
   }
-  const int input = open("/dev/null", O_RDONLY);
+  if (request.isTerminal && ioctl(request.output, TIOCSCTTY, 0) < 0) return {errno, "ioctl"};
+  const int input = request.isTerminal ? dup(request.output) : open("/dev/null", O_RDONLY);
   if (input < 0 || dup2(input, STDIN_FILENO) < 0) return {errno, "open"};
   if (input > STDERR_FILENO) close(input);
   if (dup2(request.output, STDOUT_FILENO) < 0 || dup2(request.error, STDERR_FILENO) < 0) return {errno, "dup2"};

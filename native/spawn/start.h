@@ -19,9 +19,11 @@ struct Request {
   const char* const* argv;
   const char* const* environment;
   const char* directory;
-  /** Descriptors of its standard output and error; its standard input is empty. */
+  /** Descriptors of its standard output and error; its standard input is empty, except with a terminal. */
   int output = -1;
   int error = -1;
+  /** Whether `output` is a terminal, which becomes its input and the controlling terminal of its session. */
+  bool isTerminal = false;
   bool hasUser = false;
   uid_t user = 0;
   gid_t group = 0;

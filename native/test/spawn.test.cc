@@ -12,6 +12,7 @@
 #include <string>
 #include <thread>
 
+#include "../pty/pty.h"
 #include "../spawn/exit-watch.h"
 #include "../spawn/start.h"
 
@@ -44,6 +45,40 @@ TEST("start reports the failed call and leaves no child behind") {
   CHECK(start(request, failure) == -1);
   CHECK(failure.error == ENOENT && std::string(failure.call) == "chdir");
   CHECK(waitpid(-1, nullptr, WNOHANG) == -1);
+}
+
+TEST("a program on a terminal reads from it and has it as its controlling terminal") {
+  workspace::pty::Pty pty;
+  CHECK(workspace::pty::make(80, 24, pty) == 0);
+  const char* const argv[] = {"sh", "-c", "read line; echo \"<$line>\" > /dev/tty", nullptr};
+  Request request = requestFor(argv);
+  request.output = pty.far;
+  request.error = pty.far;
+  request.isTerminal = true;
+  Failure failure;
+  const pid_t child = start(request, failure);
+  CHECK(child > 0);
+  close(pty.far);
+  CHECK(write(pty.near, "word\n", 5) == 5);
+  std::string output;
+  char bytes[256];
+  // A terminal whose programs have exited reports an error.
+  for (ssize_t count = 0; (count = read(pty.near, bytes, sizeof bytes)) > 0;) output.append(bytes, static_cast<std::size_t>(count));
+  CHECK(output.find("<word>") != std::string::npos);
+  CHECK(waitpid(child, nullptr, 0) == child);
+  close(pty.near);
+}
+
+TEST("a program without a terminal device is not started") {
+  const char* const argv[] = {"true", nullptr};
+  Request request = requestFor(argv);
+  request.output = open("/dev/null", O_RDWR | O_CLOEXEC);
+  request.error = request.output;
+  request.isTerminal = true;
+  Failure failure;
+  CHECK(start(request, failure) == -1);
+  CHECK(failure.error == ENOTTY && std::string(failure.call) == "ioctl");
+  close(request.output);
 }
 
 TEST("a watch reports how programs exited and leaves reaping to the caller") {

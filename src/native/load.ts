@@ -53,6 +53,7 @@ export interface Addon {
     user: readonly number[] | null,
     limits: readonly number[],
     cgroup: string,
+    isTerminal: boolean,
   ): number
   becomeSubreaper(): boolean
   reapChild(pid: number): boolean

@@ -134,6 +134,7 @@ const processSchema = Type.Object(
     stop_command: Type.Optional(words('command that stops the process, instead of the signal')),
     stop_timeout: duration('10s', 'time until SIGKILL stops it with everything it started'),
     user: optionalText('user, or user:group, to run as'),
+    tty: flag(false, 'runs the process on a terminal, for `supervisor attach`; requires Linux'),
     limits,
     log: optionalSection({
       buffer_lines: Type.Optional(Type.Integer({ minimum: 1, description: 'as log.buffer_lines' })),
@@ -150,6 +151,11 @@ const processSchema = Type.Object(
       maximum: 1000,
       default: 1,
       description: 'number of copies; several are named NAME-1, NAME-2 …',
+    }),
+    watch: optionalSection({
+      paths: words('files whose change restarts the process: paths and patterns, relative to `cwd`'),
+      ignore: texts('patterns of files that do not count; without a slash, of names'),
+      debounce: duration('200ms', 'time without further changes before the restart'),
     }),
     schedule: optionalText('start times in crontab(5) syntax, or `@every 90s`'),
   },

@@ -6,6 +6,8 @@ export const SUPERVISOR_CODES = {
   PROCESS_ALREADY_RUNNING: 'conflict',
   PROCESS_NOT_RUNNING: 'conflict',
   PROCESS_START_FAILED: 'internal',
+  NO_TERMINAL: 'conflict',
+  INPUT_NOT_READ: 'unavailable',
   INVALID_PATTERN: 'invalid',
   INVALID_QUERY: 'invalid',
   REQUEST_NOT_FOUND: 'missing',

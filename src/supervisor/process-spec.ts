@@ -78,12 +78,18 @@ export interface ProcessSpec {
   readonly stopCommand: string | readonly string[] | undefined
   readonly stopTimeoutMs: number
   readonly user: string | undefined
+  /** Whether it runs on a terminal. */
+  readonly hasTerminal: boolean
   readonly limits: Readonly<Partial<Record<keyof typeof RESOURCES, number>>>
   readonly memoryBytes: number | undefined
   /** Number of CPUs, such as 1.5. */
   readonly cpus: number | undefined
   readonly log: LogSettings
   readonly proxy: { readonly subdomain: string; readonly port: number } | undefined
+  /** Files whose change restarts it. */
+  readonly watch:
+    | { readonly paths: readonly string[]; readonly ignore: readonly string[]; readonly debounceMs: number }
+    | undefined
   /** Start times in crontab(5) syntax. */
   readonly schedule: string | undefined
 }

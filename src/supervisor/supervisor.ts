@@ -4,6 +4,7 @@ import { messageOf } from '../lib/errors/message.ts'
 import type { Logger } from '../lib/log/logger.ts'
 import type { AlarmClock } from '../lib/clock/clock.ts'
 import type { SupervisorConfig } from './config.ts'
+import { diagnose, type Diagnosis } from './diagnosis/diagnose.ts'
 import { HealthMonitor } from './health/health-monitor.ts'
 import { awaitLine } from './health/await-line.ts'
 import { createProbe, type ProbePlace, runCommand } from './health/probe.ts'
@@ -11,14 +12,18 @@ import { ProcessLogs } from './log/process-logs.ts'
 import { watchLostLines } from './log/watch-lost-lines.ts'
 import { type Engine, openEngine } from './process/engine.ts'
 import { environmentOf } from './process/process-environment.ts'
+import type { StartedRun } from './process/process-runner.ts'
 import type { ProcessSpec } from './process-spec.ts'
 import { ProcessTable, type ReloadResult } from './process/process-table.ts'
 import { followSchedule } from './process/schedule.ts'
 import type { SupervisedProcess } from './process/supervised-process.ts'
 import { findUser } from './process/system-user.ts'
+import type { CapturedRequest } from './proxy/captured-request.ts'
 import { takeOver } from './state/take-over.ts'
 import { RunRecord } from './state/run-record.ts'
 import type { StateDir } from './state/state-dir.ts'
+import { Terminals } from './terminal/terminals.ts'
+import { watchFiles } from './watch/watch-files.ts'
 
 /** Dependencies of a supervisor. */
 export interface SupervisorDeps {
@@ -32,12 +37,14 @@ export interface SupervisorDeps {
 export class Supervisor {
   readonly table: ProcessTable
   readonly logs: ProcessLogs
+  readonly terminals = new Terminals()
   readonly #deps: SupervisorDeps
   readonly #state: StateDir
   readonly #engine: Engine
   readonly #record: RunRecord
   readonly #endWatch: () => void
   readonly #schedules = new Map<string, () => void>()
+  readonly #watches = new Map<string, () => void>()
   readonly #listeners = new Set<(process: SupervisedProcess) => void>()
   readonly #over = Promise.withResolvers<number>()
   #exitWhenDone: boolean
@@ -66,7 +73,7 @@ export class Supervisor {
         return () => monitor.stop()
       },
       runStopCommand: (spec) => this.#runStopCommand(spec),
-      onOutputs: (spec, outputs) => this.#attach(spec, outputs),
+      onRun: (spec, run) => this.#attach(spec, run),
       onOpen: (spec) => this.#open(spec),
       onRemove: (name) => this.#remove(name),
       onChange: (process) => this.#changed(process),
@@ -81,7 +88,7 @@ export class Supervisor {
       instance: this.#state.instance,
       runs: await this.#record.read(),
       clock: this.#deps.clock,
-      onOutputs: (spec, outputs) => this.#attach(spec, outputs),
+      onRun: (spec, run) => this.#attach(spec, run),
     })
     if (taken.length > 0) this.#deps.logger.info({ processes: taken }, 'took over processes')
     this.table.startAll()
@@ -99,6 +106,18 @@ export class Supervisor {
     return this.table.reload(processes)
   }
 
+  /**
+   * Explains the state of a process.
+   *
+   * @param requests that went through the proxy, oldest first
+   * @throws PROCESS_NOT_FOUND when there is none with this name
+   */
+  async diagnose(name: string, requests: readonly CapturedRequest[]): Promise<Diagnosis> {
+    const { table, logs } = this
+    const { instance } = this.#state
+    return diagnose(table.get(name), { table, logs, instance, clock: this.#deps.clock, requests })
+  }
+
   /** Calls the listener when a process changes. Returns a function that unsubscribes. */
   onChange(listener: (process: SupervisedProcess) => void): () => void {
     this.#listeners.add(listener)
@@ -109,6 +128,8 @@ export class Supervisor {
   async stop(limitMs: number): Promise<void> {
     for (const cancel of this.#schedules.values()) cancel()
     this.#schedules.clear()
+    for (const cancel of this.#watches.values()) cancel()
+    this.#watches.clear()
     await this.table.stopAll(limitMs)
     await this.logs.drained(this.#deps.clock)
     await this.#record.close(this.table)
@@ -117,6 +138,7 @@ export class Supervisor {
   /** Releases all resources; must be called last. */
   close(): void {
     this.#endWatch()
+    this.terminals.close()
     this.#engine.close()
   }
 
@@ -139,11 +161,9 @@ export class Supervisor {
     }
   }
 
-  #attach(
-    spec: ProcessSpec,
-    outputs: Parameters<ConstructorParameters<typeof ProcessTable>[1]['onOutputs']>[1],
-  ): void {
+  #attach(spec: ProcessSpec, { outputs, terminal }: StartedRun): void {
     const source = this.logs.open(spec.name, spec.log)
+    if (terminal !== undefined) this.terminals.connect(spec, terminal)
     source.attach(0, outputs[0])
     source.attach(1, outputs[1])
   }
@@ -156,6 +176,7 @@ export class Supervisor {
       logger.warn(`process "${spec.name}": log file cannot be opened: ${messageOf(error)}`)
     }
     this.logs.open(spec.name, spec.log)
+    this.#watch(spec)
     this.#schedules.get(spec.name)?.()
     this.#schedules.delete(spec.name)
     if (spec.schedule === undefined) return
@@ -183,15 +204,36 @@ export class Supervisor {
     }
   }
 
+  #watch({ watch, ...spec }: ProcessSpec): void {
+    const { clock, logger } = this.#deps
+    this.#watches.get(spec.name)?.()
+    this.#watches.delete(spec.name)
+    if (watch === undefined) return
+    const warn = (message: string): void => logger.warn(message)
+    const onChange = (what: string): void => this.#restartChanged(spec.name, what)
+    this.#watches.set(spec.name, watchFiles({ ...spec, watch }, { clock, warn, onChange }))
+  }
+
+  /** Restarts a process, or starts it after it exited by itself; one that was stopped by hand stays down. */
+  #restartChanged(name: string, what: string): void {
+    const { state } = this.table.get(name)
+    if (state.is === 'waiting' || (state.is === 'stopped' && state.exit === undefined)) return
+    if (state.is === 'stopping' && state.next === 'stopped') return
+    this.table.restart(name, what).catch((error: unknown) => this.#deps.logger.error(messageOf(error)))
+  }
+
   #remove(name: string): void {
+    this.#watches.get(name)?.()
+    this.#watches.delete(name)
     this.#schedules.get(name)?.()
     this.#schedules.delete(name)
     this.logs.remove(name)
+    this.terminals.remove(name)
   }
 
   #changed(process: SupervisedProcess): void {
-    const { spec, state, changes } = process
-    const { reason, status } = changes.at(-1) ?? { reason: '', status: '' }
+    const { spec, state, history } = process
+    const { reason, status } = history.changes.at(-1) ?? { reason: '', status: '' }
     const level = state.is === 'crashed' ? 'error' : 'info'
     this.#deps.logger[level]({ process: spec.name, status, reason }, `${spec.name} is ${status}`)
     this.#record.changed(this.table)

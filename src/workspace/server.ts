@@ -316,7 +316,7 @@ async function listening(
   } catch (error) {
     const where = 'path' in at ? at.path : `${at.host}:${at.port}`
     const isTaken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
-    const holder = isTaken && 'port' in at ? findPortHolder(at.port) : undefined
+    const holder = isTaken && 'port' in at ? findPortHolder(at.port)?.process : undefined
     const user =
       holder === undefined
         ? 'the program that uses it'

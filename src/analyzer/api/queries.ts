@@ -4,7 +4,7 @@ import { SHOWN_LANGUAGES } from '../source/archive/source-text.ts'
 import { VISIBILITIES } from '../source/java/visibility.ts'
 
 /** JSON Schema of a query's parameter. */
-export interface ParameterSchema {
+interface ParameterSchema {
   readonly type: 'string' | 'boolean' | 'integer'
   readonly description: string
   readonly enum?: readonly string[]

@@ -1,11 +1,11 @@
 import { statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { messageOf } from '../../lib/errors/message.ts'
+import { DirectoryWatch } from '../../lib/fs/directory-watch.ts'
 import type { Logger } from '../../lib/log/logger.ts'
 import { findModules } from '../classpath/project-layout.ts'
 import type { Scan } from '../scan/scan.ts'
 import type { Analysis } from '../lifecycle/analysis.ts'
-import { DirectoryWatch } from './directory-watch.ts'
 
 /** A build writes for a while: changes are read after so long without another one … */
 const QUIET_MS = 400

@@ -1,21 +1,28 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 
-/** Port and inode of a listening socket (TCP_LISTEN). Source: proc(5), /proc/net/tcp. */
-const LISTENING = /^\s*\d+: [0-9A-F]+:([0-9A-F]{4}) [0-9A-F:]+ 0A (?:\S+\s+){5}(\d+)/
+/** Port, user and inode of a listening socket (TCP_LISTEN). Source: proc(5), /proc/net/tcp. */
+const LISTENING = /^\s*\d+: [0-9A-F]+:([0-9A-F]{4}) [0-9A-F:]+ 0A (?:\S+\s+){3}(\d+)\s+\S+\s+(\d+)/
 
-/**
- * Describes the process that listens on a local TCP port, for messages. Undefined if it cannot be determined: another user's
- * process, or another operating system.
- */
-export function findPortHolder(port: number): { readonly pid: number; readonly command: string } | undefined {
-  const sockets = new Set(
-    ['/proc/net/tcp', '/proc/net/tcp6']
-      .flatMap((table) => read(table).split('\n'))
-      .map((line) => LISTENING.exec(line))
-      .filter((match) => Number.parseInt(match?.[1] ?? '', 16) === port)
-      .map((match) => `socket:[${match?.[2]}]`),
-  )
-  if (sockets.size === 0) return undefined
+/** The program that listens on a port. */
+export interface PortHolder {
+  /** Owner of the socket. */
+  readonly uid: number
+  /** Undefined if only its user can see it. */
+  readonly process: { readonly pid: number; readonly command: string } | undefined
+}
+
+/** Finds the program that listens on a local TCP port, for messages. Undefined if there is none, or on other operating systems. */
+export function findPortHolder(port: number): PortHolder | undefined {
+  const found = ['/proc/net/tcp', '/proc/net/tcp6']
+    .flatMap((table) => read(table).split('\n'))
+    .map((line) => LISTENING.exec(line))
+    .filter((match) => Number.parseInt(match?.[1] ?? '', 16) === port)
+  if (found.length === 0) return undefined
+  const sockets = new Set(found.map((match) => `socket:[${match?.[3]}]`))
+  return { uid: Number(found[0]?.[2]), process: ownerOf(sockets) }
+}
+
+function ownerOf(sockets: ReadonlySet<string>): PortHolder['process'] {
   const pid = list('/proc').find(
     (name) =>
       /^\d+$/.test(name) &&

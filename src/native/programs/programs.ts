@@ -14,6 +14,12 @@ export interface ProgramRequest {
   readonly controlGroup?: string | undefined
 }
 
+/** A program that runs on a terminal. */
+interface TerminalRequest extends ProgramRequest {
+  /** The program's end of the terminal; the caller closes it afterwards. */
+  readonly terminal: number
+}
+
 /** A running program, and the read ends of its standard output and error, which the caller must close. */
 export interface StartedProgram {
   readonly pid: number
@@ -56,23 +62,37 @@ export function startProgram(request: ProgramRequest): StartedProgram {
     far.push(farOutput)
     const [stderr, farError] = pipe()
     far.push(farError)
-    const pid = native.spawnProgram(
-      request.argv,
-      Object.entries(request.environment).map(([name, value]) => `${name}=${value}`),
-      request.directory,
-      farOutput,
-      farError,
-      request.user ?? null,
-      request.limits.flat(),
-      request.controlGroup ?? '',
-    )
-    return { pid, outputs: [stdout, stderr] }
+    return { pid: spawn(request, farOutput, farError, false), outputs: [stdout, stderr] }
   } catch (error) {
     open.forEach((fd) => closeSync(fd))
     throw error
   } finally {
     far.forEach((fd) => closeSync(fd))
   }
+}
+
+/**
+ * Starts a program as the leader of the session of a terminal, which is its input and its output. It gets SIGHUP when the
+ * terminal's other end is closed. Returns its id. Source: TIOCSCTTY, ioctl_tty(2).
+ *
+ * @throws Error as `startProgram` does
+ */
+export function startOnTerminal({ terminal, ...request }: TerminalRequest): number {
+  return spawn(request, terminal, terminal, true)
+}
+
+function spawn(request: ProgramRequest, output: number, error: number, isTerminal: boolean): number {
+  return addon().spawnProgram(
+    request.argv,
+    Object.entries(request.environment).map(([name, value]) => `${name}=${value}`),
+    request.directory,
+    output,
+    error,
+    request.user ?? null,
+    request.limits.flat(),
+    request.controlGroup ?? '',
+    isTerminal,
+  )
 }
 
 /** Exit of a process; both are undefined if only its parent can know. */

@@ -30,6 +30,7 @@ export const logsSchema = Type.Object({
 /** A response with lines of output, as clients read it. */
 export interface WireLogs {
   readonly logs: readonly WireLogEntry[]
+  readonly filtered_count: number
   readonly last_id: string
 }
 

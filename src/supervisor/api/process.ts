@@ -34,6 +34,7 @@ export const detailSchema = Type.Object(
     cmd: Type.String(),
     env: Type.Unsafe<Record<string, string>>({ type: 'object', additionalProperties: { type: 'string' } }),
     cwd: Type.String(),
+    tty: Type.Boolean({ description: 'whether it has a terminal' }),
     depends_on: Type.Unsafe<Record<string, string>>({
       type: 'object',
       additionalProperties: { type: 'string' },
@@ -63,7 +64,7 @@ export const actionSchema = Type.Object({ success: Type.Boolean() }, { $id: 'Act
 
 /** Converts a process to its form in a list. */
 export function summaryToWire(process: SupervisedProcess) {
-  const { spec, state, program, uptimeMs, restarts, health, changes } = process
+  const { spec, state, program, uptimeMs, restarts, health, history } = process
   return {
     name: spec.name,
     status: statusOf(state),
@@ -71,13 +72,13 @@ export function summaryToWire(process: SupervisedProcess) {
     uptime_seconds: Math.floor(uptimeMs / 1_000),
     restarts,
     health: health.health,
-    reason: changes.at(-1)?.reason ?? 'not started yet',
+    reason: history.changes.at(-1)?.reason ?? 'not started yet',
   }
 }
 
 /** Converts a process to its wire form. @param showsSecrets whether values that look like secrets are shown */
 export function detailToWire(process: SupervisedProcess, logLostBytes: number, showsSecrets: boolean) {
-  const { spec, state, health, changes } = process
+  const { spec, state, health, history } = process
   const nextRun = spec.schedule === undefined ? undefined : nextRunMs(spec.schedule, Date.now())
   return {
     ...summaryToWire(process),
@@ -88,15 +89,20 @@ export function detailToWire(process: SupervisedProcess, logLostBytes: number, s
       consecutive_failures: health.consecutiveFailures,
     },
     log_lost_bytes: logLostBytes,
-    cmd: showsSecrets ? commandOf(spec) : maskText(commandOf(spec)),
+    cmd: showsSecrets ? commandToText(spec.command) : maskText(commandToText(spec.command)),
     env: Object.fromEntries(
       Object.entries(spec.env).map(([name, value]) => [name, showsSecrets ? value : maskValue(name, value)]),
     ),
     cwd: spec.cwd,
+    tty: spec.hasTerminal,
     depends_on: spec.dependsOn,
     next_retry: timeToWire(retryAtOf(state)),
     next_run: timeToWire(nextRun),
-    history: changes.map(({ atMs, status, reason }) => ({ timestamp: timeToWire(atMs), status, reason })),
+    history: history.changes.map(({ atMs, status, reason }) => ({
+      timestamp: timeToWire(atMs),
+      status,
+      reason,
+    })),
   }
 }
 
@@ -114,11 +120,13 @@ export function usageToWire(usage: readonly Usage[]) {
 /** A process in a list, as clients read it. */
 export type WireSummary = ReturnType<typeof summaryToWire>
 
-function timeToWire(ms: number | undefined): string | null {
+/** Formats a time. */
+export function timeToWire(ms: number | undefined): string | null {
   return ms === undefined ? null : new Date(ms).toISOString()
 }
 
-function commandOf({ command }: ProcessSpec): string {
+/** Formats a command as a shell would read it. */
+export function commandToText(command: ProcessSpec['command']): string {
   return typeof command === 'string' ? command : command.map(quoted).join(' ')
 }
 

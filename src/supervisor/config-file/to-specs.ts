@@ -17,6 +17,9 @@ interface Place {
 /** Maximum number of processes, which are all in memory even while a configuration is validated. */
 const MOST_PROCESSES = 10_000
 
+const MOST_PATTERNS = 100
+const MAX_PATTERN_LENGTH = 1_000
+
 /** Valid process names, which are part of paths, file names and host names. */
 const NAME = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,62}$/
 
@@ -83,6 +86,11 @@ function mistakesOf(name: string, one: ProcessSettings, all: Settings['processes
   }
   const complaint = one.schedule === undefined ? undefined : scheduleComplaint(one.schedule)
   if (complaint !== undefined) mistakes.push(`"${key}.schedule" is not a valid schedule: ${complaint}`)
+  const patterns = one.watch === undefined ? [] : [...listOf(one.watch.paths), ...one.watch.ignore]
+  if (patterns.length > MOST_PATTERNS || patterns.some((pattern) => pattern.length > MAX_PATTERN_LENGTH))
+    mistakes.push(
+      `"${key}.watch" must have at most ${MOST_PATTERNS} patterns of at most ${MAX_PATTERN_LENGTH} characters`,
+    )
   if (one.proxy !== undefined && one.proxy.port === 0)
     mistakes.push(`"${key}.proxy.port" must be the port that the process listens on`)
   return mistakes
@@ -137,6 +145,7 @@ function toSpec(
     stopCommand: one.stopCommand,
     stopTimeoutMs: one.stopTimeoutMs,
     user: one.user,
+    hasTerminal: one.tty,
     limits: Object.fromEntries(Object.entries(resources).filter(([, limit]) => limit !== undefined)),
     memoryBytes,
     cpus,
@@ -150,6 +159,11 @@ function toSpec(
     },
     proxy: port === undefined ? undefined : { subdomain: (one.proxy?.subdomain ?? base).toLowerCase(), port },
     schedule: one.schedule,
+    watch: one.watch && {
+      paths: listOf(one.watch.paths).map(resolved),
+      ignore: one.watch.ignore.map(resolved),
+      debounceMs: one.watch.debounceMs,
+    },
   }
 }
 

@@ -22,6 +22,7 @@ export function awaitLine(
           health: 'healthy',
           lastCheckMs: clock.wallMs(),
           lastOutput: line?.text ?? '',
+          hasFailed: false,
           consecutiveFailures: 0,
         })
       },

@@ -11,7 +11,7 @@ const MAX_OUTPUT_LENGTH = 4_096
 
 /**
  * Checks one run of a process, one check at a time: the first after the interval, at most one second.
- * Reports changes.
+ * Reports each result.
  */
 export class HealthMonitor {
   readonly #check: HealthCheck
@@ -64,6 +64,7 @@ export class HealthMonitor {
       health: isHealthy ? 'healthy' : isUnhealthy ? 'unhealthy' : this.#report.health,
       lastCheckMs: this.#clock.wallMs(),
       lastOutput: output.slice(0, MAX_OUTPUT_LENGTH),
+      hasFailed: !isHealthy,
       consecutiveFailures: failures,
     }
     this.#onReport(this.#report)

@@ -7,6 +7,8 @@ export interface HealthReport {
   readonly health: Health
   readonly lastCheckMs: number | undefined
   readonly lastOutput: string
+  /** Whether the last check failed, even if the failure does not count yet. */
+  readonly hasFailed: boolean
   readonly consecutiveFailures: number
 }
 
@@ -15,6 +17,7 @@ export const UNCHECKED: HealthReport = Object.freeze({
   health: 'unknown',
   lastCheckMs: undefined,
   lastOutput: '',
+  hasFailed: false,
   consecutiveFailures: 0,
 })
 

@@ -10,7 +10,7 @@ export function createNativeLogStore(): LogStore {
   const store = createAddonLogStore(() => listeners.notify())
   const listeners = new LineListeners((isOn) => isClosed || store.setListening(isOn))
   return {
-    add: ({ lines, bytes }) => sourceOf(store, store.addSource(lines, bytes)),
+    add: ({ lines, bytes }) => sourceOf(store, store.addSource(lines, bytes), () => isClosed),
     onLines: (listener) => listeners.add(listener),
     nextSequence: () => store.nextSequence(),
     close() {
@@ -20,13 +20,14 @@ export function createNativeLogStore(): LogStore {
   }
 }
 
-function sourceOf(store: AddonLogStore, id: number): LogSource {
+function sourceOf(store: AddonLogStore, id: number, isClosed: () => boolean): LogSource {
   return {
     attach(stream, from) {
       if (typeof from === 'number') return store.attach(id, stream, from)
-      from.on('data', (bytes: Buffer) => store.push(id, stream, bytes))
+      // A stream may end after the store.
+      from.on('data', (bytes: Buffer) => isClosed() || store.push(id, stream, bytes))
       from.on('error', () => undefined)
-      from.on('close', () => store.finish(id, stream))
+      from.on('close', () => isClosed() || store.finish(id, stream))
     },
     writeTo(file) {
       if (file === undefined) store.writeTo(id, '', 0, 0, false)

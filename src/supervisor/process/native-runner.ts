@@ -1,8 +1,17 @@
-import { closeSync, constants as fsConstants, openSync, readdirSync, readlinkSync } from 'node:fs'
+import { closeSync, constants as fsConstants, fchownSync, openSync, readdirSync, readlinkSync } from 'node:fs'
 import { constants } from 'node:os'
+import { Readable } from 'node:stream'
 import { messageOf } from '../../lib/errors/message.ts'
 import { makePipe } from '../../native/programs/pipe.ts'
-import { ExitWatch, type ProgramExit, reapChild, startProgram } from '../../native/programs/programs.ts'
+import {
+  ExitWatch,
+  type ProgramExit,
+  type ProgramRequest,
+  reapChild,
+  startOnTerminal,
+  startProgram,
+} from '../../native/programs/programs.ts'
+import { openPty } from '../../native/programs/pty.ts'
 import { readProcStat } from '../../lib/process/proc-stat.ts'
 import { fault } from '../errors.ts'
 import {
@@ -15,7 +24,14 @@ import {
 } from './control-groups.ts'
 import type { OrphanReaper } from './orphan-reaper.ts'
 import { argvOf, environmentOf } from './process-environment.ts'
-import type { ExitReport, Outputs, ProcessRunner, RecordedProgram, RunningProgram } from './process-runner.ts'
+import type {
+  ExitReport,
+  Outputs,
+  ProcessRunner,
+  RecordedProgram,
+  RunningProgram,
+  StartedRun,
+} from './process-runner.ts'
 import { type ProcessSpec, RESOURCES } from '../process-spec.ts'
 import { descendantsOf, INSTANCE_VARIABLE, PROCESS_VARIABLE, type StrayFinder } from './process-tree.ts'
 import { runningTree } from './running-tree.ts'
@@ -32,6 +48,11 @@ export interface RunnerParts {
   readonly warn: (message: string) => void
 }
 
+/** Size of a terminal before its first viewer. */
+const FIRST_SIZE = { columns: 80, rows: 24 }
+/** Terminal type of programs if the supervisor itself has none. */
+const DEFAULT_TERM = 'xterm-256color'
+
 const SIGNAL_NAMES = new Map(
   Object.entries(constants.signals).map(([name, number]) => [number, name as NodeJS.Signals]),
 )
@@ -46,7 +67,7 @@ export class NativeRunner implements ProcessRunner {
     this.#parts = parts
   }
 
-  start(spec: ProcessSpec, onExit: (exit: ExitReport) => void): ReturnType<ProcessRunner['start']> {
+  start(spec: ProcessSpec, onExit: (exit: ExitReport) => void): StartedRun {
     const { instance, environment: inherited } = this.#parts
     const user = spec.user === undefined ? undefined : findUser(spec.user)
     const environment = {
@@ -67,6 +88,7 @@ export class NativeRunner implements ProcessRunner {
       controlGroup: group?.procsFile,
     }
     try {
+      if (spec.hasTerminal) return this.#startOnTerminal(spec, request, group, onExit)
       const { pid, outputs } = startProgram(request)
       const pipes = outputs.map((fd) => readlinkSync(`/proc/self/fd/${fd}`))
       return { program: this.#follow({ pid, name: spec.name, pipes }, group, onExit), outputs }
@@ -83,6 +105,30 @@ export class NativeRunner implements ProcessRunner {
         `process "${spec.name}" cannot be started: ${messageOf(error)}`,
         error,
       )
+    }
+  }
+
+  #startOnTerminal(
+    { name }: ProcessSpec,
+    request: ProgramRequest,
+    group: ControlGroup | undefined,
+    onExit: (exit: ExitReport) => void,
+  ): StartedRun {
+    const { columns, rows } = FIRST_SIZE
+    const terminal = openPty(columns, rows)
+    try {
+      const [uid, gid] = request.user ?? []
+      // It may open its terminal by name.
+      if (uid !== undefined && gid !== undefined) fchownSync(terminal.far, uid, gid)
+      const environment = { TERM: DEFAULT_TERM, ...request.environment }
+      const pid = startOnTerminal({ ...request, environment, terminal: terminal.far })
+      const program = this.#follow({ pid, name }, group, onExit)
+      return { program, outputs: [terminal.stream, Readable.from([])], terminal }
+    } catch (error) {
+      terminal.close()
+      throw error
+    } finally {
+      closeSync(terminal.far)
     }
   }
 
@@ -140,12 +186,13 @@ export class NativeRunner implements ProcessRunner {
 
   /** Watches a process. @throws Error when its id does not exist or belongs to a process with another start time */
   #follow(
-    { pid, name, pipes, began }: Pick<RecordedProgram, 'pid' | 'name' | 'pipes'> & Partial<RecordedProgram>,
+    { pid, name, pipes, began }: Pick<RecordedProgram, 'pid' | 'name'> & Partial<RecordedProgram>,
     group: ControlGroup | undefined,
     onExit: (exit: ExitReport) => void,
   ): RunningProgram {
     const { strays, reaper } = this.#parts
-    const traces = { pipes, group: group?.identity ?? null }
+    // Without pipes it is on a terminal, which is closed with the supervisor.
+    const traces = pipes && { pipes, group: group?.identity ?? null }
     let hasEnded = false
     let isOurs = true
     const oomKillsBefore = group?.oomKills() ?? 0
@@ -160,7 +207,15 @@ export class NativeRunner implements ProcessRunner {
     isOurs = began === undefined || readProcStat(pid)?.began === began
     if (!isOurs) throw new Error(`process id ${pid} was reused`)
     strays.addLeader(pid)
-    return runningTree({ pid, name, hasEnded: () => hasEnded, strays, group, reaper, traces })
+    return runningTree({
+      pid,
+      name,
+      hasEnded: () => hasEnded,
+      strays,
+      group,
+      reaper,
+      ...(traces && { traces }),
+    })
   }
 }
 

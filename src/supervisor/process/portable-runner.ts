@@ -4,7 +4,7 @@ import { fault } from '../errors.ts'
 import { hasLimits } from './control-groups.ts'
 import type { RunnerParts } from './native-runner.ts'
 import { argvOf, environmentOf } from './process-environment.ts'
-import type { ExitReport, ProcessRunner } from './process-runner.ts'
+import type { ExitReport, ProcessRunner, StartedRun } from './process-runner.ts'
 import type { ProcessSpec } from '../process-spec.ts'
 import { INSTANCE_VARIABLE, PROCESS_VARIABLE } from './process-tree.ts'
 import { runningTree } from './running-tree.ts'
@@ -18,10 +18,11 @@ export class PortableRunner implements ProcessRunner {
     this.#parts = parts
   }
 
-  start(spec: ProcessSpec, onExit: (exit: ExitReport) => void): ReturnType<ProcessRunner['start']> {
+  start(spec: ProcessSpec, onExit: (exit: ExitReport) => void): StartedRun {
     const { instance, environment: inherited, strays, warn } = this.#parts
     if (Object.keys(spec.limits).length > 0 || hasLimits(spec))
       warn(`process "${spec.name}": limits have no effect, because they require Linux`)
+    if (spec.hasTerminal) warn(`process "${spec.name}": tty has no effect, because it requires Linux`)
     const user = spec.user === undefined ? undefined : findUser(spec.user)
     const environment = {
       ...environmentOf(spec, inherited),

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream'
+import type { Pty } from '../../native/programs/pty.ts'
 import type { GroupIdentity } from './control-groups.ts'
 import type { ProcessSpec } from '../process-spec.ts'
 
@@ -46,6 +47,14 @@ export interface RunningProgram {
 /** Sources of a program's output: descriptors of pipes, or streams. */
 export type Outputs = readonly [stdout: number | Readable, stderr: number | Readable]
 
+/** A run that has just begun. */
+export interface StartedRun {
+  readonly program: RunningProgram
+  readonly outputs: Outputs
+  /** Its terminal, if it has one: then its only output. */
+  readonly terminal?: Pty
+}
+
 /** Starts programs. */
 export interface ProcessRunner {
   /**
@@ -53,8 +62,5 @@ export interface ProcessRunner {
    *
    * @throws PROCESS_START_FAILED with the reason
    */
-  readonly start: (
-    spec: ProcessSpec,
-    onExit: (exit: ExitReport) => void,
-  ) => { readonly program: RunningProgram; readonly outputs: Outputs }
+  readonly start: (spec: ProcessSpec, onExit: (exit: ExitReport) => void) => StartedRun
 }

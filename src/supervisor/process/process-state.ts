@@ -4,7 +4,13 @@ import type { ExitReport, RunningProgram } from './process-runner.ts'
 /** State of a process; `supervised-process.ts` changes it. */
 export type ProcessState =
   /** Exited by itself if there is an `exit`. Restarted at `retryAtMs` if set. */
-  | { readonly is: 'stopped'; readonly exit?: ExitReport; readonly retryAtMs?: number }
+  | {
+      readonly is: 'stopped'
+      readonly exit?: ExitReport
+      readonly retryAtMs?: number
+      /** Why it is not restarted, if its restart policy gave up. */
+      readonly givenUp?: string
+    }
   /** Waits for its dependencies. */
   | { readonly is: 'waiting'; readonly for: string }
   /** Running, but not healthy yet. */
@@ -15,6 +21,8 @@ export type ProcessState =
       readonly program: RunningProgram
       readonly sinceMs: number
       readonly next: 'stopped' | 'start'
+      /** Reason of the next start; default: a restart. */
+      readonly startReason?: string
     }
   /** Exited by itself; its remaining processes are being stopped. */
   | {
@@ -24,7 +32,12 @@ export type ProcessState =
       readonly uptimeMs: number
     }
   /** Without `retryAtMs` it stays down until it is started by hand. */
-  | { readonly is: 'crashed'; readonly exit: ExitReport; readonly retryAtMs?: number }
+  | {
+      readonly is: 'crashed'
+      readonly exit: ExitReport
+      readonly retryAtMs?: number
+      readonly givenUp?: string
+    }
 
 /** Returns the restart time of a process that is down, in milliseconds since the epoch; undefined if there is none. */
 export function retryAtOf(state: ProcessState): number | undefined {

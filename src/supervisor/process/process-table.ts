@@ -15,6 +15,13 @@ export interface ReloadResult {
   readonly unchanged: number
 }
 
+/** A process that another one depends on. */
+export interface Dependency {
+  readonly process: SupervisedProcess
+  readonly condition: Condition
+  readonly isMet: boolean
+}
+
 type TableDeps = Omit<ProcessDeps, 'blockedBy'> & {
   /** Called for a new process or changed settings. */
   readonly onOpen: (spec: ProcessSpec) => void
@@ -51,6 +58,13 @@ export class ProcessTable {
     return process
   }
 
+  /** Returns the processes that a process depends on, each replica separately. */
+  dependenciesOf({ dependsOn: conditions }: ProcessSpec): readonly Dependency[] {
+    return Object.entries(conditions).flatMap(([base, condition]) =>
+      this.#replicas(base).map((process) => ({ process, condition, isMet: this.#isMet(process, condition) })),
+    )
+  }
+
   /** Starts a process and, before it, its dependencies. */
   start(name: string, reason?: string): void {
     const process = this.get(name)
@@ -59,10 +73,11 @@ export class ProcessTable {
     process.start(reason)
   }
 
-  async restart(name: string): Promise<void> {
+  /** Stops a process and starts it. @param reason of the stop and the start, if not a request */
+  async restart(name: string, reason?: string): Promise<void> {
     const process = this.get(name)
     this.#startNeeded(process.spec, new Set([process.spec.base]))
-    await process.restart()
+    await process.restart(reason, reason)
   }
 
   /** Starts all processes with `autostart`, and their dependencies. */
@@ -227,10 +242,13 @@ export class ProcessTable {
 
   /** Returns the first replica that does not meet a condition. */
   #unmet(base: string, condition: Condition): SupervisedProcess | undefined {
-    return this.#replicas(base).find(
-      (needed) =>
-        !isTrue(condition, needed.state, needed.health.health) &&
-        !(condition === 'ended' && needed.state.is === 'waiting' && this.#isOver(needed)),
+    return this.#replicas(base).find((needed) => !this.#isMet(needed, condition))
+  }
+
+  #isMet(needed: SupervisedProcess, condition: Condition): boolean {
+    return (
+      isTrue(condition, needed.state, needed.health.health) ||
+      (condition === 'ended' && needed.state.is === 'waiting' && this.#isOver(needed))
     )
   }
 

@@ -1,22 +1,14 @@
 import { type Fault, isFault } from '../../lib/errors/fault.ts'
 import { messageOf } from '../../lib/errors/message.ts'
-import { counted } from '../../lib/cli/counted.ts'
 import type { AlarmClock } from '../../lib/clock/clock.ts'
 import { fault } from '../errors.ts'
 import { type HealthReport, UNCHECKED } from '../health/health.ts'
+import { CrashRecord } from './crash-record.ts'
 import { endTree } from './end-tree.ts'
-import type { ExitReport, Outputs, ProcessRunner, RunningProgram } from './process-runner.ts'
+import type { ExitReport, ProcessRunner, RunningProgram, StartedRun } from './process-runner.ts'
 import type { ProcessSpec } from '../process-spec.ts'
 import { describeExit, isAllowed, type ProcessState, retryAtOf, statusOf } from './process-state.ts'
-
-const KEPT_CHANGES = 50
-
-/** A change of a process's status. */
-export interface Change {
-  readonly atMs: number
-  readonly status: string
-  readonly reason: string
-}
+import { RunHistory } from './run-history.ts'
 
 /** Dependencies of a supervised process. */
 export interface ProcessDeps {
@@ -26,7 +18,7 @@ export interface ProcessDeps {
   readonly checkHealth: (spec: ProcessSpec, onReport: (report: HealthReport) => void) => () => void
   /** Runs the stop command; rejects if it fails or exceeds the stop timeout. */
   readonly runStopCommand: (spec: ProcessSpec) => Promise<void>
-  readonly onOutputs: (spec: ProcessSpec, outputs: Outputs) => void
+  readonly onRun: (spec: ProcessSpec, run: StartedRun) => void
   /** Returns what it waits for before it can start; undefined if nothing. */
   readonly blockedBy: (spec: ProcessSpec) => string | undefined
   readonly onChange: (process: SupervisedProcess) => void
@@ -39,7 +31,8 @@ export interface ProcessDeps {
 export class SupervisedProcess {
   readonly #deps: ProcessDeps
   readonly #crashes = new CrashRecord()
-  readonly #changes: Change[] = []
+  /** Its recent past, for readers; no transition depends on it. */
+  readonly history = new RunHistory()
   #spec: ProcessSpec
   #state: ProcessState = { is: 'stopped' }
   #health = UNCHECKED
@@ -68,11 +61,6 @@ export class SupervisedProcess {
   /** Number of restarts, automatic or manual. */
   get restarts(): number {
     return this.#restarts
-  }
-
-  /** Recent state changes, oldest first. */
-  get changes(): readonly Change[] {
-    return this.#changes
   }
 
   get program(): RunningProgram | undefined {
@@ -130,8 +118,8 @@ export class SupervisedProcess {
     return settled
   }
 
-  /** Stops and starts it. Resolves when it has been started again. */
-  async restart(reason = 'requested'): Promise<void> {
+  /** Stops and starts it. Resolves when it has been started again. @param startReason reason of the start after a stop */
+  async restart(reason = 'requested', startReason = 'restart'): Promise<void> {
     this.#crashes.reset()
     const { state } = this
     if (this.isDown || state.is === 'waiting') {
@@ -140,8 +128,9 @@ export class SupervisedProcess {
       return this.start(reason)
     }
     const settled = new Promise<void>((resolve) => this.#whenSettled.push(resolve))
-    if (state.is === 'running' || state.is === 'starting') this.#stop(state.program, 'start', reason)
-    else if (state.is === 'stopping') this.#state = { ...state, next: 'start' }
+    if (state.is === 'running' || state.is === 'starting')
+      this.#stop(state.program, 'start', reason, startReason)
+    else if (state.is === 'stopping') this.#state = { ...state, next: 'start', startReason }
     else if (state.is === 'ending')
       this.#enter(
         { is: 'stopping', program: state.program, sinceMs: this.#deps.clock.nowMs(), next: 'start' },
@@ -169,6 +158,7 @@ export class SupervisedProcess {
   /** Takes over a program of an earlier supervisor. */
   adopt(program: RunningProgram, uptimeMs: number, restarts: number): void {
     this.#restarts = restarts
+    this.history.started({ atMs: this.#deps.clock.wallMs() - uptimeMs, reason: 'taken over' })
     this.#run(program, this.#deps.clock.nowMs() - uptimeMs, 'taken over')
     // Its ready line went to the earlier supervisor.
     if (this.#spec.healthCheck?.probe.kind === 'log')
@@ -180,9 +170,11 @@ export class SupervisedProcess {
     const { state } = this
     // Belongs to an earlier run.
     if (!('program' in state) || state.program !== program) return
+    const { uptimeMs } = this
+    const isRequested = state.is === 'stopping'
+    this.history.exited({ atMs: this.#deps.clock.wallMs(), exit, uptimeMs, isRequested })
     // The stop in progress notices it.
     if (state.is !== 'running' && state.is !== 'starting') return
-    const { uptimeMs } = this
     if (!program.hasLeftovers()) return this.#ended(exit, uptimeMs)
     this.#enter(
       { is: 'ending', program, exit, uptimeMs },
@@ -198,18 +190,21 @@ export class SupervisedProcess {
         this.#enter({ is: 'waiting', for: blocked }, blocked)
       return
     }
+    const atMs = this.#deps.clock.wallMs()
+    this.history.started({ atMs, reason })
     try {
       let isStarted = false
-      const { program, outputs } = this.#deps.runner.start(this.#spec, (exit) => {
+      const run = this.#deps.runner.start(this.#spec, (exit) => {
         // Nothing may be reported about a program before it is known.
-        if (isStarted) this.exited(program, exit)
+        if (isStarted) this.exited(run.program, exit)
       })
       isStarted = true
-      this.#deps.onOutputs(this.#spec, outputs)
-      this.#run(program, this.#deps.clock.nowMs(), reason)
+      this.#deps.onRun(this.#spec, run)
+      this.#run(run.program, this.#deps.clock.nowMs(), reason)
     } catch (error) {
       if (!isFault(error)) throw error
       const exit = { code: undefined, signal: undefined, failure: messageOf(error) }
+      this.history.exited({ atMs, exit, uptimeMs: 0, isRequested: false })
       if (mayStartLater(error)) this.#ended(exit, 0)
       else this.#enter({ is: 'crashed', exit }, exit.failure)
     }
@@ -227,6 +222,8 @@ export class SupervisedProcess {
     if ((state.is !== 'starting' && state.is !== 'running') || state.program !== program) return
     const before = this.#health.health
     this.#health = report
+    if (report.hasFailed)
+      this.history.checkFailed({ atMs: this.#deps.clock.wallMs(), output: report.lastOutput })
     if (report.health === before) return
     const { onUnhealthy = 'none' } = this.#spec.healthCheck ?? {}
     if (report.health === 'unhealthy' && onUnhealthy === 'restart') {
@@ -238,9 +235,9 @@ export class SupervisedProcess {
     else this.#told(report.health)
   }
 
-  #stop(program: RunningProgram, next: 'stopped' | 'start', reason: string): void {
+  #stop(program: RunningProgram, next: 'stopped' | 'start', reason: string, startReason = 'restart'): void {
     const sinceMs = this.#deps.clock.nowMs() - this.uptimeMs
-    this.#enter({ is: 'stopping', program, sinceMs, next }, reason)
+    this.#enter({ is: 'stopping', program, sinceMs, next, startReason }, reason)
     this.#askToEnd(program)
     this.#endTree(program)
   }
@@ -272,7 +269,7 @@ export class SupervisedProcess {
     if (state.next === 'stopped')
       return this.#enter({ is: 'stopped' }, complaint ?? 'all its processes have exited')
     this.#restarts++
-    this.#begin('restart')
+    this.#begin(state.startReason ?? 'restart')
   }
 
   /** Handles an unrequested exit once nothing of it is left. */
@@ -284,7 +281,8 @@ export class SupervisedProcess {
       return this.#enter(isSuccess ? { is: 'stopped', exit } : { is: 'crashed', exit }, how)
     const is = isSuccess ? 'stopped' : 'crashed'
     const next = this.#crashes.next(uptimeMs, this.#spec)
-    if ('givenUp' in next) return this.#enter({ is, exit }, `${how}; given up after ${next.givenUp}`)
+    if ('givenUp' in next)
+      return this.#enter({ is, exit, givenUp: next.givenUp }, `${how}; given up after ${next.givenUp}`)
     const { delayMs } = next
     const { clock } = this.#deps
     this.#enter(
@@ -315,8 +313,7 @@ export class SupervisedProcess {
   }
 
   #told(reason: string): void {
-    this.#changes.push({ atMs: this.#deps.clock.wallMs(), status: statusOf(this.#state), reason })
-    if (this.#changes.length > KEPT_CHANGES) this.#changes.shift()
+    this.history.changed({ atMs: this.#deps.clock.wallMs(), status: statusOf(this.#state), reason })
     this.#deps.onChange(this)
   }
 }
@@ -327,48 +324,4 @@ const PASSING = new Set(['EAGAIN', 'ENOMEM', 'EMFILE', 'ENFILE', 'ETXTBSY', 'EBU
 /** Whether a failed start may succeed later; invalid settings stay invalid. */
 function mayStartLater({ cause }: Fault): boolean {
   return cause instanceof Error && 'code' in cause && PASSING.has(String(cause.code))
-}
-
-const FIRST_DELAY_MS = 1_000
-const LONGEST_DELAY_MS = 60_000
-/** Uptime after which a run counts as stable. */
-const STABLE_MS = 10_000
-const MOST_CRASHES = 5
-
-/**
- * Decides restarts: after the configured delay, or else after 1 s, doubled with every further restart up to 60 s. Ten
- * seconds of uptime reset the delay; after five runs shorter than ten seconds in total it gives up.
- */
-class CrashRecord {
-  #delayMs = FIRST_DELAY_MS
-  #runsMs: number[] = []
-  #restarts = 0
-
-  /** Returns the delay before the next start, or why there is none. */
-  next(
-    uptimeMs: number,
-    { restartDelayMs, maxRestarts = Infinity }: ProcessSpec,
-  ): { readonly delayMs: number } | { readonly givenUp: string } {
-    if (this.#restarts >= maxRestarts) return { givenUp: counted(maxRestarts, 'restart') }
-    this.#restarts++
-    if (restartDelayMs !== undefined) return { delayMs: restartDelayMs }
-    if (uptimeMs >= STABLE_MS) this.#forget()
-    this.#runsMs = [...this.#runsMs, uptimeMs].slice(-MOST_CRASHES)
-    const ranMs = this.#runsMs.reduce((sum, each) => sum + each, 0)
-    if (this.#runsMs.length === MOST_CRASHES && ranMs < STABLE_MS) return { givenUp: 'five short runs' }
-    const delayMs = this.#delayMs
-    this.#delayMs = Math.min(2 * delayMs, LONGEST_DELAY_MS)
-    return { delayMs }
-  }
-
-  /** Resets the policy after a manual start. */
-  reset(): void {
-    this.#restarts = 0
-    this.#forget()
-  }
-
-  #forget(): void {
-    this.#delayMs = FIRST_DELAY_MS
-    this.#runsMs = []
-  }
 }

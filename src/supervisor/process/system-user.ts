@@ -31,6 +31,11 @@ export function findUser(written: string): SystemUser {
   return { name, uid: Number(uid), gid: Number(gid), home, groups: [...new Set([Number(gid), ...further])] }
 }
 
+/** Returns the name of a user by number, or the number if the user has none. */
+export function userNameOf(uid: number): string {
+  return lines('/etc/passwd').find(([, , id]) => id === String(uid))?.[0] ?? String(uid)
+}
+
 function lines(file: string): readonly (readonly string[])[] {
   return readFileSync(file, 'utf8')
     .split('\n')

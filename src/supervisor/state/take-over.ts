@@ -4,10 +4,9 @@ import type { RecordedRun } from './run-record.ts'
 import type { Engine } from '../process/engine.ts'
 import { findGroup } from '../process/control-groups.ts'
 import type { ProcessTable } from '../process/process-table.ts'
-import type { RunningProgram } from '../process/process-runner.ts'
+import type { RunningProgram, StartedRun } from '../process/process-runner.ts'
 import { allProcesses, descendantsOf, marksOf } from '../process/process-tree.ts'
 import type { ProcessSpec } from '../process-spec.ts'
-import type { Outputs } from '../process/process-runner.ts'
 
 const END_WAIT_MS = 20
 const END_LIMIT_MS = 5_000
@@ -18,7 +17,7 @@ interface TakeOver {
   readonly instance: string
   readonly runs: readonly RecordedRun[]
   readonly clock: AlarmClock
-  readonly onOutputs: (spec: ProcessSpec, outputs: Outputs) => void
+  readonly onRun: (spec: ProcessSpec, run: StartedRun) => void
 }
 
 /**
@@ -42,7 +41,7 @@ export async function takeOver(parts: TakeOver): Promise<readonly string[]> {
   return [...names]
 }
 
-function adopt(run: RecordedRun, { table, engine, clock, onOutputs }: TakeOver): boolean {
+function adopt(run: RecordedRun, { table, engine, clock, onRun }: TakeOver): boolean {
   const process = table.find(run.name)
   if (process === undefined || !process.isDown || JSON.stringify(process.spec) !== run.spec) return false
   let program: RunningProgram | undefined
@@ -51,7 +50,7 @@ function adopt(run: RecordedRun, { table, engine, clock, onOutputs }: TakeOver):
   })
   if (adopted === undefined) return false
   program = adopted.program
-  onOutputs(process.spec, adopted.outputs)
+  onRun(process.spec, adopted)
   process.adopt(program, Math.max(0, clock.wallMs() - run.startedMs), run.restarts)
   return true
 }

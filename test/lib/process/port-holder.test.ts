@@ -18,7 +18,10 @@ async function listener(host: string) {
 
 test.each(['127.0.0.1', '::1', '0.0.0.0', '::'])('finds the process that listens on %s', async (host) => {
   const { port, pid } = await listener(host)
-  expect(findPortHolder(port)).toMatchObject({ pid, command: expect.stringContaining('createServer()') })
+  expect(findPortHolder(port)).toEqual({
+    uid: process.getuid?.(),
+    process: { pid, command: expect.stringContaining('createServer()') },
+  })
 })
 
 test('finds no process for an unused port', async () => {

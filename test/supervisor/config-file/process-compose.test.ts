@@ -33,6 +33,7 @@ processes:
     depends_on: {db: {condition: process_healthy}}
     shutdown: {signal: 2, timeout_seconds: 3}
     is_tty: true
+    is_foreground: true
 `,
   })
   expect(processes.get('db')).toMatchObject({
@@ -52,9 +53,10 @@ processes:
     dependsOn: { db: 'healthy' },
     stopSignal: 'SIGINT',
     stopTimeoutMs: 3_000,
+    hasTerminal: true,
   })
   expect(config.exitWhenDone).toBe(true)
-  expect(warnings).toEqual([expect.stringContaining('"processes.web.is_tty" is not supported')])
+  expect(warnings).toEqual([expect.stringContaining('"processes.web.is_foreground" is not supported')])
 })
 
 test.each([

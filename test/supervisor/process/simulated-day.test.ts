@@ -130,20 +130,20 @@ async function simulate(
       return () => checks.delete(onReport)
     },
     runStopCommand: () => Promise.resolve(),
-    onOutputs: () => undefined,
+    onRun: () => undefined,
     onChange: () => undefined,
     onOpen: () => undefined,
     onRemove: () => undefined,
   })
   const expectInvariants = (): void => {
-    for (const { spec: each, state, program, uptimeMs, changes } of table.list()) {
+    for (const { spec: each, state, program, uptimeMs, history } of table.list()) {
       const mine = machine.leaders().filter((pid) => machine.alive.get(pid)?.name === each.name)
       // Never two runs of one process, and the states match the running programs.
       expect(mine.length, each.name).toBeLessThanOrEqual(1)
       if (state.is === 'running' || state.is === 'starting') expect(mine, each.name).toEqual([program?.pid])
       if (state.is === 'stopped' || state.is === 'crashed' || state.is === 'waiting')
         expect(mine, `${each.name} is ${state.is}`).toEqual([])
-      expect(changes.at(-1)?.status ?? 'stopped').toBe(statusOf(state))
+      expect(history.changes.at(-1)?.status ?? 'stopped').toBe(statusOf(state))
       expect(uptimeMs).toBeGreaterThanOrEqual(0)
       if (state.is === 'crashed' && state.retryAtMs !== undefined)
         expect(state.retryAtMs - clock.wallMs()).toBeLessThanOrEqual(60_000)
@@ -166,6 +166,7 @@ async function simulate(
           health: one.isGood ? 'healthy' : 'unhealthy',
           lastCheckMs: clock.wallMs(),
           lastOutput: '',
+          hasFailed: !one.isGood,
           consecutiveFailures: 0,
         })
     else if ('name' in one && table.find(one.name) !== undefined) {

@@ -58,7 +58,7 @@ function addon(): Addon {
 /** Starts a program with the addon's vfork and execve. */
 function startNatively(program: string): string {
   const output = openSync('/dev/null', 'w')
-  const pid = addon().spawnProgram([program], [], '/', output, output, null, [], '')
+  const pid = addon().spawnProgram([program], [], '/', output, output, null, [], '', false)
   return `process ${pid}`
 }
 

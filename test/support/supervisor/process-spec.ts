@@ -30,12 +30,14 @@ export function processSpec(name: string, more: Partial<ProcessSpec> = {}): Proc
     stopCommand: undefined,
     stopTimeoutMs: 10_000,
     user: undefined,
+    hasTerminal: false,
     limits: {},
     memoryBytes: undefined,
     cpus: undefined,
     log,
     proxy: undefined,
     schedule: undefined,
+    watch: undefined,
     ...more,
   }
 }

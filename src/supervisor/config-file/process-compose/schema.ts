@@ -81,6 +81,7 @@ export const processKeys = {
   shutdown: group({ command: text, signal: count, timeout_seconds: count, parent_only: flag }),
   disabled: flag,
   is_disabled: text,
+  is_tty: flag,
   replicas: count,
   log_location: text,
   schedule: group({ cron: text, interval: text }),

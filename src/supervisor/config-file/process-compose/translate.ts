@@ -140,6 +140,7 @@ function processOf(
     ...(one.ready_log_line !== undefined && { healthcheck: { log: one.ready_log_line } }),
     ...(probe !== undefined && { healthcheck: healthOf(probe, render, run) }),
     ...(signal !== undefined && { stop_signal: signal }),
+    ...(one.is_tty !== undefined && { tty: one.is_tty }),
     ...(shutdown.command !== undefined && { stop_command: run(shutdown.command) }),
     ...(shutdown.timeout_seconds !== undefined && { stop_timeout: `${shutdown.timeout_seconds}s` }),
     ...(one.schedule?.cron !== undefined && { schedule: one.schedule.cron }),

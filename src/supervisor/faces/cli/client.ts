@@ -40,8 +40,8 @@ export class SupervisorClient {
     return this.#ask<T>('GET', path)
   }
 
-  post<T>(path: string): Promise<T> {
-    return this.#ask<T>('POST', path)
+  post<T>(path: string, body?: object): Promise<T> {
+    return this.#ask<T>('POST', path, body)
   }
 
   /** Follows a stream, starting after an event id, until it ends or the signal aborts. */
@@ -70,8 +70,8 @@ export class SupervisorClient {
     }
   }
 
-  async #ask<T>(method: string, path: string): Promise<T> {
-    const response = await this.#request(method, path, { accept: 'application/json' })
+  async #ask<T>(method: string, path: string, body?: object): Promise<T> {
+    const response = await this.#request(method, path, { accept: 'application/json' }, undefined, body)
     const answer = parseJson(answerSchema, await text(response))
     if (answer === undefined) throw this.#unreachable('the server there is not a supervisor')
     return answer as T
@@ -82,11 +82,13 @@ export class SupervisorClient {
     path: string,
     accepting: Readonly<Record<string, string>>,
     signal?: AbortSignal,
+    body?: object,
   ): Promise<IncomingMessage> {
     const url = new URL(`/api/v1${path}`, this.url)
     const headers = {
       ...accepting,
       ...(this.#token !== undefined && { authorization: `Bearer ${this.#token}` }),
+      ...(body !== undefined && { 'content-type': 'application/json' }),
     }
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
       requestFor(url)(url, {
@@ -96,7 +98,7 @@ export class SupervisorClient {
       })
         .on('response', resolve)
         .on('error', (error) => reject(this.#unreachable(messageOf(error))))
-        .end()
+        .end(body && JSON.stringify(body))
     })
     const { statusCode = 500 } = response
     if (statusCode < 300) return response

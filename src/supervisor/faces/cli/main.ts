@@ -4,10 +4,12 @@ import { addEverywhere, addOutputOptions } from '../../../lib/cli/output.ts'
 import { createProgram, runProgram } from '../../../lib/cli/run.ts'
 import type { Fault } from '../../../lib/errors/fault.ts'
 import { packageVersion } from '../../../lib/process/package.ts'
+import { addAttach } from './commands/attach.ts'
 import { addConfig } from './commands/config.ts'
 import { addInit } from './commands/init.ts'
 import { addLifecycle } from './commands/lifecycle.ts'
 import { addLogs } from './commands/logs.ts'
+import { addMcp } from './commands/mcp.ts'
 import { addProcesses } from './commands/processes.ts'
 import { addRequests } from './commands/requests.ts'
 import { addRun } from './commands/run.ts'
@@ -35,7 +37,10 @@ export function createSupervisorProgram(): Command {
   addTop(program)
   program.commandsGroup('Output and requests:')
   addLogs(program)
+  addAttach(program)
   addRequests(program)
+  program.commandsGroup('Agents:')
+  addMcp(program)
   program.commandsGroup('Configuration:')
   addInit(program)
   addConfig(program)

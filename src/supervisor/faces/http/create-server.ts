@@ -5,6 +5,7 @@ import { errorSchema, errorToWire } from '../../api/error.ts'
 import { logEntrySchema } from '../../api/log.ts'
 import { actionSchema, detailSchema, summarySchema } from '../../api/process.ts'
 import { requestSchema } from '../../api/request.ts'
+import { whySchema } from '../../api/why.ts'
 import { fault } from '../../errors.ts'
 import { API } from './api-path.ts'
 import type { SupervisorFace } from './face.ts'
@@ -12,6 +13,7 @@ import { processMetrics } from './process-metrics.ts'
 import { logRoutes } from './routes/logs.ts'
 import { processRoutes } from './routes/processes.ts'
 import { proxyRoutes } from './routes/proxy.ts'
+import { terminalRoutes } from './routes/terminal.ts'
 import { supervisorRoutes } from './routes/supervisor.ts'
 
 /** Creates the supervisor's HTTP server. */
@@ -39,6 +41,7 @@ export function createSupervisorHttp(
     actionSchema,
     logEntrySchema,
     requestSchema,
+    whySchema,
   ])
     app.addSchema(schema)
   app.addHook('onRequest', (request, _reply, done) => {
@@ -48,6 +51,7 @@ export function createSupervisorHttp(
   })
   supervisorRoutes(server, face)
   processRoutes(server, face)
+  terminalRoutes(server, face)
   logRoutes(server, face)
   proxyRoutes(server, face)
   processMetrics(server, face)

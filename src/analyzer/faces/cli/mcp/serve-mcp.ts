@@ -1,22 +1,13 @@
 import { fileURLToPath } from 'node:url'
-import { Server } from '@modelcontextprotocol/sdk/server/index.js'
-import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
-import {
-  CallToolRequestSchema,
-  type CallToolResult,
-  ErrorCode,
-  ListToolsRequestSchema,
-  McpError,
-} from '@modelcontextprotocol/sdk/types.js'
 import { messageOf } from '../../../../lib/errors/message.ts'
-import { packageVersion } from '../../../../lib/process/package.ts'
+import { rowsFrom, type ToolAnswer } from '../../../../lib/mcp/fit-answer.ts'
+import { serveTools } from '../../../../lib/mcp/serve-tools.ts'
 import { run } from '../../../../lib/process/run.ts'
 import { siblingModule } from '../../../../lib/process/sibling.ts'
 import { fault } from '../../../errors.ts'
 import { sendRequest, findServer, type LiveServer, SOURCE_ANSWER_MS } from '../server-client.ts'
 import { startServer, type StartOptions } from '../start-server.ts'
-import { fitAnswer, mainList, type Window } from './fit-answer.ts'
-import { type AgentTool, agentTools } from './tools.ts'
+import { agentTools, type ToolRequest } from './tools.ts'
 
 /** Maximum interval of keep-alive requests; a third of the idle timeout if that is less. */
 const KEEP_ALIVE_MS = 60_000
@@ -30,68 +21,38 @@ export async function serveMcp(
   options: StartOptions,
   { idleTimeoutMs, maxTokens }: { readonly idleTimeoutMs: number; readonly maxTokens: number },
 ): Promise<void> {
-  const project = new ProjectServer(root, options, maxTokens)
-  const server = new Server(
-    { name: 'analyzer', title: 'Analyzer', version: packageVersion() },
-    { capabilities: { tools: {} }, instructions: INSTRUCTIONS },
-  )
-  server.setRequestHandler(ListToolsRequestSchema, () => ({
-    tools: [...agentTools.values()].map(({ tool }) => tool),
-  }))
-  server.setRequestHandler(CallToolRequestSchema, ({ params }, { signal }) => {
-    const tool = agentTools.get(params.name)
-    if (tool === undefined)
-      throw new McpError(ErrorCode.InvalidParams, `unknown tool "${params.name.slice(0, 80)}"`)
-    return answer(project, tool, params.arguments ?? {}, signal)
-  })
-  const ended = new Promise<void>((resolve) => {
-    process.stdin.once('end', resolve).once('close', resolve)
-    process.once('SIGTERM', resolve).once('SIGINT', resolve)
-    // The client disconnected.
-    process.stdout.once('error', () => resolve())
-  })
-  await server.connect(new StdioServerTransport())
+  const project = new ProjectServer(root, options)
   // The first request reports any error.
   project.find().catch(() => undefined)
   const keepAliveMs = idleTimeoutMs === 0 ? KEEP_ALIVE_MS : Math.min(KEEP_ALIVE_MS, idleTimeoutMs / 3)
   const timer = setInterval(() => void project.keepActive(), keepAliveMs)
-  await ended
+  await serveTools({
+    name: 'analyzer',
+    title: 'Analyzer',
+    instructions: INSTRUCTIONS,
+    tools: agentTools,
+    maxTokens,
+    async answer(request, { offset, signal }) {
+      const { found, ...rest } = await findRows(project, request, offset, signal)
+      return { found: typeof found === 'string' ? found : withoutDerived(found), ...rest }
+    },
+  })
   clearInterval(timer)
-  await server.close()
-  process.stdin.destroy()
-}
-
-async function answer(
-  project: ProjectServer,
-  { request }: AgentTool,
-  given: Readonly<Record<string, unknown>>,
-  signal: AbortSignal,
-): Promise<CallToolResult> {
-  try {
-    const wanted = request(given)
-    const offset = Number(given['offset'] ?? 0)
-    const maxTokens = Math.max(LEAST_TOKENS, Number(given['maxTokens'] ?? project.maxTokens))
-    const { found, window } = await findRows(project, wanted, offset, signal)
-    return { content: [{ type: 'text', text: fitAnswer(found, maxTokens, window) }] }
-  } catch (error) {
-    return { content: [{ type: 'text', text: messageOf(error) }], isError: true }
-  }
 }
 
 type JsonObject = Record<string, unknown>
 
-const LEAST_TOKENS = 100
 /** Rows to request when the agent gives no limit: more than most budgets hold. */
 const ROWS = 200
 
 /** Returns the answer with its longest list starting at `offset`. */
 async function findRows(
   project: ProjectServer,
-  wanted: ReturnType<AgentTool['request']>,
+  wanted: ToolRequest,
   offset: number,
   signal: AbortSignal,
-): Promise<{ readonly found: JsonObject | string; readonly window?: Window }> {
-  if (wanted.is === 'diff') return from(await runDiff(project.root, wanted.argv, signal), offset)
+): Promise<ToolAnswer> {
+  if (wanted.is === 'diff') return rowsFrom(await runDiff(project.root, wanted.argv, signal), offset)
   if (wanted.is === 'explore') return { found: await explore(project, wanted.name) }
   const { query, path, body } = wanted
   const isOwnPage = query.has('page') || query.has('size')
@@ -103,21 +64,34 @@ async function findRows(
     method: wanted.is === 'get' ? 'GET' : 'POST',
     body,
   })
-  if (!wanted.isPaged || typeof found === 'string') return from(found, offset)
+  if (!wanted.isPaged || typeof found === 'string') return rowsFrom(found, offset)
   const { page, pageSize, totalPages: _totalPages, totalCount, ...rest } = found
   const start = Number(page) * Number(pageSize)
-  const own = from(rest, isOwnPage ? 0 : offset - start)
+  const own = rowsFrom(rest, isOwnPage ? 0 : offset - start)
   const window = { offset: isOwnPage ? start : offset, total: Number(totalCount) }
   return { found: { totalCount, ...(own.found as JsonObject) }, window }
 }
 
-/** Drops the first rows of the longest list. */
-function from(found: JsonObject | string, offset: number) {
-  if (typeof found === 'string') return { found }
-  const main = mainList(found as Parameters<typeof mainList>[0])
-  if (main === undefined) return { found }
-  const rows = found[main] as readonly unknown[]
-  return { found: { ...found, [main]: rows.slice(offset) }, window: { offset, total: rows.length } }
+/** Columns derived from a full name that another column has. */
+const DERIVED: ReadonlySet<string> = new Set([
+  'simpleName',
+  'packageName',
+  'fromSimpleName',
+  'classSimpleName',
+])
+
+/** Drops derived columns of all rows in an answer. */
+function withoutDerived(answer: ToolAnswer['found'] & object): ToolAnswer['found'] {
+  return JSON.parse(
+    JSON.stringify(answer, (_key, value: unknown) =>
+      Array.isArray(value) ? value.map((row: unknown) => withoutColumns(row)) : value,
+    ),
+  ) as ToolAnswer['found']
+}
+
+function withoutColumns(row: unknown): unknown {
+  if (typeof row !== 'object' || row === null || Array.isArray(row)) return row
+  return Object.fromEntries(Object.entries(row).filter(([key]) => !DERIVED.has(key)))
 }
 
 /**
@@ -164,14 +138,11 @@ async function runDiff(root: string, argv: readonly string[], signal: AbortSigna
 /** The project's server, started on demand. */
 class ProjectServer {
   readonly root: string
-  /** Answer budget if the agent gives none. */
-  readonly maxTokens: number
   readonly #options: StartOptions
   #starting: Promise<LiveServer> | undefined
 
-  constructor(root: string, options: StartOptions, maxTokens: number) {
+  constructor(root: string, options: StartOptions) {
     this.root = root
-    this.maxTokens = maxTokens
     this.#options = options
   }
 

@@ -4,8 +4,9 @@ import { formatTable } from '../../../../lib/cli/table.ts'
 import type { WireSummary } from '../../../api/process.ts'
 import { formatUptime } from '../../../api/uptime.ts'
 import { contextOf } from '../client.ts'
+import { addWhy } from './why.ts'
 
-/** Adds `ps`, `start`, `stop` and `restart`. */
+/** Adds `ps`, `why`, `start`, `stop` and `restart`. */
 export function addProcesses(program: Command): void {
   program
     .command('ps')
@@ -16,6 +17,7 @@ export function addProcesses(program: Command): void {
       const answer = await client.get<{ processes: readonly WireSummary[] }>('/processes')
       output.result(answer, () => processTable(answer.processes))
     })
+  addWhy(program)
   addAction(program, 'start', 'start processes and their dependencies', 'started')
   addAction(program, 'stop', 'stop processes and everything they started', 'stopped')
   addAction(program, 'restart', 'stop and start processes', 'restarted')

@@ -1,6 +1,7 @@
 import type { HttpServer } from '../../../../lib/http/server.ts'
 import { Type } from '../../../../lib/schema/type.ts'
 import { detailToWire, summaryToWire, usageSchema, usageToWire } from '../../../api/process.ts'
+import { whyToWire } from '../../../api/why.ts'
 import { API } from '../api-path.ts'
 import type { SupervisorFace } from '../face.ts'
 
@@ -13,7 +14,10 @@ interface Named {
 }
 
 /** Adds the routes of processes. */
-export function processRoutes({ app }: HttpServer, { supervisor, usage, config }: SupervisorFace): void {
+export function processRoutes(
+  { app }: HttpServer,
+  { supervisor, usage, config, proxy }: SupervisorFace,
+): void {
   const { table } = supervisor
 
   app.get(
@@ -42,6 +46,18 @@ export function processRoutes({ app }: HttpServer, { supervisor, usage, config }
         supervisor.logs.find(name)?.counts().fileLostBytes ?? 0,
         config.api.showEnv,
       ),
+  )
+
+  app.get<Named>(
+    `${API}/processes/:name/why`,
+    {
+      schema: {
+        summary: 'Explains why a process is in its state, and what to do',
+        params,
+        response: { 200: Type.Ref('Why'), ...errors },
+      },
+    },
+    async ({ params: { name } }) => whyToWire(await supervisor.diagnose(name, proxy?.requests.list() ?? [])),
   )
 
   app.get(

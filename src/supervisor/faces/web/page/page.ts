@@ -121,7 +121,8 @@ class ProcessRow {
     this.#memory.add(memory)
     const cells = this.#cells
     cells.name.textContent = process.name
-    cells.status.textContent = process.status
+    const isFine = process.status === 'running' && process.health !== 'unhealthy'
+    cells.status.replaceChildren(process.status, make('small', { hidden: isFine }, process.reason))
     cells.status.className = process.status
     cells.status.title = process.reason
     cells.uptime.textContent = process.pid === 0 ? '–' : formatUptime(process.uptime_seconds)

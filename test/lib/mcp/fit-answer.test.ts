@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { fitAnswer } from '../../../../src/analyzer/faces/cli/mcp/fit-answer.ts'
+import { fitAnswer } from '../../../src/lib/mcp/fit-answer.ts'
 
 const rows = Array.from({ length: 40 }, (_, at) => ({ name: `Class${at}`, source: 'PROJECT', line: at }))
 
@@ -22,8 +22,8 @@ describe('an answer as text', () => {
 
   test('lists the true flags of each row', () => {
     const classes = [
-      { fqn: 'a.B', simpleName: 'B', isFinal: true, isEnum: false },
-      { fqn: 'a.C', simpleName: 'C', isFinal: false, isEnum: false },
+      { fqn: 'a.B', isFinal: true, isEnum: false },
+      { fqn: 'a.C', isFinal: false, isEnum: false },
     ]
     expect(fitAnswer({ classes }, 1_000)).toBe('classes:\n(fqn | flags)\na.B | isFinal\na.C | ')
   })

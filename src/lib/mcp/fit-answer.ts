@@ -1,13 +1,19 @@
 /** Characters per token of a language model; a low estimate for code and names. */
-const CHARACTERS_PER_TOKEN = 3
+export const CHARACTERS_PER_TOKEN = 3
 
 type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 type JsonObject = Readonly<Record<string, Json>>
 
 /** Position of an answer's list in all rows, if the server pages it. */
-export interface Window {
+interface Window {
   readonly offset: number
   readonly total: number | undefined
+}
+
+/** The answer to a request: a text, or an object of which `window` describes the longest list. */
+export interface ToolAnswer {
+  readonly found: Readonly<Record<string, unknown>> | string
+  readonly window?: Window
 }
 
 /**
@@ -42,8 +48,17 @@ export function fitAnswer(answer: unknown, maxTokens: number, window?: Window): 
   return parts.join('\n')
 }
 
+/** Drops the first rows of an answer's longest list, as `offset` wants. */
+export function rowsFrom(found: ToolAnswer['found'], offset: number): ToolAnswer {
+  if (typeof found === 'string') return { found }
+  const main = mainList(found as JsonObject)
+  if (main === undefined) return { found }
+  const rows = found[main] as readonly unknown[]
+  return { found: { ...found, [main]: rows.slice(offset) }, window: { offset, total: rows.length } }
+}
+
 /** Returns the key of the list that `offset` applies to: the longest one. */
-export function mainList(answer: JsonObject): string | undefined {
+function mainList(answer: JsonObject): string | undefined {
   const lists = Object.entries(answer).filter((entry): entry is [string, readonly Json[]] =>
     Array.isArray(entry[1]),
   )
@@ -103,18 +118,6 @@ function itemsOf(key: string, value: Json): Items {
   return { head: [], items: key === '' ? lines : lines.map(indented) }
 }
 
-/** Columns derived from a full name that another column has. */
-const DERIVED: ReadonlySet<string> = new Set([
-  'simpleName',
-  'packageName',
-  'fromSimpleName',
-  'classSimpleName',
-])
-
-function withoutDerived(row: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(row).filter(([key]) => !DERIVED.has(key)))
-}
-
 /** Replaces boolean columns by one list of the names of the true ones. */
 function withFlags(row: JsonObject): JsonObject {
   const entries = Object.entries(row)
@@ -135,7 +138,7 @@ function rowsOf(values: readonly Json[]): Items {
     })
     return { head: [], items }
   }
-  const rows = values.map(withoutDerived).map(withFlags)
+  const rows = values.map(withFlags)
   const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))]
   const isShared = (column: string): boolean =>
     rows.length > 1 && rows.every((row) => cell(row, column) === cell(rows[0] ?? {}, column))

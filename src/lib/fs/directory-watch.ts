@@ -20,10 +20,19 @@ export class DirectoryWatch {
   readonly #watchers = new Map<string, { readonly watcher: FSWatcher; readonly kind: Kind }>()
   readonly #onEvent: OnEvent
   readonly #onProblem: (error: NodeJS.ErrnoException) => void
+  readonly #isSkipped: (path: string) => boolean
+  readonly #most: number
 
-  constructor(onEvent: OnEvent, onProblem: (error: NodeJS.ErrnoException) => void) {
+  /** @param bounds directories that are not entered, and the maximum number of watched ones; default: none and unlimited */
+  constructor(
+    onEvent: OnEvent,
+    onProblem: (error: NodeJS.ErrnoException) => void,
+    bounds: { readonly isSkipped?: (path: string) => boolean; readonly most?: number } = {},
+  ) {
     this.#onEvent = onEvent
     this.#onProblem = onProblem
+    this.#isSkipped = bounds.isSkipped ?? (() => false)
+    this.#most = bounds.most ?? Infinity
   }
 
   get count(): number {
@@ -36,8 +45,13 @@ export class DirectoryWatch {
     const known = this.#watchers.get(path)
     if (known !== undefined && (known.kind === 'tree' || kind !== 'tree')) return false
     known?.watcher.close()
+    if (known === undefined && this.#watchers.size >= this.#most) {
+      this.#onProblem(new Error(`more than ${this.#most} directories`))
+      return false
+    }
     this.#open(path, kind)
-    if (kind === 'tree' && !WATCHES_TREES) for (const below of foldersIn(path)) this.add(below, 'tree')
+    if (kind === 'tree' && !WATCHES_TREES)
+      for (const below of foldersIn(path)) if (!this.#isSkipped(below)) this.add(below, 'tree')
     return true
   }
 
@@ -79,7 +93,7 @@ export class DirectoryWatch {
     const known = this.#watchers.get(path)?.kind
     this.#drop(path)
     const kind = known ?? (parent === 'tree' ? 'tree' : undefined)
-    if (kind !== undefined) this.add(path, kind)
+    if (kind !== undefined && !this.#isSkipped(path)) this.add(path, kind)
   }
 
   #drop(path: string): void {

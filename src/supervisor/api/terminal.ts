@@ -1,0 +1,34 @@
+import { Type } from '../../lib/schema/type.ts'
+
+/** Maximum bytes of input in one request. */
+const MAX_INPUT_BYTES = 32_768
+const side = Type.Integer({ minimum: 1, maximum: 1_000 })
+
+/** Schema of input for a terminal, and of its size. */
+export const terminalInputSchema = Type.Object(
+  {
+    input: Type.Optional(
+      Type.String({
+        // Whole groups of four characters.
+        pattern: '^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$',
+        maxLength: Math.ceil(MAX_INPUT_BYTES / 3) * 4,
+        description: 'bytes to type, in Base64',
+      }),
+    ),
+    size: Type.Optional(Type.Object({ columns: side, rows: side }, { additionalProperties: false })),
+  },
+  { additionalProperties: false },
+)
+
+/** Schema of an event of a terminal's stream. */
+export const terminalEventSchema = Type.Object({
+  data: Type.Optional(Type.String({ description: 'bytes of output, in Base64' })),
+})
+
+/** Event `state` of a terminal's stream. */
+export interface WireTerminalState {
+  readonly status: string
+  readonly reason: string
+  /** Whether it will not start again by itself. */
+  readonly over: boolean
+}

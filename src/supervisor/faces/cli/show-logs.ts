@@ -1,0 +1,59 @@
+import type { Output } from '../../../lib/cli/output.ts'
+import type { WireLogEntry, WireLogs } from '../../api/log.ts'
+import type { CliContext } from './client.ts'
+import { createLinePainter, shownLine } from './paint.ts'
+import { untilStopSignal } from './signals.ts'
+
+/** Selection and form of lines. */
+export interface LogsOptions {
+  readonly follow?: boolean
+  readonly lines: number
+  readonly grep?: string
+  readonly regex?: boolean
+  readonly times?: boolean
+}
+
+/** Shows the output of the named processes, or of all. */
+export async function showLogs(
+  { client, output }: CliContext,
+  names: readonly string[],
+  options: LogsOptions,
+): Promise<void> {
+  const query = new URLSearchParams({
+    ...(names.length > 0 && { process: names.join(',') }),
+    ...(options.grep !== undefined && { pattern: options.grep }),
+    ...(options.regex === true && { regex: 'true' }),
+  })
+  // A mistyped name is an error, not empty output.
+  for (const name of names) await client.get(`/processes/${encodeURIComponent(name)}`)
+  const print = createPrinter(output, options)
+  const past = new URLSearchParams([...query, ['lines', String(options.lines)]])
+  const { logs, last_id: afterId } = await client.get<WireLogs>(`/logs?${past.toString()}`)
+  logs.forEach(print)
+  if (options.follow !== true) return
+  const controller = new AbortController()
+  const { signal } = controller
+  void untilStopSignal().then(() => controller.abort())
+  process.stdout.on('error', () => controller.abort())
+  await client.follow(
+    `/logs/stream?${query.toString()}`,
+    ({ event, data }) => {
+      if (event === 'message') print(data as WireLogEntry)
+      else if (event === 'lost') reportLost(data as { process: string; lines: number })
+    },
+    { signal, afterId },
+  )
+}
+
+function reportLost({ process: name, lines }: { readonly process: string; readonly lines: number }): void {
+  process.stderr.write(`supervisor: ${lines} lines of ${name} were printed too fast to show\n`)
+}
+
+function createPrinter(output: Output, { times }: LogsOptions): (entry: WireLogEntry) => void {
+  const paint = createLinePainter()
+  return (entry) => {
+    const time = times === true ? `${entry.timestamp} ` : ''
+    if (process.stdout.isTTY) process.stdout.write(`${time}${paint(entry)}\n`)
+    else output.line(entry, () => `${time}${entry.process} | ${shownLine(entry.line)}`)
+  }
+}

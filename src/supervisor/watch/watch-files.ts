@@ -1,0 +1,135 @@
+import { readdirSync, statSync } from 'node:fs'
+import { basename, dirname, join, relative, resolve } from 'node:path'
+import type { AlarmClock } from '../../lib/clock/clock.ts'
+import { DirectoryWatch } from '../../lib/fs/directory-watch.ts'
+import { messageOf } from '../../lib/errors/message.ts'
+import type { ProcessSpec } from '../process-spec.ts'
+import { fixedPartOf, globSource, isGlob } from './glob.ts'
+
+/** A continuous stream of changes restarts the process at the latest after this. */
+const LONGEST_WAIT_MS = 10_000
+const MOST_DIRECTORIES = 10_000
+const MAX_NAME_LENGTH = 200
+/** Names that are never watched: dependencies, version control, caches, and temporary files of editors. */
+const IGNORED_NAMES =
+  /^(?:node_modules|\.git|\.hg|\.svn|\.jj|\.idea|\.venv|__pycache__|\.(?:mypy_|pytest_|ruff_)?cache|\.DS_Store|4913|\.#.*|#.*#|.*~|.*\.sw[a-z])$/
+
+interface WatchDeps {
+  readonly clock: AlarmClock
+  readonly warn: (message: string) => void
+  /** Called once after changes, with a text that names them. */
+  readonly onChange: (what: string) => void
+}
+
+/** Watches the files of a process's `watch` settings. Returns a function that stops watching. */
+export function watchFiles(
+  { name, cwd, watch, log }: ProcessSpec & { readonly watch: NonNullable<ProcessSpec['watch']> },
+  { clock, warn, onChange }: WatchDeps,
+): () => void {
+  const isWatched = matcherOf(watch.paths.map((path) => resolve(cwd, path)))
+  const isIgnored = ignoreRule(cwd, watch.ignore, log.file)
+  const changed = new Set<string>()
+  let cancel: (() => void) | undefined
+  let firstMs: number | undefined
+  const report = (): void => {
+    const text = describe([...changed].map((path) => relative(cwd, path)))
+    changed.clear()
+    cancel = undefined
+    firstMs = undefined
+    onChange(text)
+  }
+  let isReported = false
+  const directories = new DirectoryWatch(
+    (path) => {
+      if (isIgnored(path) || !concerns(path, isWatched, isIgnored)) return
+      if (changed.size < MOST_DIRECTORIES) changed.add(path)
+      const nowMs = clock.nowMs()
+      firstMs ??= nowMs
+      cancel?.()
+      cancel = clock.after(Math.min(watch.debounceMs, Math.max(0, firstMs + LONGEST_WAIT_MS - nowMs)), report)
+    },
+    (error) => {
+      if (!isReported) warn(`process "${name}": not all files are watched: ${problemOf(error)}`)
+      isReported = true
+    },
+    { isSkipped: isIgnored, most: MOST_DIRECTORIES },
+  )
+  for (const path of watch.paths) {
+    const absolute = resolve(cwd, path)
+    if (!addTo(directories, absolute, isWatched))
+      warn(`process "${name}": "${path}" is not watched, because ${fixedPartOf(absolute)} does not exist`)
+  }
+  return () => {
+    cancel?.()
+    directories.close()
+  }
+}
+
+/** Watches the directories of a pattern. Returns whether they exist. */
+function addTo(directories: DirectoryWatch, pattern: string, isWatched: (path: string) => boolean): boolean {
+  const fixed = fixedPartOf(pattern) || '/'
+  const isTree = isGlob(pattern)
+    ? pattern.slice(fixed.length + 1).includes('/') || pattern.endsWith('**')
+    : isDirectory(fixed)
+  const directory = isGlob(pattern) || isTree ? fixed : dirname(fixed)
+  if (!isDirectory(directory)) return false
+  directories.add(directory, isTree ? 'tree' : (each) => isWatched(join(directory, each)))
+  return true
+}
+
+/** Whether a changed path is a watched file, or a new directory with one, whose events came before it was watched. */
+function concerns(
+  path: string,
+  isWatched: (path: string) => boolean,
+  isIgnored: (path: string) => boolean,
+): boolean {
+  if (!isDirectory(path)) return isWatched(path)
+  try {
+    return readdirSync(path)
+      .map((each) => join(path, each))
+      .some((each) => !isIgnored(each) && !isDirectory(each) && isWatched(each))
+  } catch {
+    return false
+  }
+}
+
+function matcherOf(patterns: readonly string[]): (path: string) => boolean {
+  const sources = patterns.map((pattern) => globSource(pattern) + (isGlob(pattern) ? '' : '(?:/.*)?'))
+  const all = new RegExp(`^(?:${sources.join('|')})$`, 's')
+  return (path) => all.test(path)
+}
+
+/** A pattern without a slash applies to every name, others to paths; both include everything below. */
+function ignoreRule(
+  cwd: string,
+  patterns: readonly string[],
+  logFile: string | undefined,
+): (path: string) => boolean {
+  const sources = patterns.map((pattern) =>
+    pattern.includes('/') ? globSource(resolve(cwd, pattern)) : `.*/${globSource(pattern)}`,
+  )
+  const own = new RegExp(`^(?:${sources.join('|')})(?:/.*)?$`, 's')
+  return (path) =>
+    // Its own lines would restart it forever; rotated files have a suffix.
+    (logFile !== undefined && path.startsWith(logFile)) ||
+    (sources.length > 0 && own.test(path)) ||
+    IGNORED_NAMES.test(basename(path)) ||
+    relative(cwd, path)
+      .split('/')
+      .some((segment) => IGNORED_NAMES.test(segment))
+}
+
+function describe([first = '', ...others]: readonly string[]): string {
+  const more = others.length === 0 ? '' : ` and ${others.length} more`
+  return `${first.slice(0, MAX_NAME_LENGTH)}${more} changed`
+}
+
+function problemOf(error: NodeJS.ErrnoException): string {
+  if (error.code === 'ENOSPC' || error.code === 'EMFILE')
+    return 'the limit of watched directories is reached; raise fs.inotify.max_user_watches'
+  return messageOf(error)
+}
+
+function isDirectory(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+}
