@@ -1,4 +1,6 @@
+import type { Static } from 'typebox'
 import { Type } from '../../lib/schema/type.ts'
+import { createLineTest } from '../log/line-filter.ts'
 import type { LogLine } from '../log/log-line.ts'
 
 /** Schema of a line of output. */
@@ -50,5 +52,53 @@ export function createLogEncoder(): (line: LogLine) => WireLogEntry {
   return ({ timeMs, process, stream, text, isCut }) => {
     if (timeMs !== lastMs) timestamp = new Date((lastMs = timeMs)).toISOString()
     return { timestamp, process, stream, line: text, ...(isCut && { partial: true as const }) }
+  }
+}
+
+/** Lines of a response by default. */
+export const DEFAULT_LINES = 100
+
+const filters = {
+  process: Type.Optional(
+    Type.Array(Type.String(), {
+      description: 'names of processes, repeated or separated by commas; default: all',
+    }),
+  ),
+  pattern: Type.Optional(Type.String({ description: 'only lines that contain this text' })),
+  regex: Type.Optional(
+    Type.Boolean({ description: 'the pattern is an RE2 regular expression; default false' }),
+  ),
+  strip_ansi: Type.Optional(Type.Boolean({ description: 'remove color sequences; default false' })),
+}
+
+/** Query that selects lines. */
+export const logFilterSchema = Type.Object(filters)
+
+/** Query for stored lines. */
+export const logQuerySchema = Type.Object({
+  ...filters,
+  lines: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 10_000,
+      default: DEFAULT_LINES,
+      description: 'maximum number of lines',
+    }),
+  ),
+  bytes: Type.Optional(
+    Type.Integer({ minimum: 0, description: 'maximum number of bytes; default: unlimited' }),
+  ),
+})
+
+/** Decodes the selection of lines; empty texts select all. @throws INVALID_PATTERN */
+export function logFilterFromWire(query: Static<typeof logFilterSchema>) {
+  const names = (query.process ?? [])
+    .flatMap((text) => text.split(','))
+    .map((text) => text.trim())
+    .filter((text) => text !== '')
+  return {
+    processes: names.length === 0 ? undefined : names,
+    test: createLineTest(query.pattern || undefined, query.regex === true),
+    isPlain: query.strip_ansi === true,
   }
 }

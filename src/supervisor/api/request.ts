@@ -1,6 +1,7 @@
+import type { Static } from 'typebox'
 import { Type } from '../../lib/schema/type.ts'
 import { maskQuery, maskValue } from './mask.ts'
-import type { CapturedRequest } from '../proxy/captured-request.ts'
+import type { CapturedRequest, RequestFilter } from '../proxy/captured-request.ts'
 
 /** Schema of a captured request. */
 export const requestSchema = Type.Object(
@@ -53,3 +54,41 @@ export function headersToWire({ headers }: CapturedRequest): readonly (readonly 
 
 /** A captured request, as clients read it. */
 export type WireRequest = ReturnType<typeof requestToWire>
+
+/** Requests of a response by default. */
+export const DEFAULT_REQUESTS = 100
+
+const status = (description: string) =>
+  Type.Optional(Type.Integer({ minimum: 100, maximum: 999, description }))
+const filters = {
+  subdomain: Type.Optional(Type.String({ description: 'only requests to this subdomain; default: all' })),
+  method: Type.Optional(Type.String({ description: 'only requests with this method; default: all' })),
+  min_status: status('only responses with at least this status'),
+  max_status: status('only responses with at most this status'),
+}
+
+/** Query that selects requests. */
+export const requestFilterSchema = Type.Object(filters)
+
+/** Query for stored requests. */
+export const requestQuerySchema = Type.Object({
+  ...filters,
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 1_000,
+      default: DEFAULT_REQUESTS,
+      description: 'maximum number of requests',
+    }),
+  ),
+})
+
+/** Decodes the selection of requests; empty texts select all. */
+export function requestFilterFromWire(query: Static<typeof requestFilterSchema>): RequestFilter {
+  return {
+    subdomain: query.subdomain || undefined,
+    method: query.method || undefined,
+    minStatus: query.min_status,
+    maxStatus: query.max_status,
+  }
+}

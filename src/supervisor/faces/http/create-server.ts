@@ -31,7 +31,11 @@ export function createSupervisorHttp(
     logger,
     allowedHosts: face.config.api.allowedHosts,
     token,
-    errors: { render: errorToWire, schema: Type.Ref('Error') },
+    errors: {
+      render: errorToWire,
+      schema: Type.Ref('Error'),
+      invalidQuery: (message) => fault('INVALID_QUERY', message),
+    },
   })
   const { app } = server
   for (const schema of [

@@ -1,36 +1,32 @@
+import type { Static } from 'typebox'
 import type { HttpServer } from '../../../../lib/http/server.ts'
 import { Type } from '../../../../lib/schema/type.ts'
 import { encodeEvent } from '../../../../lib/sse/sse-stream.ts'
 import { createLogEncoder } from '../../../api/log.ts'
-import { numberOf, querySchema, type RawQuery, textOf } from '../../../api/query.ts'
-import { headersToWire, requestsSchema, requestToWire } from '../../../api/request.ts'
+import {
+  DEFAULT_REQUESTS,
+  headersToWire,
+  requestFilterFromWire,
+  requestFilterSchema,
+  requestQuerySchema,
+  requestsSchema,
+  requestToWire,
+} from '../../../api/request.ts'
 import { fault } from '../../../errors.ts'
 import { queryLogs } from '../../../log/query-logs.ts'
-import { type CapturedRequest, passes, type RequestFilter } from '../../../proxy/captured-request.ts'
+import { type CapturedRequest, passes } from '../../../proxy/captured-request.ts'
 import { replay } from '../../../proxy/replay.ts'
 import { API } from '../api-path.ts'
 import type { SupervisorFace } from '../face.ts'
 import { lastEventId } from '../last-event-id.ts'
 
-const MAX_LIMIT = 1_000
-const DEFAULT_LIMIT = 100
 /** Maximum number of lines shown with a request. */
 const SHOWN_LINES = 500
 /** Time after the response in which a process may still print lines for a request. */
 const AFTER_MS = 50
 
-const filters = {
-  subdomain: 'only requests to this subdomain; default: all',
-  method: 'only requests with this method; default: all',
-  min_status: 'only responses with at least this status',
-  max_status: 'only responses with at most this status',
-}
 const errors = { '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') }
 const params = Type.Object({ id: Type.String() })
-
-interface Asked {
-  readonly Querystring: RawQuery
-}
 
 interface Identified {
   readonly Params: { readonly id: string }
@@ -49,21 +45,18 @@ export function proxyRoutes({ app, openStream }: HttpServer, { proxy, supervisor
     return found
   }
 
-  app.get<Asked>(
+  app.get<{ readonly Querystring: Static<typeof requestQuerySchema> }>(
     `${API}/proxy/requests`,
     {
       schema: {
         summary: 'Lists the stored requests, newest first',
-        querystring: querySchema({
-          ...filters,
-          limit: `maximum number of requests, up to ${MAX_LIMIT}; default ${DEFAULT_LIMIT}`,
-        }),
+        querystring: requestQuerySchema,
         response: { 200: requestsSchema, ...errors },
       },
     },
     ({ query }) => {
-      const filter = filterOf(query)
-      const limit = numberOf(query, 'limit', { most: MAX_LIMIT }) ?? DEFAULT_LIMIT
+      const filter = requestFilterFromWire(query)
+      const { limit = DEFAULT_REQUESTS } = query
       const all = enabled().requests.list()
       const filtered = all.filter((request) => passes(request, filter))
       const newest = limit === 0 ? [] : filtered.slice(-limit)
@@ -75,14 +68,14 @@ export function proxyRoutes({ app, openStream }: HttpServer, { proxy, supervisor
     },
   )
 
-  app.get<Asked>(
+  app.get<{ readonly Querystring: Static<typeof requestFilterSchema> }>(
     `${API}/proxy/requests/stream`,
     {
       exposeHeadRoute: false,
       schema: {
         summary: 'Streams requests as they complete',
         description: 'Server-sent events: first `connected`, then one message per request with its id.',
-        querystring: querySchema(filters),
+        querystring: requestFilterSchema,
         response: {
           200: {
             description: 'requests',
@@ -94,7 +87,7 @@ export function proxyRoutes({ app, openStream }: HttpServer, { proxy, supervisor
     },
     ({ query, headers }, reply) => {
       const { requests } = enabled()
-      const filter = filterOf(query)
+      const filter = requestFilterFromWire(query)
       const after = lastEventId(headers)
       const stream = openStream(reply)
       const send = (request: CapturedRequest): void => {
@@ -160,14 +153,4 @@ export function proxyRoutes({ app, openStream }: HttpServer, { proxy, supervisor
       return { success: true, status_code: statusCode }
     },
   )
-}
-
-function filterOf(query: RawQuery): RequestFilter {
-  const status = { least: 100, most: 999 }
-  return {
-    subdomain: textOf(query, 'subdomain'),
-    method: textOf(query, 'method'),
-    minStatus: numberOf(query, 'min_status', status),
-    maxStatus: numberOf(query, 'max_status', status),
-  }
 }
