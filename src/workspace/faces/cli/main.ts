@@ -6,6 +6,7 @@ import type { Fault } from '../../../lib/errors/fault.ts'
 import { packageVersion } from '../../../lib/process/package.ts'
 import { addConfig } from './commands/config.ts'
 import { addConnect } from './commands/connect.ts'
+import { addCopy } from './commands/cp.ts'
 import { addDoctor } from './commands/doctor.ts'
 import { addEvents } from './commands/events.ts'
 import { addImages, addServerCommands } from './commands/images.ts'
@@ -37,6 +38,7 @@ export function createWorkspaceProgram(): Command {
   addEvents(program)
   program.commandsGroup('Inside a workspace:')
   addSsh(program)
+  addCopy(program)
   addSessions(program)
   addConnect(program)
   addInside(program)
@@ -62,7 +64,9 @@ export function createWorkspaceProgram(): Command {
   return program
 }
 
+const USAGE_CODES: ReadonlySet<string> = new Set(['SERVER_UNKNOWN', 'SERVER_URL_INVALID', 'COPY_INVALID'])
+
 /** Returns 2 for errors that a corrected command line fixes, else 1. */
 function exitStatusOf(fault: Fault): number {
-  return fault.code === 'SERVER_UNKNOWN' || fault.code === 'SERVER_URL_INVALID' ? 2 : 1
+  return USAGE_CODES.has(fault.code) ? 2 : 1
 }
