@@ -194,6 +194,11 @@ export interface Backend {
    * workspaces too.
    */
   readonly logs: (name: string, lines: number) => Promise<readonly string[]>
+  /**
+   * Yields the last lines and then new ones, until the container's main process exits, the engine goes away or
+   * the signal aborts. A slow reader holds up the reading, never memory.
+   */
+  readonly followLogs: (name: string, lines: number, signal: AbortSignal) => AsyncIterable<string>
   /** Returns when a stopped workspace was last changed. Rejects when that cannot be determined. */
   readonly changedAt: (name: string) => Promise<Date>
 }

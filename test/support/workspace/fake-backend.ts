@@ -5,6 +5,7 @@ import { chmod, chown, mkdtemp, rm } from 'node:fs/promises'
 import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { type Duplex, duplexPair } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
 import type {
   Backend,
   BackendChange,
@@ -192,6 +193,17 @@ export class FakeBackend implements Backend {
 
   logs(_name: string, lines: number): Promise<readonly string[]> {
     return Promise.resolve(lastLogLines(this.printed, lines))
+  }
+
+  async *followLogs(name: string, lines: number, signal: AbortSignal): AsyncGenerator<string> {
+    let at = this.printed.length
+    yield* lastLogLines(this.printed, lines)
+    while (!signal.aborted && this.#workspaces.get(key(name))?.state.is === 'running') {
+      const added = this.printed.slice(at)
+      at = this.printed.length
+      if (added === '') await delay(10)
+      else yield* lastLogLines(added, Infinity)
+    }
   }
 
   usage(): Promise<BackendUsage> {

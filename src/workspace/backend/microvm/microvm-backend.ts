@@ -18,7 +18,7 @@ import type {
   InsideListener,
   LoginEnvironment,
 } from '../backend.ts'
-import { readConsole } from './monitor/console-log.ts'
+import { followConsole, readConsole } from './monitor/console-log.ts'
 import type { Driver } from './driver.ts'
 import { GuestClient } from './guest/guest-client.ts'
 import { readHostBoot } from './files/host-boot.ts'
@@ -278,6 +278,10 @@ export class MicroVmBackend implements Backend {
 
   logs(name: string, lines: number): Promise<readonly string[]> {
     return readConsole(this.#running.consoleOf(name), lines)
+  }
+
+  followLogs(name: string, lines: number, signal: AbortSignal): AsyncIterable<string> {
+    return followConsole(this.#running.consoleOf(name), lines, signal)
   }
 
   async usage(): Promise<BackendUsage> {

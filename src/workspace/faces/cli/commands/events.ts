@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import type { WireChange, WireSnapshot } from '../../../api/event.ts'
 import { addServerOption, contextOf } from '../context.ts'
+import { exitOnSignal } from '../exit-on-signal.ts'
 import { examples } from '../../../../lib/cli/examples.ts'
 
 type FeedEvent = ({ readonly type: 'snapshot' } & WireSnapshot) | WireChange
@@ -12,9 +13,7 @@ export function addEvents(program: Command): void {
     .addHelpText('after', examples('workspace events | jq -r \'select(.type == "created").workspace.name\''))
     .action(async (_options: unknown, command: Command) => {
       const { client, output } = await contextOf(command)
-      // Not an error: the reader of standard output, such as `head`, has enough.
-      process.stdout.on('error', () => process.exit(0))
-      for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(0))
+      exitOnSignal()
       await client.follow('/api/events', (event, content) => {
         if (event === 'snapshot') {
           const snapshot: FeedEvent = { type: 'snapshot', ...(content as WireSnapshot) }
