@@ -34,10 +34,10 @@ export function portsToWire(ports: readonly ListeningPort[]): Static<typeof port
   return { ports: ports.map(({ process, ...port }) => ({ ...port, process: process ?? null })) }
 }
 
-/** A line that follows, as data of a `line` event. */
-export const logLineSchema = Type.Object({ line: Type.String() })
-/** A line of a log as clients see it. */
-export type WireLogLine = Static<typeof logLineSchema>
+/** A line of a log as data of a `line` event. */
+export interface WireLogLine {
+  readonly line: string
+}
 
 /** Lines of a log. */
 export const logSchema = Type.Object({ lines: Type.Array(Type.String()) })

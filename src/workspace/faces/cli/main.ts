@@ -7,6 +7,7 @@ import { packageVersion } from '../../../lib/process/package.ts'
 import { addConfig } from './commands/config.ts'
 import { addConnect } from './commands/connect.ts'
 import { addCopy } from './commands/cp.ts'
+import { addDesktop } from './commands/desktop.ts'
 import { addDoctor } from './commands/doctor.ts'
 import { addEvents } from './commands/events.ts'
 import { addImages, addServerCommands } from './commands/images.ts'
@@ -19,6 +20,7 @@ import { addServe } from './commands/serve.ts'
 import { addSessions } from './commands/sessions.ts'
 import { addSsh } from './commands/ssh.ts'
 import { addSystem } from './commands/system.ts'
+import { addTop } from './commands/top.ts'
 import { addWorkspaceCommands } from './commands/workspaces.ts'
 
 /** Runs the `workspace` program; resolves with its exit status. */
@@ -36,12 +38,14 @@ export function createWorkspaceProgram(): Command {
   program.commandsGroup('Workspaces:')
   addWorkspaceCommands(program)
   addEvents(program)
+  addTop(program)
   program.commandsGroup('Inside a workspace:')
   addSsh(program)
   addCopy(program)
   addSessions(program)
   addConnect(program)
   addInside(program)
+  addDesktop(program)
   program.commandsGroup('Images and snapshots:')
   addImages(program)
   addSnapshots(program)

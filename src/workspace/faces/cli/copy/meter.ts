@@ -19,7 +19,7 @@ export class CopyMeter {
     this.bytes += bytes
     if (!this.#isShown || Date.now() - this.#shownAtMs < EVERY_MS) return
     this.#shownAtMs = Date.now()
-    process.stderr.write(`\r\u001B[K${this.toString()}`)
+    process.stderr.write(`\r\u001B[K${this.files > 0 ? this.toString() : formatBytes(this.bytes)}`)
   }
 
   /** Removes the progress line. */

@@ -67,15 +67,18 @@ async function streamLog(
   follow: (signal: AbortSignal) => AsyncIterable<string>,
 ): Promise<void> {
   const gone = new AbortController()
-  let resume = (): void => undefined
-  stream.onDrain(() => resume())
+  // Resolves the current wait for a reader that is behind.
+  let waiting: PromiseWithResolvers<void> | undefined
+  stream.onDrain(() => waiting?.resolve())
   void stream.closed.then(() => {
     gone.abort()
-    resume()
+    return waiting?.resolve()
   })
   for await (const line of follow(gone.signal)) {
     stream.send({ line }, 'line')
-    if (!stream.hasRoom && !gone.signal.aborted) await new Promise<void>((resolve) => (resume = resolve))
+    if (stream.hasRoom || gone.signal.aborted) continue
+    waiting = Promise.withResolvers()
+    await waiting.promise
   }
   stream.send({}, 'end')
   stream.end()
