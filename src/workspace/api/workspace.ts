@@ -1,5 +1,6 @@
 import { Type } from '../../lib/schema/type.ts'
 import type { Static } from 'typebox'
+import { labelsSchema } from '../labels.ts'
 import type { NetworkReach } from '../network/reach.ts'
 import type { Workspace } from '../workspace.ts'
 
@@ -22,6 +23,7 @@ export const workspaceSchema = Type.Object(
     forward_ports: Type.Optional(
       Type.Array(Type.Integer(), { description: 'ports listed for forwarding in its devcontainer.json' }),
     ),
+    labels: Type.Optional(labelsSchema),
     error_message: Type.Optional(Type.String({ description: 'why the status is error' })),
     network: Type.Optional(
       Type.Object(
@@ -59,7 +61,8 @@ export function workspaceWithNetwork(workspace: Workspace, reach: NetworkReach):
 
 /** Encodes a workspace; omits fields that are empty or zero. */
 export function workspaceToWire(workspace: Workspace): WireWorkspace {
-  const { state, ipAddress, cpus, memoryMb, pid, rootfsPath, localDir, image, forwardPorts } = workspace
+  const { state, ipAddress, cpus, memoryMb, pid, rootfsPath, localDir, image, forwardPorts, labels } =
+    workspace
   return {
     name: workspace.name,
     status: state.is,
@@ -75,6 +78,7 @@ export function workspaceToWire(workspace: Workspace): WireWorkspace {
     ...(localDir !== '' && { local_dir: localDir }),
     ...(image !== '' && { image }),
     ...(forwardPorts.length > 0 && { forward_ports: [...forwardPorts] }),
+    ...(labels !== undefined && { labels: { ...labels } }),
     ...(state.is === 'error' && { error_message: state.message }),
   }
 }

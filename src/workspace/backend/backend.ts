@@ -1,5 +1,6 @@
 import type { Bytes } from '../bytes.ts'
 import type { Duplex, Readable, Writable } from 'node:stream'
+import type { WorkspaceLabels } from '../labels.ts'
 import type { NetworkLimits } from '../network/narrow.ts'
 import type { Workspace } from '../workspace.ts'
 import type { BackendName } from '../backend-name.ts'
@@ -15,6 +16,7 @@ export interface BackendCreate {
   readonly forwardPorts: readonly number[]
   /** Network limits that narrow the server's policy. */
   readonly networkLimits?: NetworkLimits | undefined
+  readonly labels?: WorkspaceLabels | undefined
   /** Whether its volume may contain files of an earlier workspace created from a different image. */
   readonly adoptsFiles: boolean
   /** Environment of every program in the workspace, in addition to the image's. */

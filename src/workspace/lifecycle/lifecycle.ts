@@ -341,7 +341,7 @@ export class Lifecycle {
 
 /** Describes a workspace that the backend has not created yet, or of which only remains exist. */
 function describe(request: CreateRequest, createdAt: Date, state: WorkspaceState): Workspace {
-  const { name, backend, image, localDir, cpus, memoryMb, repo, networkLimits } = request
+  const { name, backend, image, localDir, cpus, memoryMb, repo, networkLimits, labels } = request
   const backendFields = { containerId: '', ipAddress: '', pid: 0, rootfsPath: '', forwardPorts: [] }
   return {
     name,
@@ -351,6 +351,7 @@ function describe(request: CreateRequest, createdAt: Date, state: WorkspaceState
     cpus,
     memoryMb,
     networkLimits,
+    labels,
     repo: repo?.url ?? '',
     createdAt,
     state,

@@ -92,7 +92,7 @@ export class FakeBackend implements Backend {
       this.#volumes.set(key(request.name), await mkdtemp(join(tmpdir(), 'fake-volume-')))
     }
     progress('creating the container')
-    const { name, createdAt, image, repo, localDir, cpus, memoryMb, forwardPorts } = request
+    const { name, createdAt, image, repo, localDir, cpus, memoryMb, forwardPorts, labels } = request
     const workspace: Workspace = {
       name,
       createdAt,
@@ -102,6 +102,7 @@ export class FakeBackend implements Backend {
       cpus,
       memoryMb,
       forwardPorts,
+      labels,
       backend: 'docker',
       state: { is: 'running' },
       containerId: `fake-${key(name)}`,

@@ -44,6 +44,7 @@ describe.each(engines)('the $kind backend', ({ make: makeBackend, isDocker, isRe
       repo: 'https://example.com/r',
       localDir: '',
       forwardPorts: [3000, 8080],
+      labels: { team: 'web', 'a/b': 'quo"te = ünïcödé' },
       image: TEST_IMAGE,
       cpus: 1,
       memoryMb: 256,

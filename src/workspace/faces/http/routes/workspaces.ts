@@ -4,6 +4,7 @@ import { Type } from '../../../../lib/schema/type.ts'
 import { createBodySchema, createFromWire } from '../../../api/create.ts'
 import { STRICT, workspaceParams } from '../../../api/parameters.ts'
 import { workspaceToWire, workspaceWithNetwork } from '../../../api/workspace.ts'
+import { labelQuerySchema, matchesLabels, parseLabelFilters } from '../../../labels.ts'
 import { parseWorkspaceName } from '../../../name.ts'
 import { reachOf } from '../../../network/reach.ts'
 import { subjectOf } from '../audit-subject.ts'
@@ -34,15 +35,20 @@ const failures = { '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') }
 /** Registers the routes for workspaces: list, create, get, start, stop, reset, delete. */
 export function workspaceRoutes(server: HttpServer, { config, table, lifecycle, audit }: HttpFace): void {
   const { app } = server
-  app.get(
+  app.get<{ readonly Querystring: Static<typeof labelQuerySchema> }>(
     '/api/workspaces',
     {
       schema: {
         summary: 'List workspaces, oldest first',
+        querystring: labelQuerySchema,
         response: { 200: Type.Object({ workspaces: Type.Array(workspace) }), ...failures },
       },
     },
-    () => ({ workspaces: table.list().map(workspaceToWire) }),
+    (request) => {
+      const filters = parseLabelFilters(request.query.label)
+      const selected = table.list().filter(({ labels }) => matchesLabels(labels, filters))
+      return { workspaces: selected.map(workspaceToWire) }
+    },
   )
 
   app.post<{ Body: Static<typeof createBodySchema> }>(
