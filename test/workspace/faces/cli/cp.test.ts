@@ -21,7 +21,7 @@ import { CopyMeter } from '../../../../src/workspace/faces/cli/copy/meter.ts'
 import { run } from '../../../../src/lib/process/run.ts'
 import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
-import { CLI, userEnvironment, workspaceCli } from '../../../support/workspace/workspace-cli.ts'
+import { CLI, spawnCli, userEnvironment, workspaceCli } from '../../../support/workspace/workspace-cli.ts'
 import {
   makeWorkspace,
   startWorkspaceServer,
@@ -172,6 +172,16 @@ test.each([
   expect([done.status, done.stdout]).toEqual([status, ''])
   expect(done.stderr).toContain(message)
   expect(done.stderr.trim().split('\n')).toHaveLength(1)
+})
+
+test('an interrupted cp exits with 130 and leaves no temporary file', async () => {
+  await workspaceCli(['exec', 'dev', 'truncate', '-s', '100G', 'endless'], environment())
+  const target = tempDir()
+  const { child, exit } = spawnCli(['cp', 'dev:endless', `${target}/`], environment())
+  await expect.poll(() => readdirSync(target), { timeout: 30_000 }).toEqual([expect.stringMatching(/\.tmp$/)])
+  child.kill('SIGINT')
+  expect(await exit).toBe(130)
+  expect(readdirSync(target)).toEqual([])
 })
 
 test('cp reports special files that it skips', async () => {

@@ -1,11 +1,15 @@
 import type { Command } from 'commander'
 import { counted } from '../../../../lib/cli/counted.ts'
 import { examples } from '../../../../lib/cli/examples.ts'
+import { ExitStatus } from '../../../../lib/cli/run.ts'
 import { addServerOption, type CliContext, contextOf } from '../context.ts'
 import { copyFault, type Endpoint, parseEndpoint } from '../copy/endpoint.ts'
 import { copyFromWorkspace, streamFromWorkspace } from '../copy/from-workspace.ts'
 import { CopyMeter } from '../copy/meter.ts'
 import { copyToWorkspace } from '../copy/to-workspace.ts'
+
+/** Exit status of a program that SIGINT ended. */
+const INTERRUPTED = 130
 
 /** Adds the command `cp`. */
 export function addCopy(program: Command): void {
@@ -26,8 +30,12 @@ export function addCopy(program: Command): void {
       const [from, to] = [parseEndpoint(source), parseEndpoint(target)]
       const context = await contextOf(command)
       const meter = new CopyMeter()
+      let isInterrupted = false
+      process.once('SIGINT', () => (isInterrupted = true))
       try {
         await copy(context, from, to, meter)
+      } catch (error) {
+        throw isInterrupted ? new ExitStatus(INTERRUPTED) : error
       } finally {
         meter.clear()
       }

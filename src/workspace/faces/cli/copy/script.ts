@@ -19,6 +19,8 @@ export function followScript(child: ChildProcessWithoutNullStreams, workspace: s
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     messages = (messages + text).slice(-MAX_MESSAGE_BYTES)
   })
+  // The local side then removes its temporary file.
+  process.once('SIGINT', () => child.kill())
   // A script that ends early closes its input; its status is the reason.
   child.stdin.on('error', () => undefined)
   const exit = once(child, 'close') as Promise<[number | null]>
