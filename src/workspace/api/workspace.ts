@@ -2,7 +2,9 @@ import { Type } from '../../lib/schema/type.ts'
 import type { Static } from 'typebox'
 import { labelsSchema } from '../labels.ts'
 import type { NetworkReach } from '../network/reach.ts'
+import type { Explanation } from '../timeline/timeline.ts'
 import type { Workspace } from '../workspace.ts'
+import { explanationSchema, explanationToWire } from './timeline.ts'
 
 /** A workspace. */
 export const workspaceSchema = Type.Object(
@@ -25,6 +27,7 @@ export const workspaceSchema = Type.Object(
     ),
     labels: Type.Optional(labelsSchema),
     error_message: Type.Optional(Type.String({ description: 'why the status is error' })),
+    status_reason: Type.Optional(explanationSchema),
     network: Type.Optional(
       Type.Object(
         {
@@ -45,12 +48,17 @@ export const workspaceSchema = Type.Object(
 /** A workspace as clients see it. */
 export type WireWorkspace = Static<typeof workspaceSchema>
 
-/** Encodes a workspace with its network access. */
-export function workspaceWithNetwork(workspace: Workspace, reach: NetworkReach): WireWorkspace {
+/** Encodes a workspace with the reason of its status and its network access. */
+export function workspaceWithDetails(
+  workspace: Workspace,
+  reach: NetworkReach,
+  explanation: Explanation | undefined,
+): WireWorkspace {
   const { isIsolated, policy } = reach
   const { egress } = policy
   return {
     ...workspaceToWire(workspace),
+    ...(explanation !== undefined && { status_reason: explanationToWire(explanation) }),
     network: {
       isolated: isIsolated,
       allow_host_ports: [...policy.allowHostPorts],

@@ -2,6 +2,7 @@ import type { Bytes } from '../bytes.ts'
 import type { Duplex, Readable, Writable } from 'node:stream'
 import type { WorkspaceLabels } from '../labels.ts'
 import type { NetworkLimits } from '../network/narrow.ts'
+import type { Phase } from '../timeline/phase.ts'
 import type { Workspace } from '../workspace.ts'
 import type { BackendName } from '../backend-name.ts'
 import type { Snapshots } from './snapshot.ts'
@@ -17,6 +18,8 @@ export interface BackendCreate {
   /** Network limits that narrow the server's policy. */
   readonly networkLimits?: NetworkLimits | undefined
   readonly labels?: WorkspaceLabels | undefined
+  /** Reports that a phase of the creation begins. */
+  readonly enterPhase?: ((phase: Phase) => void) | undefined
   /** Whether its volume may contain files of an earlier workspace created from a different image. */
   readonly adoptsFiles: boolean
   /** Environment of every program in the workspace, in addition to the image's. */

@@ -86,12 +86,14 @@ export class FakeBackend implements Backend {
     progress: (message: string) => void,
     signal: AbortSignal,
   ): Promise<Workspace> {
+    request.enterPhase?.('volume')
     await this.#step('volume')
     signal.throwIfAborted()
     if (request.localDir === '' && !this.#volumes.has(key(request.name))) {
       this.#volumes.set(key(request.name), await mkdtemp(join(tmpdir(), 'fake-volume-')))
     }
     progress('creating the container')
+    request.enterPhase?.('boot')
     const { name, createdAt, image, repo, localDir, cpus, memoryMb, forwardPorts, labels } = request
     const workspace: Workspace = {
       name,

@@ -178,6 +178,7 @@ export class DockerBackend implements Backend {
   ): Promise<Workspace> {
     const labels = labelsOf(this.#options.serverId, request)
     if (request.localDir === '') {
+      request.enterPhase?.('volume')
       await this.#engine.make('creating the volume', signal, (abortSignal) =>
         this.#engine.docker.createVolume({
           Name: engineName(request.name),

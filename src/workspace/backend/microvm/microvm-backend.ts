@@ -180,7 +180,8 @@ export class MicroVmBackend implements Backend {
         throw fault('INVALID_LOCAL_DIR', `local_dir cannot be mounted in a ${this.name} VM: ${why}`)
     }
     return this.#locks.run(nameKey(request.name), async () => {
-      const { name, fromSnapshot } = request
+      const { name, fromSnapshot, enterPhase } = request
+      enterPhase?.('image')
       const reading = await this.#files.read(name)
       const kept = reading.is === 'valid' ? reading.record : undefined
       const snapshot = fromSnapshot === '' ? undefined : await this.snapshots.read(fromSnapshot)
@@ -191,8 +192,10 @@ export class MicroVmBackend implements Backend {
       // exists.
       await this.#files.write(metadata)
       const image = await images.resolve(metadata.digest)
+      enterPhase?.('volume')
       if (disk === 'new') await this.#files.makeUpper(name, metadata.upperBytes)
       if (disk === 'copied') await this.snapshots.restore(fromSnapshot, name, signal)
+      enterPhase?.('boot')
       await this.#boot(metadata, image, progress, signal)
       await this.#files.end(request.name)
       return this.#get(request.name)
