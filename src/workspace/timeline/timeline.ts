@@ -47,7 +47,7 @@ interface History {
 type Change = { readonly workspace: Workspace } | { readonly type: 'deleted'; readonly name: string }
 
 /**
- * What happened to each workspace since the server started: the phases of its starts, and its states with their reasons. Kept in
+ * History of each workspace since the server started: the phases of its starts, and its states with their reasons. Kept in
  * memory, bounded for each workspace, and forgotten with it.
  */
 export class Timeline {
@@ -160,12 +160,9 @@ function reasonFor(state: WorkspaceState, { state: before, reason }: History): s
 }
 
 function remedyFor(name: string, state: WorkspaceState): string {
-  switch (state.is) {
-    case 'starting':
-      return `wait until it is running; "workspace events ${name}" shows the phase`
-    case 'error':
-      return `see "workspace logs ${name}", and start it with "workspace start ${name}"; if that fails, delete it with "workspace rm ${name}"`
-    default:
-      return `start it with "workspace start ${name}"`
-  }
+  if (state.is === 'starting') return `wait until it is running; "workspace events ${name}" shows the phase`
+  const start = `start it with "workspace start ${name}"`
+  return state.is === 'error'
+    ? `see "workspace logs ${name}", and ${start}; if that fails, delete it with "workspace rm ${name}"`
+    : start
 }
