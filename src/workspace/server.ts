@@ -41,6 +41,7 @@ import { parseRepo, type Repo } from './lifecycle/repo.ts'
 import { WorkspaceTable } from './lifecycle/table.ts'
 import { reachOf } from './network/reach.ts'
 import { TicketTable } from './tickets/ticket-table.ts'
+import { Timeline } from './timeline/timeline.ts'
 import { SessionDirectory } from './session/session-directory.ts'
 import { SnapshotLibrary } from './snapshot/snapshot-library.ts'
 import { mountedSocketRoot, openStateDir, type StateDir } from './state-dir.ts'
@@ -99,6 +100,7 @@ interface Workspaces {
   /** Undefined when the engine's images do not belong to this server. */
   readonly pulled: PulledImages | undefined
   readonly table: WorkspaceTable
+  readonly timeline: Timeline
   readonly activity: ActivityTable
   readonly snapshots: SnapshotLibrary
   readonly lifecycle: Lifecycle
@@ -193,8 +195,10 @@ async function openWorkspaces({
   const table = new WorkspaceTable()
   const activity = new ActivityTable(table, clock)
   const snapshots = new SnapshotLibrary(backends.values(), clock)
+  const timeline = new Timeline(clock)
   const lifecycle = new Lifecycle({
     table,
+    timeline,
     backends,
     snapshots,
     marks: new CreationMarks(state.path),
@@ -219,6 +223,7 @@ async function openWorkspaces({
     backends,
     pulled: given === undefined ? pulled : undefined,
     table,
+    timeline,
     activity,
     snapshots,
     lifecycle,

@@ -1,4 +1,5 @@
 import type { BackendName } from './backend-name.ts'
+import type { WorkspaceLabels } from './labels.ts'
 import type { NetworkLimits } from './network/narrow.ts'
 
 /** Directory of a workspace's files inside it, for every backend. */
@@ -39,4 +40,6 @@ export interface Workspace {
   readonly forwardPorts: readonly number[]
   /** Network limits; undefined for everything the server's policy allows. */
   readonly networkLimits?: NetworkLimits | undefined
+  /** Labels given at its creation; undefined for none. */
+  readonly labels?: WorkspaceLabels | undefined
 }

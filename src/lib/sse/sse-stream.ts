@@ -71,8 +71,8 @@ export class SseStream {
   }
 
   /** Sends an event with single-line JSON data. */
-  sendJson(json: string, event: string): void {
-    this.#write(encodeJson(json, `event: ${event}\n`))
+  sendJson(json: string, event: string, id?: string): void {
+    this.#write(encodeJson(json, `event: ${event}\n${id === undefined ? '' : `id: ${id}\n`}`))
   }
 
   /** Sends an event encoded once for all readers. */

@@ -3,6 +3,7 @@ import type { Static, TSchema } from 'typebox'
 import type { WORKSPACE_CODES } from '../errors.ts'
 import { BACKEND_NAMES } from '../backend-name.ts'
 import { nameSchema, STRICT } from './parameters.ts'
+import { labelsSchema } from '../labels.ts'
 import { networkLimitsSchema } from '../network/narrow.ts'
 import type { CreateInput } from '../lifecycle/create-request.ts'
 
@@ -41,6 +42,7 @@ export const createBodySchema = Type.Object(
     ),
     no_provision: orNull(Type.Boolean({ description: 'true ignores devcontainer.json and dotfiles' })),
     network: orNull(networkLimitsSchema),
+    labels: orNull(labelsSchema),
     dotfiles: orNull(Type.String({ description: 'repository with dotfiles for the home directory' })),
   },
   STRICT,

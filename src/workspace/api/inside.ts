@@ -34,5 +34,10 @@ export function portsToWire(ports: readonly ListeningPort[]): Static<typeof port
   return { ports: ports.map(({ process, ...port }) => ({ ...port, process: process ?? null })) }
 }
 
+/** A line of a log as data of a `line` event. */
+export interface WireLogLine {
+  readonly line: string
+}
+
 /** Lines of a log. */
 export const logSchema = Type.Object({ lines: Type.Array(Type.String()) })

@@ -1,7 +1,10 @@
 import { Type } from '../../lib/schema/type.ts'
 import type { Static } from 'typebox'
+import { labelsSchema } from '../labels.ts'
 import type { NetworkReach } from '../network/reach.ts'
+import type { Explanation } from '../timeline/timeline.ts'
 import type { Workspace } from '../workspace.ts'
+import { explanationSchema, explanationToWire } from './timeline.ts'
 
 /** A workspace. */
 export const workspaceSchema = Type.Object(
@@ -22,7 +25,9 @@ export const workspaceSchema = Type.Object(
     forward_ports: Type.Optional(
       Type.Array(Type.Integer(), { description: 'ports listed for forwarding in its devcontainer.json' }),
     ),
+    labels: Type.Optional(labelsSchema),
     error_message: Type.Optional(Type.String({ description: 'why the status is error' })),
+    status_reason: Type.Optional(explanationSchema),
     network: Type.Optional(
       Type.Object(
         {
@@ -43,12 +48,17 @@ export const workspaceSchema = Type.Object(
 /** A workspace as clients see it. */
 export type WireWorkspace = Static<typeof workspaceSchema>
 
-/** Encodes a workspace with its network access. */
-export function workspaceWithNetwork(workspace: Workspace, reach: NetworkReach): WireWorkspace {
+/** Encodes a workspace with the reason of its status and its network access. */
+export function workspaceWithDetails(
+  workspace: Workspace,
+  reach: NetworkReach,
+  explanation: Explanation | undefined,
+): WireWorkspace {
   const { isIsolated, policy } = reach
   const { egress } = policy
   return {
     ...workspaceToWire(workspace),
+    ...(explanation !== undefined && { status_reason: explanationToWire(explanation) }),
     network: {
       isolated: isIsolated,
       allow_host_ports: [...policy.allowHostPorts],
@@ -59,7 +69,8 @@ export function workspaceWithNetwork(workspace: Workspace, reach: NetworkReach):
 
 /** Encodes a workspace; omits fields that are empty or zero. */
 export function workspaceToWire(workspace: Workspace): WireWorkspace {
-  const { state, ipAddress, cpus, memoryMb, pid, rootfsPath, localDir, image, forwardPorts } = workspace
+  const { state, ipAddress, cpus, memoryMb, pid, rootfsPath, localDir, image, forwardPorts, labels } =
+    workspace
   return {
     name: workspace.name,
     status: state.is,
@@ -75,6 +86,7 @@ export function workspaceToWire(workspace: Workspace): WireWorkspace {
     ...(localDir !== '' && { local_dir: localDir }),
     ...(image !== '' && { image }),
     ...(forwardPorts.length > 0 && { forward_ports: [...forwardPorts] }),
+    ...(labels !== undefined && { labels: { ...labels } }),
     ...(state.is === 'error' && { error_message: state.message }),
   }
 }

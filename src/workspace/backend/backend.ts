@@ -1,6 +1,8 @@
 import type { Bytes } from '../bytes.ts'
 import type { Duplex, Readable, Writable } from 'node:stream'
+import type { WorkspaceLabels } from '../labels.ts'
 import type { NetworkLimits } from '../network/narrow.ts'
+import type { Phase } from '../timeline/phase.ts'
 import type { Workspace } from '../workspace.ts'
 import type { BackendName } from '../backend-name.ts'
 import type { Snapshots } from './snapshot.ts'
@@ -15,6 +17,9 @@ export interface BackendCreate {
   readonly forwardPorts: readonly number[]
   /** Network limits that narrow the server's policy. */
   readonly networkLimits?: NetworkLimits | undefined
+  readonly labels?: WorkspaceLabels | undefined
+  /** Reports that a phase of the creation begins. */
+  readonly enterPhase?: ((phase: Phase) => void) | undefined
   /** Whether its volume may contain files of an earlier workspace created from a different image. */
   readonly adoptsFiles: boolean
   /** Environment of every program in the workspace, in addition to the image's. */
@@ -194,6 +199,11 @@ export interface Backend {
    * workspaces too.
    */
   readonly logs: (name: string, lines: number) => Promise<readonly string[]>
+  /**
+   * Yields the last lines and then new ones, until the container's main process exits, the engine goes away or
+   * the signal aborts. A slow reader holds up the reading, never memory.
+   */
+  readonly followLogs: (name: string, lines: number, signal: AbortSignal) => AsyncIterable<string>
   /** Returns when a stopped workspace was last changed. Rejects when that cannot be determined. */
   readonly changedAt: (name: string) => Promise<Date>
 }

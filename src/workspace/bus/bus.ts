@@ -6,6 +6,7 @@ import { nameKey } from '../name.ts'
 import type { BackendName } from '../backend-name.ts'
 import type { BusCounts, BusEvent } from './bus-event.ts'
 import type { ConnectedGuest, ConnectedWorkspace, GuestMessage } from './guest-message.ts'
+import { ListenerSessions } from './listener-sessions.ts'
 import { WaitingRequests } from './waiting-requests.ts'
 import type { AlarmClock } from '../../lib/clock/clock.ts'
 
@@ -84,6 +85,8 @@ export class Bus {
   readonly #waiting = new WaitingRequests()
   readonly #watchers = new Set<(event: BusEvent) => void>()
   #findFallback: (namespace: string) => Deliver | undefined = () => undefined
+  /** Events received by each listener. */
+  readonly sessions: ListenerSessions
   readonly counts: BusCounts = {
     requests: 0,
     responses: 0,
@@ -98,6 +101,7 @@ export class Bus {
 
   constructor(options: BusOptions) {
     this.#options = options
+    this.sessions = new ListenerSessions(options)
   }
 
   /** Connects a guest, replacing an earlier connection of the same workspace. */

@@ -1,9 +1,15 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { isFault } from '../../lib/errors/fault.ts'
 import { messageOf } from '../../lib/errors/message.ts'
 
 /** Size limit of one request, except for a single longer line. */
 const MAX_BODY_BYTES = 512 * 1024
 /** Two requests are pipelined: the next is sent while one is being answered. */
 const MAX_REQUESTS = 2
+/** Requests wait 30 s for an answer by default. */
+const RETRY_FOR_MS = 30_000
+const FIRST_RETRY_MS = 50
+const LAST_RETRY_MS = 2_000
 
 /** Sends answers to the bus, batching those added together as lines of one request. */
 export class AnswerBatcher {
@@ -39,7 +45,7 @@ export class AnswerBatcher {
   async #send(lines: readonly Buffer[]): Promise<void> {
     this.#requests++
     try {
-      await this.#post(Buffer.concat(lines))
+      await this.#postUntilReceived(Buffer.concat(lines))
     } catch (error) {
       this.#onLoss(
         `${lines.length === 1 ? 'an answer was' : `some of ${lines.length} answers were`} lost: ${messageOf(error)}`,
@@ -47,6 +53,20 @@ export class AnswerBatcher {
     }
     this.#requests--
     this.#sendWaiting()
+  }
+
+  /** Sends lines again while the server cannot be reached: the bus drops answers that it has received before. */
+  async #postUntilReceived(lines: Buffer): Promise<void> {
+    const endMs = performance.now() + RETRY_FOR_MS
+    for (let retryMs = FIRST_RETRY_MS; ; retryMs = Math.min(retryMs * 2, LAST_RETRY_MS)) {
+      try {
+        return await this.#post(lines)
+      } catch (error) {
+        const isUnreachable = isFault(error) && error.code === 'SERVER_UNREACHABLE'
+        if (!isUnreachable || performance.now() + retryMs > endMs) throw error
+      }
+      await delay(retryMs)
+    }
   }
 
   /** Removes and returns as many lines as fit into one request, at least one. */

@@ -7,6 +7,7 @@ import { Type } from '../../lib/schema/type.ts'
 import {
   type ErrorBody,
   faultFromAnswer,
+  LAST_EVENT_ID_HEADER,
   type ServerAddress,
   toFault,
   unreachable,
@@ -18,6 +19,12 @@ const SILENCE_MS = 45_000
 /** Every JSON response of the API is an object. */
 const answerSchema = Type.Object({})
 const NDJSON = 'application/x-ndjson'
+
+interface RequestSettings {
+  readonly type?: string
+  readonly signal?: AbortSignal
+  readonly lastEventId?: string | undefined
+}
 
 /** A client for the REST API. @throws the server's faults, and SERVER_UNREACHABLE when it does not respond */
 export class WorkspaceClient {
@@ -88,12 +95,18 @@ export class WorkspaceClient {
   /** Follows a stream of events that ends only when the server stops. @throws SERVER_UNREACHABLE when the stream ends */
   async follow(
     path: string,
-    onEvent: (event: string, content: unknown) => void,
-    options: { readonly signal?: AbortSignal; readonly onOpen?: () => void } = {},
+    onEvent: (event: string, content: unknown, id: string | undefined) => void,
+    options: {
+      readonly signal?: AbortSignal
+      /** ID of the last event that an earlier stream received. */
+      readonly lastEventId?: string | undefined
+      /** @param lastEventId from which to continue if no event arrives, where the server reports it */
+      readonly onOpen?: (lastEventId: string | undefined) => void
+    } = {},
   ): Promise<never> {
     const response = await this.#request('GET', path, undefined, 'text/event-stream', options)
     response.socket.setTimeout(SILENCE_MS, () => response.destroy(new Error('no data received')))
-    options.onOpen?.()
+    options.onOpen?.(response.headers[LAST_EVENT_ID_HEADER]?.toString())
     try {
       await readEvents(response, onEvent)
     } catch (error) {
@@ -123,9 +136,13 @@ export class WorkspaceClient {
     path: string,
     body: string | Buffer | undefined,
     accept: string,
-    { type = 'application/json', signal }: { readonly type?: string; readonly signal?: AbortSignal } = {},
+    { type = 'application/json', signal, lastEventId }: RequestSettings = {},
   ): Promise<IncomingMessage> {
-    const headers = { accept, ...(body !== undefined && { 'content-type': type }) }
+    const headers = {
+      accept,
+      ...(body !== undefined && { 'content-type': type }),
+      ...(lastEventId !== undefined && { 'last-event-id': lastEventId }),
+    }
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
       requestTo(this.#server, path, { method, headers, ...(signal !== undefined && { signal }) })
         .on('response', resolve)
@@ -144,11 +161,11 @@ function textOf(body: unknown): string | undefined {
 
 async function readEvents(
   response: IncomingMessage,
-  onEvent: (event: string, content: unknown) => void,
+  onEvent: (event: string, content: unknown, id: string | undefined) => void,
 ): Promise<void> {
   const { createParser } = await import('eventsource-parser')
   const parser = createParser({
-    onEvent: ({ event, data }) => onEvent(event ?? 'message', JSON.parse(data)),
+    onEvent: ({ event, data, id }) => onEvent(event ?? 'message', JSON.parse(data), id),
   })
   for await (const chunk of response.setEncoding('utf8')) parser.feed(chunk as string)
 }

@@ -30,7 +30,8 @@ export interface ServeOptions {
 
 /**
  * Runs the host side of an extension: listens to a namespace and answers each request with the result of `answer`, which is ignored
- * for events. An error it throws is sent as `{error, code: "EXTENSION_FAILED"}`. Reconnects to the server until `signal` aborts.
+ * for events. An error it throws is sent as `{error, code: "EXTENSION_FAILED"}`. Reconnects to the server until `signal` aborts,
+ * and then gets the requests that it has not received; each request is handled once.
  */
 export async function serveNamespace(
   namespace: string,
@@ -48,18 +49,22 @@ export async function serveNamespace(
     const { name, server: home } = message.workspace
     answers.add(answerToWire({ name, server: home }, message.id, payload))
   }
+  let lastEventId: string | undefined
   for (let retryMs = FIRST_RETRY_MS; ; retryMs = Math.min(retryMs * 2, LAST_RETRY_MS)) {
     try {
       await client.follow(
         `${path}/messages`,
-        (_event, content) => {
+        (_event, content, id) => {
+          lastEventId = id ?? lastEventId
           const message = messageOfEvent(content)
           if (message === undefined) return onProblem('ignored an invalid message')
           void handle(message)
         },
         {
           ...(signal !== undefined && { signal }),
-          onOpen() {
+          lastEventId,
+          onOpen(continuesFrom) {
+            lastEventId = continuesFrom ?? lastEventId
             retryMs = FIRST_RETRY_MS
             onListening?.()
           },

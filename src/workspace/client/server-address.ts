@@ -9,6 +9,9 @@ import { errorSchema } from '../api/error.ts'
 /** Header for the bus token, `bus.token`; the Authorization header may carry the server's token. */
 export const BUS_TOKEN_HEADER = 'workspace-bus-token'
 
+/** Header with the event ID from which a listener continues if it receives no event. */
+export const LAST_EVENT_ID_HEADER = 'workspace-last-event-id'
+
 /** Address and credentials of a workspace server. */
 export interface ServerAddress {
   readonly name: string

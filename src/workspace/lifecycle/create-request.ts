@@ -9,6 +9,7 @@ import { isImageBackend } from '../image/image-backend.ts'
 import { withResolvedImage } from './resolve-image.ts'
 import { parseImage } from '../image-reference.ts'
 import { parseLocalDir } from './local-dir.ts'
+import { parseLabels, type WorkspaceLabels } from '../labels.ts'
 import { parseWorkspaceName } from '../name.ts'
 import { parseRepo, type Repo } from './repo.ts'
 
@@ -30,6 +31,7 @@ export interface CreateInput {
   readonly noProvision?: boolean | null | undefined
   readonly dotfiles?: string | null | undefined
   readonly network?: WireNetworkLimits | null | undefined
+  readonly labels?: WorkspaceLabels | null | undefined
 }
 
 /** A validated create request with defaults filled in. */
@@ -56,6 +58,7 @@ export interface CreateRequest {
   readonly dotfiles: Repo | undefined
   /** Network limits that narrow the server's policy. */
   readonly networkLimits: NetworkLimits | undefined
+  readonly labels: WorkspaceLabels | undefined
 }
 
 /** Settings that a create request is validated against and completed with. */
@@ -111,6 +114,7 @@ export async function parseCreateRequest(
     devContainer,
     dotfiles: isProvisioned ? dotfiles : undefined,
     networkLimits: parseNetworkLimits(input.network, defaults.reachOf(backend)),
+    labels: parseLabels(input.labels),
   }
 }
 

@@ -12,6 +12,7 @@ import { readFromInside } from '../devcontainer/read-dev-container.ts'
 import { runPreparations } from '../devcontainer/run-preparations.ts'
 import { fault } from '../errors.ts'
 import { isImageBackend } from '../image/image-backend.ts'
+import type { Phase } from '../timeline/phase.ts'
 import type { Workspace } from '../workspace.ts'
 import { cloneInside, hasFiles, cloneCommand, gitEnvironment } from './clone.ts'
 import type { CreateRequest } from './create-request.ts'
@@ -21,6 +22,7 @@ import type { Repo } from './repo.ts'
 
 interface CreationContext {
   readonly progress: (message: string) => void
+  readonly enterPhase: (phase: Phase) => void
   readonly signal: AbortSignal
   readonly logger: Logger
   readonly imageAliases: ReadonlyMap<string, string>
@@ -93,6 +95,7 @@ async function createWithFiles(
         repo: request.repo?.url ?? '',
         environment: devContainer?.environment ?? {},
         forwardPorts: devContainer?.forwardPorts ?? [],
+        enterPhase: context.enterPhase,
       },
       progress,
       signal,
@@ -109,6 +112,7 @@ async function createWithFiles(
       progress('the workspace already has files; not cloning')
     else {
       progress(`cloning ${request.repo.url}`)
+      context.enterPhase('clone')
       mayHaveFile = await cloneInside(backend, request.name, request.repo, progress, signal)
     }
   }
@@ -144,6 +148,7 @@ async function prepare(
   steps: readonly LifecycleStep[],
   context: CreationContext,
 ): Promise<void> {
+  if (steps.length > 0 || dotfiles !== undefined) context.enterPhase('hooks')
   let failed: string | undefined
   const run = async (each: readonly LifecycleStep[]): Promise<void> => {
     for (const { command, programs } of each) {

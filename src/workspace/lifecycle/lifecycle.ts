@@ -1,8 +1,9 @@
 import type { Logger } from '../../lib/log/logger.ts'
+import { messageOf } from '../../lib/errors/message.ts'
 import { KeyedLock } from '../../lib/process/keyed-lock.ts'
 import type { Backend, BackendChange } from '../backend/backend.ts'
 import { fault, unavailable } from '../errors.ts'
-import type { Workspace, WorkspaceState } from '../workspace.ts'
+import type { Workspace } from '../workspace.ts'
 import type { BackendName } from '../backend-name.ts'
 import {
   type CreateDefaults,
@@ -13,9 +14,11 @@ import {
 import { createWorkspace, undoCreation, UnfinishedCreation } from './creation.ts'
 import type { CreationMarks } from './creation-marks.ts'
 import { getBackend } from './get-backend.ts'
+import { requestedWorkspace } from './requested-workspace.ts'
 import { nameKey, parseWorkspaceName } from '../name.ts'
 import type { SnapshotInput, SnapshotLibrary, TakenSnapshot } from '../snapshot/snapshot-library.ts'
 import type { WorkspaceTable } from './table.ts'
+import type { Timeline } from '../timeline/timeline.ts'
 import type { Clock } from '../../lib/clock/clock.ts'
 
 interface RunningCreation {
@@ -33,6 +36,7 @@ export interface LifecycleOptions {
   readonly defaults: Omit<CreateDefaults, 'getSnapshot'>
   readonly logger: Logger
   readonly clock: Clock
+  readonly timeline: Timeline
 }
 
 /**
@@ -47,6 +51,7 @@ export class Lifecycle {
 
   constructor(options: LifecycleOptions) {
     this.#options = options
+    options.table.onChange((change) => options.timeline.observe(change))
   }
 
   /** Connects the backends and rebuilds the table from their workspaces. */
@@ -84,30 +89,32 @@ export class Lifecycle {
     const request = await parseCreateRequest(input, { ...defaults, getSnapshot })
     const backend = getBackend(this.#options.backends, request.backend)
     const createdAt = new Date(this.#options.clock.wallMs())
-    this.#options.table.reserve(describe(request, createdAt, { is: 'starting' }))
+    if (this.#options.table.find(request.name) === undefined)
+      this.#options.timeline.because(request.name, 'a client requested its creation')
+    this.#options.table.reserve(requestedWorkspace(request, createdAt, { is: 'starting' }))
     return { make: (progress) => this.#create(backend, request, createdAt, progress) }
   }
 
   async start(nameInput: unknown): Promise<Workspace> {
-    return this.#change(nameInput, async (workspace, backend) => {
+    return this.#change('start', nameInput, async (workspace, backend) => {
       if (workspace.state.is === 'running')
         throw fault('WORKSPACE_ALREADY_RUNNING', `workspace "${workspace.name}" is already running`)
-      this.#options.table.set({ ...workspace, state: { is: 'starting' } })
-      return backend.start(workspace.name)
+      return this.#boot(workspace, backend, 'a client requested the start')
     })
   }
 
   async stop(nameInput: unknown): Promise<Workspace> {
-    return this.#change(nameInput, async (workspace, backend) => {
+    return this.#change('stop', nameInput, async (workspace, backend) => {
       if (workspace.state.is === 'stopped')
         throw fault('WORKSPACE_ALREADY_STOPPED', `workspace "${workspace.name}" is already stopped`)
+      this.#options.timeline.because(workspace.name, 'a client requested the stop')
       return backend.stop(workspace.name)
     })
   }
 
   /** Resets a stopped workspace to its image, discarding everything written in it. */
   async reset(nameInput: unknown): Promise<Workspace> {
-    return this.#change(nameInput, async (workspace, backend) => {
+    return this.#change('reset', nameInput, async (workspace, backend) => {
       const { name, state } = workspace
       if (state.is !== 'stopped')
         throw fault(
@@ -133,8 +140,9 @@ export class Lifecycle {
    */
   async stopIf(nameInput: unknown, isWanted: () => boolean): Promise<boolean> {
     let hasStopped = false
-    await this.#change(nameInput, async (workspace, backend) => {
+    await this.#change('stop', nameInput, async (workspace, backend) => {
       if (workspace.state.is !== 'running' || !isWanted()) return workspace
+      this.#options.timeline.because(workspace.name, 'it was idle for idle_timeout')
       const stopped = await backend.stop(workspace.name)
       hasStopped = true
       return stopped
@@ -184,12 +192,13 @@ export class Lifecycle {
     createdAt: Date,
     progress: (message: string) => void,
   ): Promise<Workspace> {
-    const { table, marks, logger, defaults } = this.#options
+    const { table, marks, logger, defaults, timeline } = this.#options
     const { imageAliases } = defaults
     const controller = new AbortController()
     const work = this.#locks.run(nameKey(request.name), () =>
       createWorkspace(backend, marks, request, createdAt, {
         progress,
+        enterPhase: (phase) => timeline.enter(request.name, phase),
         signal: controller.signal,
         logger,
         imageAliases,
@@ -198,14 +207,17 @@ export class Lifecycle {
     this.#creations.set(nameKey(request.name), { backend, controller, ended: work })
     if (this.#isClosing) controller.abort(fault('BACKEND_UNAVAILABLE', 'the server is stopping'))
     try {
-      return table.set(await work)
+      const workspace = await work
+      timeline.leave(request.name, 'done')
+      return table.set(workspace)
     } catch (error) {
+      timeline.leave(request.name, 'failed')
       if (!(error instanceof UnfinishedCreation)) {
         table.remove(request.name)
         throw error
       }
       const message = `${error.message}; its remains will be removed as soon as the backend responds`
-      table.set(describe(request, createdAt, { is: 'error', message }))
+      table.set(requestedWorkspace(request, createdAt, { is: 'error', message }))
       throw error.cause
     } finally {
       this.#creations.delete(nameKey(request.name))
@@ -213,18 +225,23 @@ export class Lifecycle {
   }
 
   async #change(
+    what: string,
     nameInput: unknown,
     work: (workspace: Workspace, backend: Backend) => Promise<Workspace>,
   ): Promise<Workspace> {
-    const { table } = this.#options
+    const { table, timeline } = this.#options
     return this.#exclusively(nameInput, async (before, backend) => {
       try {
         return table.set(await work(before, backend))
       } catch (error) {
         // The backend knows the cause; the previous state may describe an earlier failure.
         const found = await backend.find(before.name).catch(() => undefined)
+        timeline.leave(before.name, 'failed')
+        timeline.because(before.name, `the ${what} failed (${messageOf(error)})`)
         table.set(found ?? before)
         throw error
+      } finally {
+        timeline.endReason(before.name)
       }
     })
   }
@@ -248,6 +265,7 @@ export class Lifecycle {
     if (change.is === 'away') return this.#giveUpCreations(backend)
     if (change.is === 'outOfMemory') {
       const message = 'a program in a workspace was killed because it ran out of memory (memory_mb)'
+      this.#options.timeline.note(change.name, message)
       return this.#options.logger.warn({ workspace: change.name }, message)
     }
     try {
@@ -281,12 +299,22 @@ export class Lifecycle {
     const { table, logger } = this.#options
     if (this.#isClosing || table.find(name)?.backend !== backend.name) return this.#refresh(backend, name)
     logger.info({ workspace: name }, 'restarting a workspace that rebooted')
-    await this.#change(name, async (workspace) => {
+    await this.#change('restart', name, async (workspace) => {
       const found = await backend.find(name)
       if (workspace.state.is === 'stopped' || found?.state.is !== 'stopped') return found ?? workspace
-      table.set({ ...found, state: { is: 'starting' } })
-      return backend.start(name)
+      return this.#boot(found, backend, 'it rebooted')
     })
+  }
+
+  /** Starts a workspace whose lock is held. */
+  async #boot(workspace: Workspace, backend: Backend, reason: string): Promise<Workspace> {
+    const { table, timeline } = this.#options
+    timeline.because(workspace.name, reason)
+    table.set({ ...workspace, state: { is: 'starting' } })
+    timeline.enter(workspace.name, 'boot')
+    const started = await backend.start(workspace.name)
+    timeline.leave(workspace.name, 'done')
+    return started
   }
 
   async #refresh(backend: Backend, name: string): Promise<void> {
@@ -336,25 +364,6 @@ export class Lifecycle {
     } catch (error) {
       logger.warn({ err: error, workspace: name }, 'cannot remove the remains of an unfinished creation')
     }
-  }
-}
-
-/** Describes a workspace that the backend has not created yet, or of which only remains exist. */
-function describe(request: CreateRequest, createdAt: Date, state: WorkspaceState): Workspace {
-  const { name, backend, image, localDir, cpus, memoryMb, repo, networkLimits } = request
-  const backendFields = { containerId: '', ipAddress: '', pid: 0, rootfsPath: '', forwardPorts: [] }
-  return {
-    name,
-    backend,
-    image,
-    localDir,
-    cpus,
-    memoryMb,
-    networkLimits,
-    repo: repo?.url ?? '',
-    createdAt,
-    state,
-    ...backendFields,
   }
 }
 

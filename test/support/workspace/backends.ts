@@ -101,6 +101,7 @@ export function createIn(backend: Backend, name: string, localDir = ''): Promise
       localDir,
       forwardPorts: [3000, 8080],
       environment: { FROM_CREATION: 'a = b' },
+      labels: { team: 'web', 'a/b': 'quo"te = ünïcödé' },
       cpus: 1,
       memoryMb: 256,
     }),

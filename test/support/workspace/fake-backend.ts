@@ -5,6 +5,7 @@ import { chmod, chown, mkdtemp, rm } from 'node:fs/promises'
 import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { type Duplex, duplexPair } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
 import type {
   Backend,
   BackendChange,
@@ -85,13 +86,15 @@ export class FakeBackend implements Backend {
     progress: (message: string) => void,
     signal: AbortSignal,
   ): Promise<Workspace> {
+    request.enterPhase?.('volume')
     await this.#step('volume')
     signal.throwIfAborted()
     if (request.localDir === '' && !this.#volumes.has(key(request.name))) {
       this.#volumes.set(key(request.name), await mkdtemp(join(tmpdir(), 'fake-volume-')))
     }
     progress('creating the container')
-    const { name, createdAt, image, repo, localDir, cpus, memoryMb, forwardPorts } = request
+    request.enterPhase?.('boot')
+    const { name, createdAt, image, repo, localDir, cpus, memoryMb, forwardPorts, labels } = request
     const workspace: Workspace = {
       name,
       createdAt,
@@ -101,6 +104,7 @@ export class FakeBackend implements Backend {
       cpus,
       memoryMb,
       forwardPorts,
+      labels,
       backend: 'docker',
       state: { is: 'running' },
       containerId: `fake-${key(name)}`,
@@ -192,6 +196,17 @@ export class FakeBackend implements Backend {
 
   logs(_name: string, lines: number): Promise<readonly string[]> {
     return Promise.resolve(lastLogLines(this.printed, lines))
+  }
+
+  async *followLogs(name: string, lines: number, signal: AbortSignal): AsyncGenerator<string> {
+    let at = this.printed.length
+    yield* lastLogLines(this.printed, lines)
+    while (!signal.aborted && this.#workspaces.get(key(name))?.state.is === 'running') {
+      const added = this.printed.slice(at)
+      at = this.printed.length
+      if (added === '') await delay(10)
+      else yield* lastLogLines(added, Infinity)
+    }
   }
 
   usage(): Promise<BackendUsage> {

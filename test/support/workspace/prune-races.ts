@@ -1,3 +1,4 @@
+import { Timeline } from '../../../src/workspace/timeline/timeline.ts'
 import { FilesInUse } from '../../../src/workspace/disk/files-in-use.ts'
 import { existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -35,6 +36,7 @@ async function world(disk?: MachineDisk) {
     machines.snapshots = new MachineSnapshots('qemu', new MachineFiles(disk.root), disk.images())
   const snapshots = new SnapshotLibrary([machines], systemClock)
   const lifecycle = new Lifecycle({
+    timeline: new Timeline(systemClock),
     table,
     backends: new Map([['docker', backend]]),
     marks: new CreationMarks(tempDir()),

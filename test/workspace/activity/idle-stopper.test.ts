@@ -1,3 +1,4 @@
+import { Timeline } from '../../../src/workspace/timeline/timeline.ts'
 import { spawn } from 'node:child_process'
 import { createServer, type AddressInfo } from 'node:net'
 import { PassThrough } from 'node:stream'
@@ -32,6 +33,7 @@ async function idleWorld() {
   let nowMs = 1_000_000
   const activity = new ActivityTable(table, { ...systemClock, nowMs: () => nowMs })
   const lifecycle = new Lifecycle({
+    timeline: new Timeline(systemClock),
     table,
     backends,
     marks: new CreationMarks(tempDir()),

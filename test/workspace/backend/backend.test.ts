@@ -44,6 +44,7 @@ describe.each(engines)('the $kind backend', ({ make: makeBackend, isDocker, isRe
       repo: 'https://example.com/r',
       localDir: '',
       forwardPorts: [3000, 8080],
+      labels: { team: 'web', 'a/b': 'quo"te = ünïcödé' },
       image: TEST_IMAGE,
       cpus: 1,
       memoryMb: 256,
@@ -73,6 +74,32 @@ describe.each(engines)('the $kind backend', ({ make: makeBackend, isDocker, isRe
     await expect.poll(() => backend.logs(name, 2)).toEqual(['line 2', 'line 3'])
     await backend.stop(name)
     expect(await backend.logs(name, 200)).toEqual(['line 1', 'line 2', 'line 3'])
+  })
+
+  test.runIf(isDocker)(
+    'a followed log yields last lines, then new ones, until the container stops',
+    async () => {
+      const { name } = await makeForTest('follow')
+      await output(name, sh('for i in 1 2; do echo "line $i" >/proc/1/fd/1; done'))
+      await expect.poll(() => backend.logs(name, 2)).toEqual(['line 1', 'line 2'])
+      const lines: string[] = []
+      const following = (async () => {
+        for await (const line of backend.followLogs(name, 1, new AbortController().signal)) lines.push(line)
+      })()
+      await expect.poll(() => lines).toEqual(['line 2'])
+      await output(name, sh('echo "line 3" >/proc/1/fd/1; echo "to stderr" >/proc/1/fd/2'))
+      await expect.poll(() => lines).toEqual(['line 2', 'line 3', 'to stderr'])
+      await backend.stop(name)
+      await following
+    },
+  )
+
+  test.runIf(isDocker)('a followed log ends when its reader leaves', async () => {
+    const { name } = await makeForTest('leave')
+    const reader = new AbortController()
+    const next = backend.followLogs(name, 1, reader.signal)[Symbol.asyncIterator]().next()
+    reader.abort()
+    expect((await next.catch(() => ({ done: true }))).done).toBe(true)
   })
 
   test('stop and start keep the files', async () => {

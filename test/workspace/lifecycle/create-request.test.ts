@@ -33,6 +33,43 @@ test('W5 an alias of an invalid image reference is refused', async () => {
   })
 })
 
+const many = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, '']))
+test.each([
+  [{ '': 'x' }, 'label key "" is invalid'],
+  [{ '-a': 'x' }, 'label key "-a" is invalid'],
+  [{ 'a-': 'x' }, 'label key "a-" is invalid'],
+  [{ ['k'.repeat(64)]: 'x' }, 'is invalid'],
+  [{ 'new\nline': 'x' }, 'is invalid'],
+  [{ team: 'v'.repeat(256) }, 'labels.team must NOT have more than 255 characters'],
+  [{ team: 'new\nline' }, '"team" must have at most 255 characters'],
+  [{ team: 1 }, 'must be string'],
+  [many(65), '64'],
+])('labels %j are refused', async (labels, message) => {
+  const server = await startWorkspaceServer({ backends: () => [new FakeBackend()] })
+  onTestFinished(() => server.stop())
+  const { status, body } = await call(`${server.url}/api/workspaces`, 'POST', { name: 'demo', labels })
+  expect([status, body.error.code, body.error.message]).toEqual([
+    400,
+    'INVALID_REQUEST',
+    expect.stringContaining(message),
+  ])
+})
+
+test('labels at the limits are stored, and survive a restart', async () => {
+  const backend = new FakeBackend()
+  let server = await startWorkspaceServer({ backends: () => [backend] })
+  onTestFinished(() => server.stop())
+  const labels = { ...many(63), ['k'.repeat(63)]: 'ü'.repeat(255) }
+  expect(await call(`${server.url}/api/workspaces`, 'POST', { name: 'demo', labels })).toMatchObject({
+    status: 201,
+    body: { labels },
+  })
+  server = await server.restart()
+  const found = await call(`${server.url}/api/workspaces?label=k0&label=k1=`)
+  expect(found.body.workspaces).toMatchObject([{ name: 'demo', labels }])
+  expect((await call(`${server.url}/api/workspaces?labels=k0`)).status).toBe(400)
+})
+
 test('an alias does not resolve to another alias', async () => {
   expect(await imageOf({ image_aliases: { one: 'two', two: 'three:3' } }, 'one')).toBe('two')
 })

@@ -20,7 +20,7 @@ import type { NetworkPolicy } from '../../network/policy.ts'
 import { type ContainerLimits } from './container.ts'
 import { engineName } from './engine/labels.ts'
 import { ContainerLoads } from './exec/container-load.ts'
-import { readContainerLog } from './container-log.ts'
+import { followContainerLog, readContainerLog } from './container-log.ts'
 import { type ContainerProcess, dialContainer, dialProcess } from './exec/dial.ts'
 import {
   CHANGE_DEADLINE_MS,
@@ -178,6 +178,7 @@ export class DockerBackend implements Backend {
   ): Promise<Workspace> {
     const labels = labelsOf(this.#options.serverId, request)
     if (request.localDir === '') {
+      request.enterPhase?.('volume')
       await this.#engine.make('creating the volume', signal, (abortSignal) =>
         this.#engine.docker.createVolume({
           Name: engineName(request.name),
@@ -285,6 +286,10 @@ export class DockerBackend implements Backend {
 
   logs(name: string, lines: number): Promise<readonly string[]> {
     return readContainerLog(this.#engine, engineName(name), lines)
+  }
+
+  followLogs(name: string, lines: number, signal: AbortSignal): AsyncIterable<string> {
+    return followContainerLog(this.#engine, engineName(name), lines, signal)
   }
 
   async changedAt(name: string): Promise<Date> {

@@ -49,8 +49,11 @@ async function makeAndStart(
   mountedSocketDir: string | undefined,
 ): Promise<Container> {
   start.progress('creating the container')
+  // Includes pulling the image, if it is missing.
+  start.request.enterPhase?.('image')
   const container = await make(engine, start, mountedSocketDir)
   start.progress('starting the container')
+  start.request.enterPhase?.('boot')
   await engine.make('starting the container', start.signal, (abortSignal) => container.start({ abortSignal }))
   return container
 }

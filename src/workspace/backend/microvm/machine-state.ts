@@ -44,6 +44,7 @@ export async function workspaceOf(
     memoryMb,
     state,
     networkLimits: limitsFromWire(metadata.network),
+    labels: metadata.labels ?? undefined,
     createdAt: new Date(createdAt),
     containerId: id,
     ipAddress: isUp ? (run?.ipAddress ?? '') : '',

@@ -18,7 +18,7 @@ import type {
   InsideListener,
   LoginEnvironment,
 } from '../backend.ts'
-import { readConsole } from './monitor/console-log.ts'
+import { followConsole, readConsole } from './monitor/console-log.ts'
 import type { Driver } from './driver.ts'
 import { GuestClient } from './guest/guest-client.ts'
 import { readHostBoot } from './files/host-boot.ts'
@@ -180,7 +180,8 @@ export class MicroVmBackend implements Backend {
         throw fault('INVALID_LOCAL_DIR', `local_dir cannot be mounted in a ${this.name} VM: ${why}`)
     }
     return this.#locks.run(nameKey(request.name), async () => {
-      const { name, fromSnapshot } = request
+      const { name, fromSnapshot, enterPhase } = request
+      enterPhase?.('image')
       const reading = await this.#files.read(name)
       const kept = reading.is === 'valid' ? reading.record : undefined
       const snapshot = fromSnapshot === '' ? undefined : await this.snapshots.read(fromSnapshot)
@@ -191,8 +192,10 @@ export class MicroVmBackend implements Backend {
       // exists.
       await this.#files.write(metadata)
       const image = await images.resolve(metadata.digest)
+      enterPhase?.('volume')
       if (disk === 'new') await this.#files.makeUpper(name, metadata.upperBytes)
       if (disk === 'copied') await this.snapshots.restore(fromSnapshot, name, signal)
+      enterPhase?.('boot')
       await this.#boot(metadata, image, progress, signal)
       await this.#files.end(request.name)
       return this.#get(request.name)
@@ -278,6 +281,10 @@ export class MicroVmBackend implements Backend {
 
   logs(name: string, lines: number): Promise<readonly string[]> {
     return readConsole(this.#running.consoleOf(name), lines)
+  }
+
+  followLogs(name: string, lines: number, signal: AbortSignal): AsyncIterable<string> {
+    return followConsole(this.#running.consoleOf(name), lines, signal)
   }
 
   async usage(): Promise<BackendUsage> {

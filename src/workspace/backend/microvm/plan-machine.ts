@@ -71,9 +71,9 @@ function factsOf(
   request: BackendCreate,
 ): Pick<
   Metadata,
-  'name' | 'createdAt' | 'image' | 'repo' | 'localDir' | 'forwardPorts' | 'environment' | 'network'
+  'name' | 'createdAt' | 'image' | 'repo' | 'localDir' | 'forwardPorts' | 'environment' | 'network' | 'labels'
 > {
-  const { name, createdAt, image, repo, localDir, forwardPorts, environment, networkLimits } = request
+  const { name, createdAt, image, repo, localDir, forwardPorts, environment, networkLimits, labels } = request
   return {
     name,
     image,
@@ -83,5 +83,6 @@ function factsOf(
     createdAt: createdAt.toISOString(),
     forwardPorts: [...forwardPorts],
     network: networkLimits === undefined ? null : limitsToWire(networkLimits),
+    labels: labels === undefined ? null : { ...labels },
   }
 }

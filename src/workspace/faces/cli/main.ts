@@ -6,6 +6,8 @@ import type { Fault } from '../../../lib/errors/fault.ts'
 import { packageVersion } from '../../../lib/process/package.ts'
 import { addConfig } from './commands/config.ts'
 import { addConnect } from './commands/connect.ts'
+import { addCopy } from './commands/cp.ts'
+import { addDesktop } from './commands/desktop.ts'
 import { addDoctor } from './commands/doctor.ts'
 import { addEvents } from './commands/events.ts'
 import { addImages, addServerCommands } from './commands/images.ts'
@@ -18,6 +20,7 @@ import { addServe } from './commands/serve.ts'
 import { addSessions } from './commands/sessions.ts'
 import { addSsh } from './commands/ssh.ts'
 import { addSystem } from './commands/system.ts'
+import { addTop } from './commands/top.ts'
 import { addWorkspaceCommands } from './commands/workspaces.ts'
 
 /** Runs the `workspace` program; resolves with its exit status. */
@@ -35,11 +38,14 @@ export function createWorkspaceProgram(): Command {
   program.commandsGroup('Workspaces:')
   addWorkspaceCommands(program)
   addEvents(program)
+  addTop(program)
   program.commandsGroup('Inside a workspace:')
   addSsh(program)
+  addCopy(program)
   addSessions(program)
   addConnect(program)
   addInside(program)
+  addDesktop(program)
   program.commandsGroup('Images and snapshots:')
   addImages(program)
   addSnapshots(program)
@@ -62,7 +68,9 @@ export function createWorkspaceProgram(): Command {
   return program
 }
 
+const USAGE_CODES: ReadonlySet<string> = new Set(['SERVER_UNKNOWN', 'SERVER_URL_INVALID', 'COPY_INVALID'])
+
 /** Returns 2 for errors that a corrected command line fixes, else 1. */
 function exitStatusOf(fault: Fault): number {
-  return fault.code === 'SERVER_UNKNOWN' || fault.code === 'SERVER_URL_INVALID' ? 2 : 1
+  return USAGE_CODES.has(fault.code) ? 2 : 1
 }

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -34,28 +34,73 @@ export interface SshOptions {
  * @param remoteCommand empty for a shell
  */
 export async function sshInto(
-  { client, server }: CliContext,
+  context: CliContext,
   name: string,
   remoteCommand: readonly string[],
   { options: ownOptions = [], forwards = false }: SshOptions = {},
 ): Promise<never> {
-  const [info, { host_key: hostKey }, forwardOptions] = await Promise.all([
+  const [target, forwardOptions] = await Promise.all([
+    findSshTarget(context),
+    forwards ? optionsForPorts(context.client, name) : [],
+  ])
+  const options = [...ownOptions, ...forwardOptions]
+  throw new ExitStatus(await runSsh([...options, ...argumentsFor(target, name), ...remoteCommand]))
+}
+
+/**
+ * Starts a shell script in a workspace with piped input and output, through OpenSSH's client with the host key pinned. The
+ * client's own messages and the script's are on `stderr`.
+ */
+export async function startScript(
+  context: CliContext,
+  name: string,
+  script: string,
+  argv: readonly string[],
+): Promise<ChildProcessWithoutNullStreams> {
+  const command = ['exec', '/bin/sh', '-c', quoted(script), 'sh', ...argv.map(quoted)].join(' ')
+  const child = spawn('ssh', ['-T', ...argumentsFor(await findSshTarget(context), name), command])
+  await new Promise<void>((resolve, reject) => {
+    child.once('spawn', resolve).once('error', (error) => reject(missingClient(error)))
+  })
+  return child
+}
+
+/** Quotes an argument for the shell inside the workspace. */
+export function quoted(argument: string): string {
+  return `'${argument.replaceAll("'", String.raw`'\''`)}'`
+}
+
+/** Address of a server's SSH interface, with the client's options that identify both sides. */
+export interface SshTarget {
+  readonly host: string
+  readonly port: number
+  /** Pairs of an option's name and value. */
+  readonly options: readonly (readonly [string, string])[]
+}
+
+/** Returns how to connect to a server's SSH interface. Pins its host key, and creates a user key if there is none. */
+export async function findSshTarget({ client, server }: CliContext): Promise<SshTarget> {
+  const [info, { host_key: hostKey }] = await Promise.all([
     client.get<{ ssh_port: number }>('/api/info'),
     client.get<{ host_key: string }>('/api/ssh-host-key'),
-    forwards ? optionsForPorts(client, name) : [],
   ])
-  const host = server.ssh?.host ?? hostOf(server)
-  const port = server.ssh?.port ?? info.ssh_port
-  const options = [
-    ...ownOptions,
-    ...forwardOptions,
-    ...(await identityOptions(hostKey)),
+  return {
+    host: server.ssh?.host ?? hostOf(server),
+    port: server.ssh?.port ?? info.ssh_port,
+    options: await identityOptions(hostKey),
+  }
+}
+
+function argumentsFor({ host, port, options }: SshTarget, name: string): readonly string[] {
+  return [
+    ...options.flatMap(([key, value]) => ['-o', `${key}=${value}`]),
     '-p',
     String(port),
     '-l',
     name,
+    '--',
+    host,
   ]
-  throw new ExitStatus(await runSsh([...options, '--', host, ...remoteCommand]))
 }
 
 /** Returns the host of a server's API. */
@@ -92,19 +137,19 @@ async function runSsh(argv: readonly string[]): Promise<number> {
   // Signals from the terminal also reach ssh, which handles them.
   for (const signal of ['SIGINT', 'SIGQUIT'] as const) process.on(signal, () => undefined)
   return new Promise((resolve, reject) => {
-    child.on('error', (error) =>
-      reject(
-        sshFault('SSH_CLIENT_MISSING', `cannot run OpenSSH's client: ${error.message}; install it`, error),
-      ),
-    )
+    child.on('error', (error) => reject(missingClient(error)))
     child.on('exit', (status, signal) => resolve(status ?? 128 + constants.signals[signal ?? 'SIGTERM']))
   })
 }
 
+function missingClient(error: Error): Error {
+  return sshFault('SSH_CLIENT_MISSING', `cannot run OpenSSH's client: ${error.message}; install it`, error)
+}
+
 /** Returns ssh options that pin the host key and, for a user without a key, select a generated one. */
-async function identityOptions(hostKey: string): Promise<readonly string[]> {
+async function identityOptions(hostKey: string): Promise<SshTarget['options']> {
   const directory = userConfigDir('workspace', process.env)
-  const options = [
+  const options: (readonly [string, string])[] = [
     ['UserKnownHostsFile', await pin(hostKey, directory)],
     ['HostKeyAlias', ALIAS],
     ['StrictHostKeyChecking', 'yes'],
@@ -112,7 +157,7 @@ async function identityOptions(hostKey: string): Promise<readonly string[]> {
     ['UpdateHostKeys', 'no'],
   ]
   if (!hasOwnKey()) options.push(['IdentityFile', await ourKey(directory)])
-  return options.flatMap(([key, value]) => ['-o', `${key}=${value}`])
+  return options
 }
 
 /** Writes a known-hosts file for the key. One file per key, so that concurrent clients of two servers do not overwrite each other's. */

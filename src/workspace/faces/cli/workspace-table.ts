@@ -18,14 +18,14 @@ export function workspacesTable(
   const extensions = new Map(connected.map((each) => [each.name, each.extensions]))
   const headings = [
     ...HEADINGS,
-    ...(verbosity > 0 ? ['IMAGE', 'ADDRESS'] : []),
+    ...(verbosity > 0 ? ['IMAGE', 'ADDRESS', 'LABELS'] : []),
     ...(verbosity > 1 ? ['EXTENSIONS'] : []),
   ]
   return formatTable(
     headings,
     workspaces.map((each) => [
       ...cellsOf(each),
-      ...(verbosity > 0 ? [each.image ?? '', each.ip_address ?? ''] : []),
+      ...(verbosity > 0 ? [each.image ?? '', each.ip_address ?? '', labelsCell(each)] : []),
       ...(verbosity > 1 ? [extensionsCell(extensions.get(each.name))] : []),
     ]),
   )
@@ -36,6 +36,12 @@ function extensionsCell(extensions: WireConnected['extensions'] | undefined): st
   return extensions
     .map(({ namespace, guest, host }) => `${namespace}(guest=${guest}, host=${host})`)
     .join(' ')
+}
+
+function labelsCell({ labels = {} }: WireWorkspace): string {
+  return Object.entries(labels)
+    .map(([key, value]) => `${key}=${value}`)
+    .join(',')
 }
 
 /** Formats the workspaces of several servers; an offline server has a line with the error. */

@@ -10,6 +10,7 @@ import { workspaceSchema } from '../../api/workspace.ts'
 import { fault } from '../../errors.ts'
 import { subjectOf } from './audit-subject.ts'
 import { addBusMetrics } from './bus-metrics.ts'
+import { addPhaseMetrics } from './phase-metrics.ts'
 import type { HttpFace } from './face.ts'
 import { connectRoute } from './routes/connect.ts'
 import { eventRoute } from './routes/events.ts'
@@ -80,5 +81,6 @@ export function createWorkspaceHttp(
   systemRoutes(server, face)
   busRoutes(server, face)
   addBusMetrics(server.metrics.registry, face.bus, face.cluster)
+  addPhaseMetrics(server.metrics.registry, face.timeline)
   return server
 }

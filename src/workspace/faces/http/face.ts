@@ -11,6 +11,7 @@ import type { ImageLibrary } from '../../image/image-library.ts'
 import type { Lifecycle } from '../../lifecycle/lifecycle.ts'
 import type { WorkspaceTable } from '../../lifecycle/table.ts'
 import type { TicketTable } from '../../tickets/ticket-table.ts'
+import type { Timeline } from '../../timeline/timeline.ts'
 import type { SessionDirectory } from '../../session/session-directory.ts'
 import type { SnapshotLibrary } from '../../snapshot/snapshot-library.ts'
 import type { UsageSampler } from '../../usage/usage-sampler.ts'
@@ -24,6 +25,7 @@ export interface HttpFace {
   readonly ports: { readonly http: number; readonly ssh: number }
   readonly availableBackends: () => readonly BackendName[]
   readonly table: WorkspaceTable
+  readonly timeline: Timeline
   readonly backends: ReadonlyMap<BackendName, Backend>
   readonly lifecycle: Lifecycle
   readonly audit: AuditLog

@@ -1,7 +1,7 @@
 import { isFault } from '../../../lib/errors/fault.ts'
 import type { Lines } from '../../../lib/http/ndjson-body.ts'
 import { answerFromWire } from '../../api/bus.ts'
-import type { BusCluster } from '../../bus/cluster/cluster.ts'
+import type { Answer } from '../../bus/bus.ts'
 import { WORKSPACE_CODES, fault } from '../../errors.ts'
 
 /**
@@ -9,10 +9,13 @@ import { WORKSPACE_CODES, fault } from '../../errors.ts'
  *
  * @throws the error of the first answer that could not be sent
  */
-export async function respondToAll(cluster: BusCluster, namespace: string, { values }: Lines): Promise<void> {
+export async function respondToAll(
+  respond: (answer: Answer) => Promise<void>,
+  { values }: Lines,
+): Promise<void> {
   const sent = await Promise.allSettled(
     // An invalid line rejects like an answer that cannot be sent.
-    values.map(async (value) => cluster.respond(namespace, answerFromWire(value))),
+    values.map(async (value) => respond(answerFromWire(value))),
   )
   const refused = sent.flatMap((each, index) =>
     each.status === 'rejected' ? [{ line: index + 1, error: each.reason as unknown }] : [],

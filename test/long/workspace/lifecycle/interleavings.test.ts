@@ -1,3 +1,4 @@
+import { Timeline } from '../../../../src/workspace/timeline/timeline.ts'
 import fc from 'fast-check'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -68,6 +69,7 @@ class World {
 
   async open(): Promise<void> {
     this.#lifecycle = new Lifecycle({
+      timeline: new Timeline(systemClock),
       table: this.table,
       backends: new Map([['docker', this.backend]]),
       marks: new CreationMarks(this.#stateDir),

@@ -2,8 +2,9 @@ import { relative } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
-import { userEnvironment, workspaceCli } from '../../../support/workspace/workspace-cli.ts'
+import { spawnCli, userEnvironment, workspaceCli } from '../../../support/workspace/workspace-cli.ts'
 import {
+  call,
   makeWorkspace,
   startWorkspaceServer,
   type TestServer,
@@ -48,6 +49,20 @@ test('logs prints the requested number of lines without control characters', asy
   expect(JSON.parse((await cli('logs', 'dev')).stdout).lines).toHaveLength(3)
   const { status, stderr } = await cli('logs', 'dev', '-n', '0')
   expect([status, stderr]).toEqual([1, 'workspace: lines must be a number from 1 to 1000\n'])
+})
+
+test('logs -f prints new lines as they appear, until the workspace stops', async () => {
+  await makeWorkspace(server.url, { name: 'followed' })
+  backend.printed = 'old\nlast\n'
+  const { exit, stdout, stderr } = spawnCli(
+    ['logs', 'followed', '-f', '-n', '1'],
+    userEnvironment({ WORKSPACE_URL: server.url }),
+  )
+  await expect.poll(stdout).toBe('{"line":"last"}\n')
+  backend.printed += '\u001B[31mnew\n'
+  await expect.poll(stdout).toBe('{"line":"last"}\n{"line":"new"}\n')
+  await call(`${server.url}/api/workspaces/followed/stop`, 'POST')
+  expect([await exit, stderr()]).toEqual([0, ''])
 })
 
 test('ports lists open ports', async () => {

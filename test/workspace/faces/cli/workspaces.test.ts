@@ -49,6 +49,31 @@ test('create prints the workspace as JSON when piped', async () => {
   })
 })
 
+test('create --label sets labels, which show prints and list selects by', async () => {
+  const labels = { team: 'web', 'example.com/tier': 'a=b', empty: '' }
+  const argv = Object.entries(labels).flatMap(([key, value]) => ['--label', `${key}=${value}`])
+  expect(await json('create', 'one', ...argv)).toMatchObject({ labels })
+  await json('create', 'two', '--label', 'team=api')
+  await create('three')
+  expect(await json('show', 'one')).toMatchObject({ labels })
+  expect((await cli('show', 'two', '--table')).stdout).toMatch(/^labels +team: api$/m)
+  const names = async (...conditions: readonly string[]) =>
+    (await json('list', ...conditions.flatMap((each) => ['--label', each]))).workspaces.map(
+      ({ name }: { name: string }) => name,
+    )
+  expect(await names('team=web')).toEqual(['one'])
+  expect(await names('team')).toEqual(['one', 'two'])
+  expect(await names('team', 'empty=')).toEqual(['one'])
+  expect(await names('toString')).toEqual([])
+  expect((await cli('list', '-v', '--table')).stdout).toContain('team=web,example.com/tier=a=b,empty=')
+  const refused = await cli('create', 'four', '--label', 'no-value')
+  expect([refused.status, refused.stderr]).toEqual([2, expect.stringContaining('It must be KEY=VALUE')])
+  expect(await cli('list', '--label', 'bad key')).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining('label key "bad key" is invalid: a key has 1 to 63'),
+  })
+})
+
 test('create --local-dir mounts a directory of the server', async () => {
   const directory = tempDir()
   expect(await json('create', 'here', '--local-dir', directory)).toMatchObject({ local_dir: directory })

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { busClient } from '../../../support/workspace/bus-client.ts'
 import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
+import { readEventStream } from '../../../support/http/event-stream.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 import { spawnCli, userEnvironment, workspaceCli } from '../../../support/workspace/workspace-cli.ts'
 import { call, startWorkspaceServer, type TestServer } from '../../../support/workspace/workspace-server.ts'
@@ -76,6 +77,26 @@ describe('the bus', () => {
     expect(message?.data.type).toBe('request')
     await api('listeners/later/respond', 'POST', answer(message?.data, {}))
     expect(await asked).toMatchObject({ status: 200 })
+  })
+
+  test('B2 a listener that reconnects gets only requests that it has neither received nor answered', async () => {
+    const guest = await connected()
+    const path = `${server.url}/api/plugins/listeners/demo/messages`
+    const cut = new AbortController()
+    const first = await fetch(path, { signal: cut.signal })
+    // Reads nothing, so that both requests are lost with the stream.
+    const asked = ['one', 'two'].map((n) => guest.publish({ namespace: 'demo', payload: { n } }))
+    const metrics = async () => (await fetch(`${server.url}/metrics`)).text()
+    await waitFor('both requests', async () => /^bus_pending_requests 2$/m.test(await metrics()))
+    cut.abort()
+    await waitFor('the release', async () => (await api('listeners')).body.listeners.length === 0)
+    const lastEventId = first.headers.get('workspace-last-event-id') ?? ''
+    const second = await readEventStream(path, { 'last-event-id': lastEventId })
+    const messages = await second.first(2)
+    expect(new Set(messages.map(({ data }) => data.payload.n))).toEqual(new Set(['one', 'two']))
+    for (const { data } of messages)
+      expect((await api('listeners/demo/respond', 'POST', answer(data, {}))).status).toBe(204)
+    expect((await Promise.all(asked)).map(({ status }) => status)).toEqual([200, 200])
   })
 
   test('B1 a second listener is refused until the first disconnects', async () => {

@@ -8,6 +8,7 @@ import {
 } from '../../../network/narrow.ts'
 import type { BackendCreate } from '../../backend.ts'
 import { parseJson } from '../../../../lib/schema/parse-json.ts'
+import { Type } from '../../../../lib/schema/type.ts'
 
 /** Labels hold the entire state of a Docker workspace: the server's table is rebuilt from them. */
 const LABEL = {
@@ -22,8 +23,10 @@ const LABEL = {
   memoryMb: 'workspace.memory_mb',
   forwardPorts: 'workspace.forward_ports',
   network: 'workspace.network',
+  labels: 'workspace.labels',
 } as const
 const SCHEMA = '1'
+const userLabelsSchema = Type.Record(Type.String(), Type.String())
 
 /** Labels of an engine object. */
 export type Labels = Readonly<Record<string, string>>
@@ -44,6 +47,7 @@ export function labelsOf(serverId: string, request: BackendCreate): Labels {
     ...(request.networkLimits !== undefined && {
       [LABEL.network]: JSON.stringify(limitsToWire(request.networkLimits)),
     }),
+    ...(request.labels !== undefined && { [LABEL.labels]: JSON.stringify(request.labels) }),
   }
 }
 
@@ -122,6 +126,7 @@ function fromLabels(
     memoryMb: Number(labels[LABEL.memoryMb] ?? 0),
     forwardPorts: (labels[LABEL.forwardPorts] ?? '').split(',').filter(Boolean).map(Number),
     networkLimits: networkLimitsOf(labels),
+    labels: parseJson(userLabelsSchema, labels[LABEL.labels] ?? ''),
   }
 }
 

@@ -48,6 +48,8 @@ const metadataSchema = Type.Object({
   localDir: Type.String(),
   /** Network limits of the workspace; absent or null for everything the server's policy allows. */
   network: Type.Optional(Type.Union([networkLimitsSchema, Type.Null()])),
+  /** Labels given at its creation; absent or null for none. */
+  labels: Type.Optional(Type.Union([Type.Record(Type.String(), Type.String()), Type.Null()])),
   /** Whether the workspace was deleted with its files kept for the next one of that name. */
   isKept: Type.Boolean(),
   /** Why it is not running although nobody stopped it; '' otherwise. */

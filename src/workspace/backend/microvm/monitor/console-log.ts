@@ -1,7 +1,8 @@
 import { constants } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { ignoreMissing } from '../../../../lib/fs/ignore-missing.ts'
-import { lastLogLines } from '../../log-lines.ts'
+import { setTimeout as delay } from 'node:timers/promises'
+import { lastLogLines, logLinesOf } from '../../log-lines.ts'
 
 /** Maximum size of a console log, and how much of its end is kept when it is truncated. */
 const MAX_BYTES = 16 * 1024 * 1024
@@ -9,6 +10,7 @@ const KEPT_BYTES = 5 * 1024 * 1024
 const FAULT = /^.*workspace-init: FAULT (.{1,500}?)\s*$/m
 const READY = /workspace-init: ready/
 const MAX_READ_BYTES = 1024 * 1024
+const FOLLOW_EVERY_MS = 300
 
 /** Returns the size of a log in bytes; 0 when there is none. */
 export async function consoleSize(path: string): Promise<number> {
@@ -35,6 +37,39 @@ async function printedSince(path: string, start: number): Promise<string> {
 /** Returns the last lines of a console, from at most 1 MiB. */
 export async function readConsole(path: string, count: number): Promise<readonly string[]> {
   return lastLogLines((await readEnd(path, MAX_READ_BYTES)).toString(), count)
+}
+
+/** Yields the last lines of a console, then new ones, across restarts of the VM, until the signal aborts. */
+export async function* followConsole(
+  path: string,
+  count: number,
+  signal: AbortSignal,
+): AsyncGenerator<string> {
+  const size = await consoleSize(path)
+  const tail = await readFrom(path, Math.max(0, size - MAX_READ_BYTES), Math.min(size, MAX_READ_BYTES))
+  yield* lastLogLines(tail.toString(), count)
+  yield* logLinesOf(appendedTo(path, size, signal))
+}
+
+/** Yields what is appended to a file after `start`. After a truncation it continues at the file's end. */
+async function* appendedTo(path: string, start: number, signal: AbortSignal): AsyncGenerator<Buffer> {
+  let at = start
+  while (!signal.aborted) {
+    const size = await consoleSize(path)
+    const part = size > at ? await readFrom(path, at, 64 * 1024) : Buffer.alloc(0)
+    at = size < at ? size : at + part.length
+    if (part.length > 0) yield part
+    else await delay(FOLLOW_EVERY_MS, undefined, { signal }).catch(() => undefined)
+  }
+}
+
+async function readFrom(path: string, at: number, mostBytes: number): Promise<Buffer> {
+  const part = await withFile(path, async (file) => {
+    const buffer = Buffer.alloc(mostBytes)
+    const { bytesRead } = await file.read(buffer, 0, buffer.length, at)
+    return buffer.subarray(0, bytesRead)
+  })
+  return part ?? Buffer.alloc(0)
 }
 
 /** Returns the last lines of a log, for a message. */

@@ -7,6 +7,7 @@ import { answerToWire, isRecord } from '../../../../lib/envelope/envelope.ts'
 import type { WireEnvelope, WireListener, WireBusEvent } from '../../../api/bus.ts'
 import { addServerOption, contextOf } from '../context.ts'
 import { faultFromAnswer } from '../../../client/server-address.ts'
+import { exitOnSignal } from '../exit-on-signal.ts'
 import { openTunnelTo } from '../tunnel-client.ts'
 
 /** The port of the agent inside a workspace. */
@@ -162,12 +163,6 @@ function overview(
     ...workspaces.map((each) => ['workspace', each.name, `${each.backend}, on ${each.server}`]),
   ]
   return rows.length === 0 ? 'no listeners and no connected workspaces' : formatTable(['', 'NAME', ''], rows)
-}
-
-/** Exits without an error on a signal, or when the reader of standard output closes it. */
-function exitOnSignal(): void {
-  process.stdout.on('error', () => process.exit(0))
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(0))
 }
 
 function eventLine(event: WireBusEvent): string {

@@ -1,6 +1,9 @@
 import type { Command } from 'commander'
+import { formatTable } from '../../../../lib/cli/table.ts'
+import type { WireTimeline } from '../../../api/timeline.ts'
 import type { WireChange, WireSnapshot } from '../../../api/event.ts'
 import { addServerOption, contextOf } from '../context.ts'
+import { exitOnSignal } from '../exit-on-signal.ts'
 import { examples } from '../../../../lib/cli/examples.ts'
 
 type FeedEvent = ({ readonly type: 'snapshot' } & WireSnapshot) | WireChange
@@ -8,13 +11,26 @@ type FeedEvent = ({ readonly type: 'snapshot' } & WireSnapshot) | WireChange
 /** Adds the command `events`, which prints workspace changes until it is interrupted or the server stops. */
 export function addEvents(program: Command): void {
   addServerOption(program.command('events'))
-    .description('list all workspaces, then follow their changes')
-    .addHelpText('after', examples('workspace events | jq -r \'select(.type == "created").workspace.name\''))
-    .action(async (_options: unknown, command: Command) => {
+    .description(
+      "list all workspaces, then follow their changes; with a name, show that workspace's timeline",
+    )
+    .argument('[name]', 'workspace')
+    .addHelpText(
+      'after',
+      examples(
+        'workspace events | jq -r \'select(.type == "created").workspace.name\'',
+        'workspace events demo',
+      ),
+    )
+    .action(async (name: string | undefined, _options: unknown, command: Command) => {
       const { client, output } = await contextOf(command)
-      // Not an error: the reader of standard output, such as `head`, has enough.
-      process.stdout.on('error', () => process.exit(0))
-      for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(0))
+      if (name !== undefined) {
+        const timeline = await client.get<WireTimeline>(
+          `/api/workspaces/${encodeURIComponent(name)}/timeline`,
+        )
+        return output.result(timeline, () => timelineTable(timeline))
+      }
+      exitOnSignal()
       await client.follow('/api/events', (event, content) => {
         if (event === 'snapshot') {
           const snapshot: FeedEvent = { type: 'snapshot', ...(content as WireSnapshot) }
@@ -22,6 +38,14 @@ export function addEvents(program: Command): void {
         } else if (event === 'workspace') output.line(content, () => lines(content as WireChange))
       })
     })
+}
+
+function timelineTable({ entries }: WireTimeline): string {
+  if (entries.length === 0) return 'nothing happened since the server started'
+  return formatTable(
+    ['TIME', 'EVENT'],
+    entries.map(({ at, text }) => [at, text]),
+  )
 }
 
 function lines(event: FeedEvent): string {

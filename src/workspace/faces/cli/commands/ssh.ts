@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { addServerOption, contextOf } from '../context.ts'
-import { sshInto } from '../ssh-client.ts'
+import { quoted, sshInto } from '../ssh-client.ts'
 import { tmuxCommand } from '../tmux-command.ts'
 import { examples } from '../../../../lib/cli/examples.ts'
 
@@ -47,9 +47,4 @@ export function addSsh(program: Command): void {
 function withoutSeparator([first, ...rest]: readonly string[]): readonly string[] {
   if (first === undefined || first === '--') return rest
   return [first, ...rest]
-}
-
-/** Quotes an argument for the shell inside the workspace. */
-function quoted(argument: string): string {
-  return `'${argument.replaceAll("'", String.raw`'\''`)}'`
 }

@@ -4,6 +4,7 @@ import { portNumber, wholeNumber } from '../../../../lib/cli/arguments.ts'
 import { examples } from '../../../../lib/cli/examples.ts'
 import type { WireConnected } from '../../../api/bus.ts'
 import type { WireWorkspace } from '../../../api/workspace.ts'
+import type { WorkspaceLabels } from '../../../labels.ts'
 import type { ServerAddress } from '../../../client/server-address.ts'
 import { queryAllServers } from '../query-all-servers.ts'
 import { addAllOption, addServerOption, contextOf, outputOf } from '../context.ts'
@@ -24,6 +25,13 @@ interface CreateOptions {
   readonly fromSnapshot?: string
   readonly egress?: string
   readonly hostPorts?: readonly number[]
+  readonly label?: WorkspaceLabels
+}
+
+interface ListOptions {
+  readonly all?: boolean
+  readonly verbose: number
+  readonly label?: readonly string[]
 }
 
 const ACTIONS = {
@@ -35,7 +43,10 @@ const ACTIONS = {
 /** Adds the commands `list`, `show`, `create`, `start`, `stop`, `reset` and `rm`. */
 export function addWorkspaceCommands(program: Command): void {
   addAllOption(addServerOption(program.command('list')))
-    .addHelpText('after', examples('workspace list', 'workspace list -vv --all'))
+    .addHelpText(
+      'after',
+      examples('workspace list', 'workspace list -vv --all', 'workspace list --label team=web'),
+    )
     .alias('ls')
     .description('list workspaces')
     .addOption(
@@ -43,10 +54,12 @@ export function addWorkspaceCommands(program: Command): void {
         .default(0)
         .argParser((_value, previous: number) => previous + 1),
     )
-    .action(async (options: { all?: boolean; verbose: number }, command: Command) => {
-      if (options.all === true) return listAll(command)
+    .option('--label <condition>', 'only workspaces with this label, KEY=VALUE or KEY; repeatable', collect)
+    .action(async (options: ListOptions, command: Command) => {
+      const path = listPath(options.label)
+      if (options.all === true) return listAll(command, path)
       const { client, output } = await contextOf(command)
-      const { workspaces } = await client.get<{ workspaces: WireWorkspace[] }>('/api/workspaces')
+      const { workspaces } = await client.get<{ workspaces: WireWorkspace[] }>(path)
       if (options.verbose < 2)
         return output.result({ workspaces }, () => workspacesTable(workspaces, options.verbose))
       const { workspaces: connected } = await client.get<{ workspaces: WireConnected[] }>(
@@ -97,8 +110,8 @@ export function addWorkspaceCommands(program: Command): void {
 }
 
 /** Lists the workspaces of all servers. An offline server is part of the output; the command still succeeds. */
-async function listAll(command: Command): Promise<void> {
-  const answers = await queryAllServers<{ workspaces: WireWorkspace[] }>('/api/workspaces')
+async function listAll(command: Command, path: string): Promise<void> {
+  const answers = await queryAllServers<{ workspaces: WireWorkspace[] }>(path)
   const servers = answers.map((each) =>
     'answer' in each
       ? { server_name: each.serverName, workspaces: each.answer.workspaces }
@@ -133,18 +146,19 @@ function addCreate(program: Command): void {
       "allow only these of the host ports that the server permits, comma-separated; '' for none",
       portList,
     )
+    .option('--label <key=value>', 'label to select it by later; repeatable', addLabel)
     .addHelpText(
       'after',
       examples(
         'workspace create demo --repo octocat/Hello-World',
-        'workspace create here --local-dir "$PWD"',
+        'workspace create here --local-dir "$PWD" --label team=web --label temporary=',
       ),
     )
     .action(async (name: string, options: CreateOptions, command: Command) => {
       const { client, output, server } = await contextOf(command)
       const { localDir, memoryMb, upperSize, repo, image, backend, cpus, provision, dotfiles, fromSnapshot } =
         options
-      const { egress, hostPorts } = options
+      const { egress, hostPorts, label: labels } = options
       const renamed = {
         local_dir: localDir === undefined ? undefined : directoryFor(server, localDir),
         from_snapshot: fromSnapshot,
@@ -155,7 +169,7 @@ function addCreate(program: Command): void {
           network: { egress, allow_host_ports: hostPorts },
         }),
       }
-      const body = { name, repo, image, backend, cpus, dotfiles, ...renamed }
+      const body = { name, repo, image, backend, cpus, dotfiles, labels, ...renamed }
       const workspace = await client.postWithProgress<WireWorkspace>('/api/workspaces', body, output.progress)
       output.result(workspace, () => workspaceRecord(workspace))
     })
@@ -171,6 +185,22 @@ function portList(text: string): readonly number[] {
   const ports = text.split(',').filter(Boolean).map(portNumber)
   if (ports.every((port) => port > 0)) return ports
   throw new InvalidArgumentError('It must be a comma-separated list of ports from 1 to 65535.')
+}
+
+/** Adds a `key=value` to the labels before it; the server validates both. */
+function addLabel(text: string, before: WorkspaceLabels = {}): WorkspaceLabels {
+  const at = text.indexOf('=')
+  if (at > 0) return { ...before, [text.slice(0, at)]: text.slice(at + 1) }
+  throw new InvalidArgumentError('It must be KEY=VALUE, such as team=web.')
+}
+
+function collect(text: string, before: readonly string[] = []): readonly string[] {
+  return [...before, text]
+}
+
+function listPath(conditions: readonly string[] = []): string {
+  const query = new URLSearchParams(conditions.map((condition) => ['label', condition] as [string, string]))
+  return conditions.length === 0 ? '/api/workspaces' : `/api/workspaces?${query.toString()}`
 }
 
 function pathOf(name: string): string {

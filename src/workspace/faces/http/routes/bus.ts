@@ -17,11 +17,12 @@ import {
   namespaceParams,
   watchQuerySchema,
 } from '../../../api/bus.ts'
+import type { Answer } from '../../../bus/bus.ts'
 import type { GuestMessage } from '../../../bus/guest-message.ts'
 import { respondToAll } from '../respond-lines.ts'
 import { Lines, takeLines } from '../../../../lib/http/ndjson-body.ts'
 import { fault } from '../../../errors.ts'
-import { BUS_TOKEN_HEADER } from '../../../client/server-address.ts'
+import { BUS_TOKEN_HEADER, LAST_EVENT_ID_HEADER } from '../../../client/server-address.ts'
 import type { HttpFace } from '../face.ts'
 
 interface Named {
@@ -69,7 +70,9 @@ export function busRoutes({ app, openStream }: HttpServer, face: HttpFace): void
         params: namespaceParams,
         description:
           'Streams the messages of all workspaces as server-sent events `message`, each an envelope. A namespace has one listener; ' +
-          'it is released when the stream ends or when its reader is too slow or disconnects.',
+          'it is released when the stream ends or when its reader is too slow or disconnects. A listener that reconnects sends the ' +
+          'ID of the last event it received as `Last-Event-ID`, or else the value of the header `Workspace-Last-Event-Id`; unanswered ' +
+          'requests that it has not received are then sent again.',
         response: {
           200: {
             description: 'data of `message` events',
@@ -80,21 +83,40 @@ export function busRoutes({ app, openStream }: HttpServer, face: HttpFace): void
       },
     },
     async (request, reply) => {
+      let send: ((message: GuestMessage) => void) | undefined
       let stream: ReturnType<typeof openStream> | undefined
       const waiting: GuestMessage[] = []
+      const { namespace } = request.params
       // Listen before opening the stream, while the request can still be refused.
       const unsubscribe = await cluster.listen(
-        request.params.namespace,
-        (message) => {
-          if (stream === undefined) waiting.push(message)
-          else stream.sendJson(messageToJson(message), 'message')
-        },
+        namespace,
+        (message) => (send === undefined ? void waiting.push(message) : send(message)),
         () => stream?.end(),
       )
-      if (reply.raw.destroyed) return unsubscribe()
-      stream = openStream(reply)
-      void stream.closed.then(unsubscribe)
-      for (const message of waiting) stream.sendJson(messageToJson(message), 'message')
+      const session = bus.sessions.open(namespace, request.headers['last-event-id']?.toString())
+      const number = (message: GuestMessage) => {
+        const json = messageToJson(message)
+        return { json, id: session.add(json, requestOf(message)) }
+      }
+      if (reply.raw.destroyed) {
+        // Requests that waited are kept for the listener's next stream.
+        waiting.forEach(number)
+        session.close()
+        return unsubscribe()
+      }
+      reply.raw.setHeader(LAST_EVENT_ID_HEADER, session.lastEventId)
+      const opened = openStream(reply)
+      stream = opened
+      void stream.closed.then(() => {
+        session.close()
+        return unsubscribe()
+      })
+      for (const { id, json } of session.missed) opened.sendJson(json, 'message', id)
+      send = (message) => {
+        const { json, id } = number(message)
+        opened.sendJson(json, 'message', id)
+      }
+      waiting.forEach(send)
     },
   )
 
@@ -151,13 +173,23 @@ export function busRoutes({ app, openStream }: HttpServer, face: HttpFace): void
   )
 }
 
+/** Returns the request that a message is; undefined for an event, which nobody answers. */
+function requestOf({ envelope, workspace }: GuestMessage) {
+  return envelope.type === 'request' ? { id: envelope.id, workspace: workspace.name } : undefined
+}
+
 /** Maps body errors to the bus's own code. The server's error handler sends the result. */
 function toBodyFault(error: FastifyError): Error {
   const isBodyFault = isFault(error) ? error.code === 'INVALID_REQUEST' : error.statusCode === 400
   return isBodyFault ? fault('INVALID_BODY', error.message, error) : error
 }
 
-function respondRoute(app: HttpServer['app'], { cluster, config }: HttpFace, guard: object): void {
+function respondRoute(app: HttpServer['app'], { bus, cluster, config }: HttpFace, guard: object): void {
+  const respond = (namespace: string, answer: Answer): Promise<void> => {
+    const { workspaceName, inReplyTo: id, isFinal } = answer
+    if (isFinal) bus.sessions.answered(namespace, { workspace: workspaceName, id })
+    return cluster.respond(namespace, answer)
+  }
   app.post<Named>(
     '/api/plugins/listeners/:namespace/respond',
     {
@@ -177,8 +209,9 @@ function respondRoute(app: HttpServer['app'], { cluster, config }: HttpFace, gua
     },
     async (request, reply) => {
       const { namespace } = request.params
-      if (request.body instanceof Lines) await respondToAll(cluster, namespace, request.body)
-      else await cluster.respond(namespace, answerFromWire(request.body))
+      if (request.body instanceof Lines)
+        await respondToAll((answer) => respond(namespace, answer), request.body)
+      else await respond(namespace, answerFromWire(request.body))
       return reply.status(204).send(null)
     },
   )

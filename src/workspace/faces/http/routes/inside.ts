@@ -1,6 +1,7 @@
 import type { Static } from 'typebox'
 import type { HttpServer } from '../../../../lib/http/server.ts'
 import { Type } from '../../../../lib/schema/type.ts'
+import type { SseStream } from '../../../../lib/sse/sse-stream.ts'
 import { DEFAULT_LINES, logQuerySchema, logSchema, portsSchema, portsToWire } from '../../../api/inside.ts'
 import { workspaceParams } from '../../../api/parameters.ts'
 import { getBackend } from '../../../lifecycle/get-backend.ts'
@@ -8,11 +9,12 @@ import { getRunning } from '../../../lifecycle/get-running.ts'
 import { parseWorkspaceName } from '../../../name.ts'
 import { listListeningPorts } from '../../../tunnel/listening-ports.ts'
 import type { HttpFace } from '../face.ts'
+import { wantsEvents } from '../stream-progress.ts'
 
 const failures = { '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') }
 
 /** Registers the routes for a workspace's open ports and log. */
-export function insideRoutes({ app }: HttpServer, { table, backends, config }: HttpFace): void {
+export function insideRoutes({ app, openStream }: HttpServer, { table, backends, config }: HttpFace): void {
   app.get<{ Params: { readonly name: string } }>(
     '/api/workspaces/:name/ports',
     {
@@ -36,17 +38,48 @@ export function insideRoutes({ app }: HttpServer, { table, backends, config }: H
   app.get<{ Params: { readonly name: string }; Querystring: Static<typeof logQuerySchema> }>(
     '/api/workspaces/:name/logs',
     {
+      // A HEAD request would never end.
+      exposeHeadRoute: false,
       schema: {
         summary: "Read the last lines of a container's log or a virtual machine's console",
+        description:
+          'With `Accept: text/event-stream` the response is a stream of `line` events (`{line}`): the last lines, then new ones, ' +
+          "until `end` (`{}`), when the container's main process has exited.",
         params: workspaceParams,
         querystring: logQuerySchema,
         response: { 200: logSchema, ...failures },
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const { lines = DEFAULT_LINES } = request.query
       const workspace = table.get(parseWorkspaceName(request.params.name))
-      return { lines: await getBackend(backends, workspace.backend).logs(workspace.name, lines) }
+      const backend = getBackend(backends, workspace.backend)
+      if (!wantsEvents(request.headers.accept)) return { lines: await backend.logs(workspace.name, lines) }
+      await streamLog(openStream(reply), (signal) => backend.followLogs(workspace.name, lines, signal))
+      return reply
     },
   )
+}
+
+/** Sends lines no faster than the reader reads them, so that a slow reader is never dropped. */
+async function streamLog(
+  stream: SseStream,
+  follow: (signal: AbortSignal) => AsyncIterable<string>,
+): Promise<void> {
+  const gone = new AbortController()
+  // Resolves the current wait for a reader that is behind.
+  let waiting: PromiseWithResolvers<void> | undefined
+  stream.onDrain(() => waiting?.resolve())
+  void stream.closed.then(() => {
+    gone.abort()
+    return waiting?.resolve()
+  })
+  for await (const line of follow(gone.signal)) {
+    stream.send({ line }, 'line')
+    if (stream.hasRoom || gone.signal.aborted) continue
+    waiting = Promise.withResolvers()
+    await waiting.promise
+  }
+  stream.send({}, 'end')
+  stream.end()
 }

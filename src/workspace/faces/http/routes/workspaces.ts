@@ -3,7 +3,9 @@ import type { HttpServer } from '../../../../lib/http/server.ts'
 import { Type } from '../../../../lib/schema/type.ts'
 import { createBodySchema, createFromWire } from '../../../api/create.ts'
 import { STRICT, workspaceParams } from '../../../api/parameters.ts'
-import { workspaceToWire, workspaceWithNetwork } from '../../../api/workspace.ts'
+import { timelineSchema, timelineToWire } from '../../../api/timeline.ts'
+import { workspaceToWire, workspaceWithDetails } from '../../../api/workspace.ts'
+import { labelQuerySchema, matchesLabels, parseLabelFilters } from '../../../labels.ts'
 import { parseWorkspaceName } from '../../../name.ts'
 import { reachOf } from '../../../network/reach.ts'
 import { subjectOf } from '../audit-subject.ts'
@@ -32,17 +34,25 @@ const workspace = Type.Ref('Workspace')
 const failures = { '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') }
 
 /** Registers the routes for workspaces: list, create, get, start, stop, reset, delete. */
-export function workspaceRoutes(server: HttpServer, { config, table, lifecycle, audit }: HttpFace): void {
+export function workspaceRoutes(
+  server: HttpServer,
+  { config, table, timeline, lifecycle, audit }: HttpFace,
+): void {
   const { app } = server
-  app.get(
+  app.get<{ readonly Querystring: Static<typeof labelQuerySchema> }>(
     '/api/workspaces',
     {
       schema: {
         summary: 'List workspaces, oldest first',
+        querystring: labelQuerySchema,
         response: { 200: Type.Object({ workspaces: Type.Array(workspace) }), ...failures },
       },
     },
-    () => ({ workspaces: table.list().map(workspaceToWire) }),
+    (request) => {
+      const filters = parseLabelFilters(request.query.label)
+      const selected = table.list().filter(({ labels }) => matchesLabels(labels, filters))
+      return { workspaces: selected.map(workspaceToWire) }
+    },
   )
 
   app.post<{ Body: Static<typeof createBodySchema> }>(
@@ -81,8 +91,21 @@ export function workspaceRoutes(server: HttpServer, { config, table, lifecycle, 
     },
     (request) => {
       const found = table.get(parseWorkspaceName(request.params.name))
-      return workspaceWithNetwork(found, reachOf(found.backend, config, found.networkLimits))
+      const reach = reachOf(found.backend, config, found.networkLimits)
+      return workspaceWithDetails(found, reach, timeline.explain(found))
     },
+  )
+
+  app.get<Named>(
+    '/api/workspaces/:name/timeline',
+    {
+      schema: {
+        summary: 'Show what happened to a workspace: phases of its starts, and states with their reasons',
+        params: workspaceParams,
+        response: { 200: timelineSchema, ...failures },
+      },
+    },
+    (request) => timelineToWire(timeline.of(table.get(parseWorkspaceName(request.params.name)).name)),
   )
 
   for (const action of ['start', 'stop', 'reset'] as const) {

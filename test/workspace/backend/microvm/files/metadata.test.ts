@@ -35,6 +35,19 @@ test('written metadata is read back', async () => {
   expect([...(await readPinnedDigests(files.root))]).toEqual([good.digest])
 })
 
+test('labels are stored, and metadata of an earlier version has none', async () => {
+  const labelsIn = async (metadata: object) => {
+    const files = filesWith(JSON.stringify(metadata))
+    return (await workspaceOf('qemu', files, 'demo', await files.read('demo'), 'boot'))?.labels
+  }
+  const defaults = { cpus: 2, memoryMb: 512, upperBytes: 2 ** 30 }
+  const labels = { team: 'web' }
+  const request = backendCreate('Demo', 'base', { labels })
+  expect(await labelsIn(newMetadata(request, good.digest, defaults))).toEqual(labels)
+  expect(await labelsIn(good)).toBeUndefined()
+  expect(await labelsIn({ ...good, labels: undefined })).toBeUndefined()
+})
+
 const changed = (more: object) => JSON.stringify({ ...good, ...more })
 test.each([
   ['empty', ''],

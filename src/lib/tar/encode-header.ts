@@ -1,0 +1,62 @@
+import { BLOCK_BYTES, checksumOf, FIELDS, paddingOf, type TarEntry } from './entry.ts'
+
+const TYPES = { file: '0', hardlink: '1', link: '2', directory: '5' } as const
+const LONG_NAME = 'L'
+const LONG_LINK = 'K'
+/** Largest number in eleven octal digits. */
+const MAX_OCTAL = 8 ** 11 - 1
+
+/** The end of an archive: two empty blocks. */
+export const TAR_END = Buffer.alloc(2 * BLOCK_BYTES)
+
+/** An entry that can be written. */
+export type WritableEntry = TarEntry & { readonly type: keyof typeof TYPES }
+
+/**
+ * Encodes an entry's header blocks in GNU's format, whose long names and sizes GNU tar, bsdtar and busybox can read. Busybox
+ * ignores those of the pax format.
+ */
+export function encodeTarHeader(entry: WritableEntry): Buffer {
+  const { path, linkPath } = entry
+  return Buffer.concat([
+    ...(path.length > FIELDS.name[1] ? longText(LONG_NAME, path) : []),
+    ...(linkPath.length > FIELDS.linkName[1] ? longText(LONG_LINK, linkPath) : []),
+    header(TYPES[entry.type], entry),
+  ])
+}
+
+function longText(type: string, text: string): readonly Buffer[] {
+  const content = Buffer.from(`${text}\0`, 'latin1')
+  const fields = { path: '././@LongLink', linkPath: '', mode: 0o644, size: content.length, mtimeMs: 0 }
+  return [header(type, fields), content, Buffer.alloc(paddingOf(content.length))]
+}
+
+function header(type: string, entry: Omit<TarEntry, 'type'>): Buffer {
+  const block = Buffer.alloc(BLOCK_BYTES)
+  const write = ([at, length]: readonly [number, number], text: string): void =>
+    void block.write(text.slice(0, length), at, 'latin1')
+  write(FIELDS.name, entry.path)
+  write(FIELDS.mode, octal(entry.mode & 0o7777, 7))
+  write(FIELDS.uid, octal(0, 7))
+  write(FIELDS.gid, octal(0, 7))
+  writeNumber(block, FIELDS.size, entry.size)
+  writeNumber(block, FIELDS.mtime, Math.max(0, Math.floor(entry.mtimeMs / 1000)))
+  write(FIELDS.type, type)
+  write(FIELDS.linkName, entry.linkPath)
+  write(FIELDS.magic, 'ustar  ')
+  write(FIELDS.checksum, `${octal(checksumOf(block), 6)}\0 `)
+  return block
+}
+
+function octal(value: number, digits: number): string {
+  return value.toString(8).padStart(digits, '0')
+}
+
+/** Writes a number as octal digits, or in base 256 with the highest bit set if it has too many. */
+function writeNumber(block: Buffer, [at, length]: readonly [number, number], value: number): void {
+  if (value <= MAX_OCTAL) block.write(octal(value, length - 1), at, 'latin1')
+  else {
+    block[at] = 0x80
+    block.writeBigUInt64BE(BigInt(value), at + length - 8)
+  }
+}

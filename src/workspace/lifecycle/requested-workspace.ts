@@ -1,0 +1,26 @@
+import type { Workspace, WorkspaceState } from '../workspace.ts'
+import type { CreateRequest } from './create-request.ts'
+
+/** Describes a workspace that the backend has not created yet, or of which only remains exist. */
+export function requestedWorkspace(
+  request: CreateRequest,
+  createdAt: Date,
+  state: WorkspaceState,
+): Workspace {
+  const { name, backend, image, localDir, cpus, memoryMb, repo, networkLimits, labels } = request
+  const backendFields = { containerId: '', ipAddress: '', pid: 0, rootfsPath: '', forwardPorts: [] }
+  return {
+    name,
+    backend,
+    image,
+    localDir,
+    cpus,
+    memoryMb,
+    networkLimits,
+    labels,
+    repo: repo?.url ?? '',
+    createdAt,
+    state,
+    ...backendFields,
+  }
+}

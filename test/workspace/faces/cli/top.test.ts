@@ -1,0 +1,66 @@
+import { once } from 'node:events'
+import { spawn } from 'node:child_process'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
+import { CLI, userEnvironment, workspaceCli } from '../../../support/workspace/workspace-cli.ts'
+import {
+  call,
+  makeWorkspace,
+  startWorkspaceServer,
+  type TestServer,
+} from '../../../support/workspace/workspace-server.ts'
+
+const backend = new FakeBackend()
+let server: TestServer
+beforeAll(async () => {
+  server = await startWorkspaceServer({ backends: () => [backend] })
+  for (const name of ['idle', 'busy', 'off']) await makeWorkspace(server.url, { name })
+  await call(`${server.url}/api/workspaces/off/stop`, 'POST')
+  backend.loadsNow.set('fake-idle', { cpuMs: 0, memoryBytes: 2 ** 20 })
+  let cpuMs = 0
+  const ticking = setInterval(() => {
+    backend.loadsNow.set('fake-busy', { cpuMs: (cpuMs += 100), memoryBytes: 2 ** 30 })
+  }, 20)
+  ticking.unref()
+})
+afterAll(() => server.stop())
+
+test('top prints the usage of every workspace once when piped, the busiest first', async () => {
+  const { stdout, stderr, status } = await workspaceCli(
+    ['top'],
+    userEnvironment({ WORKSPACE_URL: server.url }),
+  )
+  expect([status, stderr]).toEqual([0, ''])
+  const { workspaces } = JSON.parse(stdout)
+  expect(workspaces).toEqual([
+    {
+      name: 'busy',
+      status: 'running',
+      cpu_percent: expect.any(Number),
+      memory_bytes: 2 ** 30,
+      disk_bytes: 4096,
+      ports: expect.arrayContaining([server.httpPort]),
+    },
+    expect.objectContaining({ name: 'idle', cpu_percent: 0, memory_bytes: 2 ** 20 }),
+    { name: 'off', status: 'stopped', cpu_percent: null, memory_bytes: null, disk_bytes: 4096, ports: [] },
+  ])
+  expect(workspaces[0].cpu_percent).toBeGreaterThan(0)
+})
+
+test('top is live on a terminal, and q restores the terminal', async () => {
+  const line = [...CLI, 'top'].map((word) => `'${word}'`).join(' ')
+  const child = spawn('script', ['-qec', line, '/dev/null'], {
+    env: { ...userEnvironment({ WORKSPACE_URL: server.url }), TERM: 'xterm' },
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  let shown = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (shown += text))
+  const exit = once(child, 'close')
+  await expect
+    .poll(() => shown, { timeout: 30_000 })
+    .toMatch(/NAME +STATUS +CPU +MEMORY +DISK +PORTS[^]*busy +running +\d+\.\d% +1\.00 GiB +4\.00 KiB/)
+  expect(shown.startsWith('\u001B[?1049h')).toBe(true)
+  child.stdin.write('q')
+  expect((await exit)[0]).toBe(0)
+  expect(shown.endsWith('\u001B[?25h\u001B[?1049l')).toBe(true)
+})

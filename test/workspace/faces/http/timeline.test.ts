@@ -1,0 +1,120 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { fault } from '../../../../src/workspace/errors.ts'
+import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
+import { tempDir } from '../../../support/temp-dir.ts'
+import { userEnvironment, workspaceCli } from '../../../support/workspace/workspace-cli.ts'
+import { call, startWorkspaceServer, type TestServer } from '../../../support/workspace/workspace-server.ts'
+
+let backend: FakeBackend
+let server: TestServer
+beforeEach(async () => {
+  backend = new FakeBackend()
+  server = await startWorkspaceServer({ backends: () => [backend] })
+})
+afterEach(() => server.stop())
+
+const api = (path: string, method?: string, body?: unknown) => call(`${server.url}/api/${path}`, method, body)
+const texts = async (): Promise<string[]> =>
+  (await api('workspaces/demo/timeline')).body.entries.map(({ text }: { text: string }) =>
+    text.replace(/\d+\.\d\d s/, 'N s'),
+  )
+
+test('a timeline shows a creation’s phases, then states with their reasons', async () => {
+  const directory = tempDir()
+  mkdirSync(join(directory, '.devcontainer'))
+  writeFileSync(join(directory, '.devcontainer/devcontainer.json'), '{"postCreateCommand": "true"}')
+  await api('workspaces', 'POST', { name: 'demo', local_dir: directory })
+  expect((await api('workspaces/demo')).body.status_reason).toBeUndefined()
+  await api('workspaces/demo/stop', 'POST')
+  expect((await api('workspaces/demo')).body.status_reason).toEqual({
+    reason: 'a client requested the stop',
+    before: 'running: it is ready',
+    remedy: 'start it with "workspace start demo"',
+  })
+  await api('workspaces/demo/start', 'POST')
+  expect(await texts()).toEqual([
+    'starting: a client requested its creation',
+    'phase volume took N s',
+    'phase boot took N s',
+    'phase hooks took N s',
+    'running: it is ready',
+    'stopped: a client requested the stop',
+    'starting: a client requested the start',
+    'phase boot took N s',
+    'running: it is ready',
+  ])
+  const { entries } = (await api('workspaces/demo/timeline')).body
+  expect(entries[1]).toMatchObject({
+    type: 'phase',
+    phase: 'volume',
+    outcome: 'done',
+    duration_ms: expect.any(Number),
+    at: expect.stringMatching(/^\d{4}-.*Z$/),
+  })
+  const metrics = await (await fetch(`${server.url}/metrics`)).text()
+  expect(metrics).toContain('workspace_phase_seconds_count{phase="boot",outcome="done"} 2')
+  const cli = await workspaceCli(
+    ['events', 'demo', '--table'],
+    userEnvironment({ WORKSPACE_URL: server.url }),
+  )
+  expect([cli.status, cli.stderr]).toEqual([0, ''])
+  expect(cli.stdout).toMatch(/^TIME +EVENT\n\S+Z +starting: a client requested its creation\n/)
+})
+
+test('a start that fails is explained, and its reason does not outlive it', async () => {
+  await api('workspaces', 'POST', { name: 'demo' })
+  await api('workspaces/demo/stop', 'POST')
+  backend.before.set('start', () => {
+    throw fault('BACKEND_ERROR', 'no space left on device')
+  })
+  expect((await api('workspaces/demo/start', 'POST')).status).toBe(500)
+  expect((await api('workspaces/demo')).body.status_reason).toMatchObject({
+    reason: 'the start failed (no space left on device)',
+    before: expect.stringMatching(/^phase boot failed after \d+\.\d\d s$/),
+  })
+  backend.before.clear()
+  await api('workspaces/demo/start', 'POST')
+  backend.happen('demo', { is: 'stopped' })
+  await expect
+    .poll(async () => (await api('workspaces/demo')).body.status_reason?.reason)
+    .toBe('its main process exited, or somebody stopped it without this server')
+  backend.happen('demo', { is: 'error', message: 'its main process exited with status 3' })
+  await expect
+    .poll(async () => (await api('workspaces/demo')).body.status_reason)
+    .toMatchObject({
+      reason: 'its main process exited with status 3',
+      remedy: expect.stringContaining('workspace logs demo'),
+    })
+})
+
+test('a workspace that is being created is explained, and a deleted one has no timeline', async () => {
+  const waiting = Promise.withResolvers<void>()
+  backend.before.set('started', () => waiting.promise)
+  const created = api('workspaces', 'POST', { name: 'demo' })
+  await expect
+    .poll(async () => (await api('workspaces/demo')).body.status_reason)
+    .toMatchObject({
+      reason: 'a client requested its creation',
+      remedy: expect.stringContaining('wait until'),
+    })
+  await expect.poll(texts).toContain('phase boot is running')
+  waiting.resolve()
+  await created
+  await api('workspaces/demo', 'DELETE')
+  expect(await api('workspaces/demo/timeline')).toMatchObject({
+    status: 404,
+    body: { error: { code: 'WORKSPACE_NOT_FOUND' } },
+  })
+})
+
+test('after a restart, the state is explained as unknown', async () => {
+  await api('workspaces', 'POST', { name: 'demo' })
+  await api('workspaces/demo/stop', 'POST')
+  server = await server.restart()
+  expect((await api('workspaces/demo')).body.status_reason).toEqual({
+    reason: 'it was in this state when the server started',
+    remedy: 'start it with "workspace start demo"',
+  })
+})
