@@ -4,6 +4,8 @@ import { followMethods } from './allowed-methods.ts'
 import { httpFault } from './faults.ts'
 import { STATUS_OF_KIND } from './status.ts'
 
+const MAX_SHOWN = 80
+
 /** A program's error body, and its codes for what fails validation. */
 export interface ErrorShape {
   readonly render: (fault: Fault) => unknown
@@ -69,14 +71,16 @@ function toFault(error: FastifyError, shape: ErrorShape): Fault {
   return httpFault('INTERNAL_ERROR', 'internal error; see the server log', error)
 }
 
+/** A violation as Ajv reports it with `verbose`. */
 type Violation = NonNullable<FastifyError['validation']>[number] & {
   readonly parentSchema?: { readonly description?: string }
+  readonly data?: unknown
 }
 
 function validationFault(error: FastifyError, shape: ErrorShape): Fault {
-  const [first] = error.validation ?? []
+  const [first] = (error.validation ?? []) as readonly Violation[]
   if (error.validationContext === 'querystring') {
-    const message = `query parameter ${first?.message}`
+    const message = first?.message ?? 'the query is not valid'
     return shape.invalidQuery?.(message) ?? httpFault('INVALID_REQUEST', message)
   }
   const params = (first?.params ?? {}) as {
@@ -87,16 +91,21 @@ function validationFault(error: FastifyError, shape: ErrorShape): Fault {
   const path = first?.instancePath.split('/').slice(1) ?? []
   const field = path[0] ?? params.missingProperty ?? ''
   const where = error.validationContext ?? 'body'
+  const rule = ruleOf(first, params.allowedValues)
   const message =
-    params.additionalProperty === undefined
-      ? `${where} ${path.join('.')} ${ruleOf(first, params.allowedValues)}`.replace('  ', ' ')
-      : `${where} has an unknown field "${params.additionalProperty}"`
+    params.additionalProperty !== undefined
+      ? `${where} has an unknown field "${params.additionalProperty}"`
+      : rule === undefined
+        ? `${where} ${path.join('.')} ${first?.message ?? 'is not valid'}`.replace('  ', ' ')
+        : `${path.join('.')} ${JSON.stringify(first?.data)?.slice(0, MAX_SHOWN)} must be ${rule}`
   return shape.invalidField?.(field, message) ?? httpFault('INVALID_REQUEST', message)
 }
 
-/** Returns what a value must be; for a pattern that is the schema's description. */
-function ruleOf(violation: Violation | undefined, allowedValues: readonly unknown[] | undefined): string {
-  if (allowedValues !== undefined) return `must be one of ${allowedValues.join(', ')}`
-  const description = violation?.keyword === 'pattern' ? violation.parentSchema?.description : undefined
-  return description === undefined ? (violation?.message ?? 'is not valid') : `must be ${description}`
+/** Returns the rule of an enumeration or pattern, whose schema describes it; undefined for other keywords. */
+function ruleOf(
+  violation: Violation | undefined,
+  allowedValues: readonly unknown[] | undefined,
+): string | undefined {
+  if (allowedValues !== undefined) return `one of ${allowedValues.join(', ')}`
+  return violation?.keyword === 'pattern' ? violation.parentSchema?.description : undefined
 }

@@ -25,7 +25,7 @@ const MAX_SHOWN = 80
 
 /**
  * Decodes a query by its schema: integers, booleans (`true` or `false`; a lenient reading of `TRUE` could delete data), words of an
- * enumeration, texts, and lists, whose parameter is repeated. Returns the values, or a sentence that names the first parameter
+ * enumeration in any case, texts, and lists, whose parameter is repeated. Returns the values, or a sentence that names the first parameter
  * that is unknown, repeated or invalid.
  */
 export function decodeQuery(schema: QuerySchema, query: RawQuery): Decoded {
@@ -70,7 +70,10 @@ function decodeText(schema: ParameterSchema, text: string): Decoded {
   if (type === 'boolean') {
     return /^(?:true|false)$/.test(text) ? { value: text === 'true' } : wrong('must be true or false')
   }
-  if (schema.enum?.includes(text) === false) return wrong(`must be one of ${schema.enum.join(', ')}`)
+  if (schema.enum !== undefined) {
+    const word = schema.enum.find((each) => each.toLowerCase() === text.toLowerCase())
+    return word === undefined ? wrong(`must be one of ${schema.enum.join(', ')}`) : { value: word }
+  }
   if (text.length < minLength) return { wrong: 'must not be empty' }
   if (pattern !== undefined && !new RegExp(pattern, 'u').test(text))
     return wrong(`must be ${schema.description}`)

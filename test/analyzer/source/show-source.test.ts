@@ -167,7 +167,7 @@ test('an invalid query is rejected', async () => {
   const { status, body } = await refused('kinds.Point', { format: 'whole' })
   expect([status, body.message]).toEqual([
     400,
-    'query parameter "format" must be one of full, stub, signatures, javadoc, not "whole"',
+    '"format" must be one of full, stub, signatures, javadoc, not "whole"',
   ])
   expect((await refused('kinds.Point', { lang: 'cobol' })).status).toBe(400)
 })

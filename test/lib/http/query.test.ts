@@ -29,6 +29,7 @@ describe('a query is decoded by its schema', () => {
       { force: false, format: 'json', name: 'abc' },
     ],
     [{ scope: 'logs' }, { scope: ['logs'] }],
+    [{ format: 'JSON' }, { format: 'json' }],
     [{ scope: ['logs', 'images'] }, { scope: ['logs', 'images'] }],
     [{ raw: ['a', 'b'] }, { raw: ['a', 'b'] }],
   ])('%j becomes %j', (query, value) => {

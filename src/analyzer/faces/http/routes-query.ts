@@ -2,7 +2,6 @@ import type { FastifyReply } from 'fastify'
 import { CYCLE_MEMBERS, GRAPH_FORMATS } from '../../choices.ts'
 import type { HttpServer } from '../../../lib/http/server.ts'
 import { GRAPH_TYPES, type QueryName } from '../../api/queries.ts'
-import { fault } from '../../errors.ts'
 import type { Scan } from '../../scan/scan.ts'
 import { annotationUsages } from '../../query/annotations/annotation-usages.ts'
 import { callersOf } from '../../query/calls/callers.ts'
@@ -125,9 +124,7 @@ const ANSWERS: Readonly<Record<Exclude<QueryName, SourceQuery>, Answer>> = {
   },
 
   foundation({ snapshot }, query) {
-    const least = query.number('minDependents') ?? 2
-    if (least < 1) throw fault('BAD_REQUEST', 'minDependents must be at least 1')
-    return foundationClasses(snapshot, least)
+    return foundationClasses(snapshot, query.number('minDependents') ?? 2)
   },
 
   cycles: ({ snapshot }, query) => dependencyCycles(snapshot, query.word('of', CYCLE_MEMBERS) ?? 'class'),

@@ -30,6 +30,6 @@ export function searchQueryOf(parameters: SearchParameters, only: string | undef
 /** Decodes a search in the query of a page. @throws INVALID_QUERY when a parameter is invalid */
 export function searchParametersOf(query: RawQuery): SearchParameters {
   const decoded = decodeQuery(searchQuerySchema, query)
-  if ('wrong' in decoded) throw invalidQuery(`query parameter ${decoded.wrong}`)
+  if ('wrong' in decoded) throw invalidQuery(decoded.wrong)
   return decoded.value as SearchParameters
 }

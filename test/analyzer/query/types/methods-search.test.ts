@@ -74,25 +74,25 @@ describe('methods', () => {
 
 describe('an invalid query', () => {
   test.each([
-    ['/classes', { page: '-1' }, 'query parameter "page" must be a whole number, not "-1"'],
-    ['/classes', { size: 0 }, 'size must be a whole number from 1 to 10000, not 0'],
-    ['/classes', { size: 10_001 }, 'size must be a whole number from 1 to 10000, not 10001'],
-    ['/classes', { size: '1e3' }, 'query parameter "size" must be a whole number, not "1e3"'],
-    ['/classes', { interfaces: 'yes' }, 'query parameter "interfaces" must be true or false, not "yes"'],
-    ['/classes', { color: 'red' }, 'query parameter "color" is unknown; known parameters: package, name'],
+    ['/classes', { page: '-1' }, '"page" must be a whole number of at least 0, not "-1"'],
+    ['/classes', { size: 0 }, '"size" must be a whole number from 1 to 10000, not "0"'],
+    ['/classes', { size: 10_001 }, '"size" must be a whole number from 1 to 10000, not "10001"'],
+    ['/classes', { size: '1e3' }, '"size" must be a whole number from 1 to 10000, not "1e3"'],
+    ['/classes', { interfaces: 'yes' }, '"interfaces" must be true or false, not "yes"'],
+    ['/classes', { color: 'red' }, '"color" is unknown; known parameters: package, name'],
     [
       '/calls/shop.service.Calls',
       { descriptor: '()V' },
       'descriptor selects an overload and requires method',
     ],
-    ['/xref/shop.model.Item', { kind: 'GUESS' }, 'kind "GUESS" must be one of EXTENDS, IMPLEMENTS'],
+    ['/xref/shop.model.Item', { kind: 'GUESS' }, '"kind" must be one of EXTENDS, IMPLEMENTS'],
+    ['/annotations/usages/shop.route.Route', { scope: 'package' }, '"scope" must be one of class, method'],
+    ['/graph', { format: 'png' }, '"format" must be one of json, dot'],
     [
-      '/annotations/usages/shop.route.Route',
-      { scope: 'package' },
-      'scope "package" must be one of class, method',
+      '/graph/foundation',
+      { minDependents: 0 },
+      '"minDependents" must be a whole number of at least 1, not "0"',
     ],
-    ['/graph', { format: 'png' }, 'query parameter "format" must be one of json, dot'],
-    ['/graph/foundation', { minDependents: 0 }, 'minDependents must be at least 1'],
   ])('%s %j is 400', async (path, parameters, said) => {
     const { status, body } = await analyzer.ask(path, parameters)
     expect({ status, body }).toEqual({

@@ -48,7 +48,7 @@ test('logs prints the requested number of lines without control characters', asy
   expect(stdout).not.toContain('\u001B')
   expect(JSON.parse((await cli('logs', 'dev')).stdout).lines).toHaveLength(3)
   const { status, stderr } = await cli('logs', 'dev', '-n', '0')
-  expect([status, stderr]).toEqual([1, 'workspace: lines must be a number from 1 to 1000\n'])
+  expect([status, stderr]).toEqual([1, 'workspace: "lines" must be a whole number from 1 to 1000, not "0"\n'])
 })
 
 test('logs -f prints new lines as they appear, until the workspace stops', async () => {

@@ -200,7 +200,7 @@ test.each([
     ['create', 'other', '--repo', 'nonsense'],
     'is neither owner/repo nor a URL, such as git/git or https://example.com/x.git',
   ],
-  [['create', 'a_b'], 'workspace name "a_b" must be 1 to 63 letters, digits or hyphens'],
+  [['create', 'a_b'], 'name "a_b" must be 1 to 63 letters, digits or hyphens'],
 ])('%j fails with a one-line message', async (argv, said) => {
   await create('demo')
   const { status, stdout, stderr } = await cli(...argv)
