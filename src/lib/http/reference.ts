@@ -45,29 +45,62 @@ async function createReference(
   ])
   const reference: FastifyInstance = Fastify({ schemaController: { compilersFactory: lazyCompilers } })
   mapErrors(reference, errors)
-  for (const schema of Object.values(app.getSchemas())) reference.addSchema(schema)
-  await reference.register(swagger, { openapi: { openapi: '3.1.0', info } })
+  for (const schema of Object.values(app.getSchemas())) reference.addSchema(withWidths(schema))
+  await reference.register(swagger, {
+    openapi: { openapi: '3.1.0', info },
+    // Generated clients name their types after the schemas.
+    refResolver: {
+      buildLocalReference: ({ $id }, _baseUri, _fragment, i) =>
+        typeof $id === 'string' ? $id : `schema-${i}`,
+    },
+  })
   await reference.register(swaggerUi, {
     routePrefix: '/reference',
     staticCSP: true,
     // The page's JavaScript calls this API.
     transformStaticCSP: (header) => `${header}; frame-ancestors 'none'`,
   })
-  const failures = { '4xx': errors.schema, '5xx': errors.schema }
-  for (const { method, url, schema = {} } of routes) {
-    const own: object = schema.response ?? {}
-    const success = Object.keys(own).some((status) => /^[1-3]/.test(status))
-      ? {}
-      : { 200: { description: 'Success' } }
-    const response = { ...success, ...failures, ...own }
-    reference.route({
-      method,
-      url,
-      schema: { ...schema, response },
-      handler: () => undefined,
-      exposeHeadRoute: false,
-    })
-  }
+  for (const route of routes) reference.route(describedRoute(route, errors.schema))
   await reference.ready()
   return reference
+}
+
+/** Returns a route that only describes another, with the errors that every route may return. */
+function describedRoute({ method, url, schema = {} }: RouteOptions, error: object): RouteOptions {
+  // OpenAPI has no name for the rest of a path.
+  const path = url.replace(/\*$/, ':path')
+  const own: object = schema.response ?? {}
+  const hasSuccess = Object.keys(own).some((status) => /^[1-3]/.test(status))
+  const response = {
+    ...(!hasSuccess && { 200: { description: 'Success' } }),
+    '4xx': error,
+    '5xx': error,
+    ...own,
+  }
+  return {
+    method,
+    url: path,
+    schema: withWidths({ operationId: operationIdOf(String(method), path), ...schema, response }),
+    handler: () => undefined,
+    exposeHeadRoute: false,
+  }
+}
+
+/** Returns a copy of a schema in which integers that may exceed 32 bits say so: generated clients assume 32. */
+function withWidths<T>(schema: T): T {
+  if (Array.isArray(schema)) return schema.map(withWidths) as T
+  if (typeof schema !== 'object' || schema === null) return schema
+  const { type, maximum = Infinity } = schema as { readonly type?: unknown; readonly maximum?: number }
+  const copy = Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, withWidths(value)]))
+  return (type === 'integer' && maximum >= 2 ** 31 ? { ...copy, format: 'int64' } : copy) as T
+}
+
+/** Returns a name for generated clients: `GET /api/workspaces/:name/logs` is `getWorkspacesByNameLogs`. */
+function operationIdOf(method: string, path: string): string {
+  const words = path
+    .replace(/^\/_?api(?:\/v1)?(?=\/)/, '')
+    .replaceAll('/:', '/by-')
+    .split(/[^A-Za-z0-9]+/)
+    .filter((word) => word !== '')
+  return method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')
 }

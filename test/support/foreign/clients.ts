@@ -59,6 +59,24 @@ export function goClient(): string {
   return join(built, 'client')
 }
 
+/** Returns the command of OpenAPI Generator, downloaded if necessary. */
+export function openApiGenerator(): readonly string[] {
+  const artifact = 'org.openapitools:openapi-generator-cli:7.17.0'
+  const downloaded = madeOnce('openapi-generator', [artifact], (folder) => {
+    const argv = [
+      '-B',
+      '-ntp',
+      '-q',
+      'dependency:copy',
+      `-Dartifact=${artifact}`,
+      `-DoutputDirectory=${folder}`,
+    ]
+    execFileSync('mvn', argv, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] })
+  })
+  const [jar = ''] = globSync('*.jar', { cwd: downloaded })
+  return ['java', '-jar', join(downloaded, jar)]
+}
+
 function builtJava(): readonly string[] {
   const sources = join(fixtures, 'java')
   const built = madeOnce('foreign-java', inputsOf(sources), (folder) => {

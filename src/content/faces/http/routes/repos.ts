@@ -5,8 +5,6 @@ import { formatMeta } from '../../../repo/meta.ts'
 import type { ContentFace } from '../face.ts'
 import { searchQueryOf, type SearchParameters } from '../search-query.ts'
 
-const errors = { '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') }
-
 /** Adds the routes for the list of repositories and for search. */
 export function repoRoutes({ app }: HttpServer, { repos, search, hosts }: ContentFace): void {
   app.get(
@@ -14,7 +12,7 @@ export function repoRoutes({ app }: HttpServer, { repos, search, hosts }: Conten
     {
       schema: {
         summary: 'List all repositories',
-        response: { 200: Type.Array(Type.Ref('Repo')), ...errors },
+        response: { 200: Type.Array(Type.Ref('Repo')) },
       },
     },
     async (_request, reply) => {
@@ -32,7 +30,7 @@ export function repoRoutes({ app }: HttpServer, { repos, search, hosts }: Conten
         description:
           "Excerpts are plain text; marks are the positions of the matches, in UTF-16 code units. A repository's own host searches only that repository.",
         querystring: searchQuerySchema,
-        response: { 200: searchResultSchema, ...errors },
+        response: { 200: searchResultSchema },
       },
     },
     async ({ query, repo, headers: { host = '' } }, reply) => {

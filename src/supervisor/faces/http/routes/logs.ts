@@ -24,7 +24,7 @@ export function logRoutes({ app, openStream }: HttpServer, { supervisor: { logs 
       schema: {
         summary: 'Returns the newest stored lines',
         querystring: logQuerySchema,
-        response: { 200: logsSchema, '4xx': Type.Ref('Error') },
+        response: { 200: logsSchema },
       },
     },
     async ({ query }) => {
@@ -58,7 +58,6 @@ export function logRoutes({ app, openStream }: HttpServer, { supervisor: { logs 
             description: 'log entries',
             content: { 'text/event-stream': { schema: Type.Ref('LogEntry') } },
           },
-          '4xx': Type.Ref('Error'),
         },
       },
     },

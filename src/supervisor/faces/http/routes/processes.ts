@@ -5,9 +5,8 @@ import { whyToWire } from '../../../api/why.ts'
 import { API } from '../api-path.ts'
 import type { SupervisorFace } from '../face.ts'
 
-const errors = { '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') }
 const params = Type.Object({ name: Type.String() })
-const action = { 200: Type.Ref('ActionResult'), ...errors }
+const action = { 200: Type.Ref('ActionResult') }
 
 interface Named {
   readonly Params: { readonly name: string }
@@ -25,7 +24,7 @@ export function processRoutes(
     {
       schema: {
         summary: 'Lists all processes',
-        response: { 200: Type.Object({ processes: Type.Array(Type.Ref('Process')) }), ...errors },
+        response: { 200: Type.Object({ processes: Type.Array(Type.Ref('Process')) }) },
       },
     },
     () => ({ processes: table.list().map(summaryToWire) }),
@@ -37,7 +36,7 @@ export function processRoutes(
       schema: {
         summary: 'Returns one process',
         params,
-        response: { 200: Type.Ref('ProcessDetail'), ...errors },
+        response: { 200: Type.Ref('ProcessDetail') },
       },
     },
     ({ params: { name } }) =>
@@ -54,7 +53,7 @@ export function processRoutes(
       schema: {
         summary: 'Explains why a process is in its state, and what to do',
         params,
-        response: { 200: Type.Ref('Why'), ...errors },
+        response: { 200: Type.Ref('Why') },
       },
     },
     async ({ params: { name } }) => whyToWire(await supervisor.diagnose(name, proxy?.requests.list() ?? [])),
@@ -65,7 +64,7 @@ export function processRoutes(
     {
       schema: {
         summary: 'Returns CPU and memory of the running processes',
-        response: { 200: usageSchema, ...errors },
+        response: { 200: usageSchema },
       },
     },
     () => usageToWire(usage.read()),

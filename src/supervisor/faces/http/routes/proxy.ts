@@ -25,7 +25,6 @@ const SHOWN_LINES = 500
 /** Time after the response in which a process may still print lines for a request. */
 const AFTER_MS = 50
 
-const errors = { '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') }
 const params = Type.Object({ id: Type.String() })
 
 interface Identified {
@@ -51,7 +50,7 @@ export function proxyRoutes({ app, openStream }: HttpServer, { proxy, supervisor
       schema: {
         summary: 'Lists the stored requests, newest first',
         querystring: requestQuerySchema,
-        response: { 200: requestsSchema, ...errors },
+        response: { 200: requestsSchema },
       },
     },
     ({ query }) => {
@@ -81,7 +80,6 @@ export function proxyRoutes({ app, openStream }: HttpServer, { proxy, supervisor
             description: 'requests',
             content: { 'text/event-stream': { schema: Type.Ref('ProxyRequest') } },
           },
-          ...errors,
         },
       },
     },
@@ -117,7 +115,6 @@ export function proxyRoutes({ app, openStream }: HttpServer, { proxy, supervisor
             headers: Type.Array(Type.Array(Type.String())),
             logs: Type.Array(Type.Ref('LogEntry')),
           }),
-          ...errors,
         },
       },
     },
@@ -145,7 +142,7 @@ export function proxyRoutes({ app, openStream }: HttpServer, { proxy, supervisor
         description:
           'Unchanged except for headers that authenticate the sender. It is stored as a separate request.',
         params,
-        response: { 200: Type.Object({ success: Type.Boolean(), status_code: Type.Integer() }), ...errors },
+        response: { 200: Type.Object({ success: Type.Boolean(), status_code: Type.Integer() }) },
       },
     },
     async ({ params: { id } }) => {

@@ -30,7 +30,7 @@ export function supervisorRoutes({ app }: HttpServer, face: SupervisorFace): voi
     {
       schema: {
         summary: 'Returns the status of the supervisor',
-        response: { 200: statusSchema, '4xx': Type.Ref('Error') },
+        response: { 200: statusSchema },
       },
     },
     () => ({
@@ -49,7 +49,7 @@ export function supervisorRoutes({ app }: HttpServer, face: SupervisorFace): voi
     {
       schema: {
         summary: 'Stops all processes and exits',
-        response: { 200: Type.Ref('ActionResult'), '4xx': Type.Ref('Error') },
+        response: { 200: Type.Ref('ActionResult') },
       },
     },
     (_request, reply) => {
@@ -66,7 +66,7 @@ export function supervisorRoutes({ app }: HttpServer, face: SupervisorFace): voi
       schema: {
         summary: 'Reloads the configuration',
         description: 'Unchanged processes are not touched.',
-        response: { 200: reloadSchema, '4xx': Type.Ref('Error') },
+        response: { 200: reloadSchema },
       },
     },
     async () => ({ success: true, ...(await face.reload()) }),

@@ -8,7 +8,6 @@ import type { SupervisedProcess } from '../../../process/supervised-process.ts'
 import { API } from '../api-path.ts'
 import type { SupervisorFace } from '../face.ts'
 
-const errors = { '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') }
 const params = Type.Object({ name: Type.String() })
 
 interface Named {
@@ -31,7 +30,6 @@ export function terminalRoutes({ app, openStream }: HttpServer, { supervisor }: 
         params,
         response: {
           200: { description: 'output', content: { 'text/event-stream': { schema: terminalEventSchema } } },
-          ...errors,
         },
       },
     },
@@ -68,7 +66,7 @@ export function terminalRoutes({ app, openStream }: HttpServer, { supervisor }: 
         summary: "Types into a process's terminal, and sets its size",
         params,
         body: terminalInputSchema,
-        response: { 200: Type.Ref('ActionResult'), ...errors },
+        response: { 200: Type.Ref('ActionResult') },
       },
     },
     ({ params: { name }, body: { input, size } }) => {

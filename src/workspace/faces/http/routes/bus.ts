@@ -29,7 +29,6 @@ interface Named {
   readonly Params: { readonly namespace: string }
 }
 
-const failures = { '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') }
 /** Allowance for an envelope without its payload. */
 const ENVELOPE_BYTES = 64 * 1024
 /** Minimum size limit for a batch of answers. */
@@ -52,7 +51,7 @@ export function busRoutes({ app, openStream }: HttpServer, face: HttpFace): void
       ...guard,
       schema: {
         summary: 'List namespaces that have a listener',
-        response: { 200: Type.Object({ listeners: Type.Array(listenerSchema) }), ...failures },
+        response: { 200: Type.Object({ listeners: Type.Array(listenerSchema) }) },
       },
     },
     () => ({ listeners: cluster.listeners().map(listenerToWire) }),
@@ -78,7 +77,6 @@ export function busRoutes({ app, openStream }: HttpServer, face: HttpFace): void
             description: 'data of `message` events',
             content: { 'text/event-stream': { schema: Type.Ref('Envelope') } },
           },
-          ...failures,
         },
       },
     },
@@ -136,7 +134,6 @@ export function busRoutes({ app, openStream }: HttpServer, face: HttpFace): void
             description: 'data of `message` events',
             content: { 'text/event-stream': { schema: busEventSchema } },
           },
-          ...failures,
         },
       },
     },
@@ -166,7 +163,7 @@ export function busRoutes({ app, openStream }: HttpServer, face: HttpFace): void
       ...guard,
       schema: {
         summary: 'List workspaces connected to the bus',
-        response: { 200: Type.Object({ workspaces: Type.Array(connectedGuestSchema) }), ...failures },
+        response: { 200: Type.Object({ workspaces: Type.Array(connectedGuestSchema) }) },
       },
     },
     async () => ({ workspaces: (await cluster.workspaces()).map(connectedGuestToWire) }),
@@ -204,7 +201,7 @@ function respondRoute(app: HttpServer['app'], { bus, cluster, config }: HttpFace
           'The body is an envelope with `workspace.name`, `in_reply_to` and `payload`. An answer is final unless `final` is false; ' +
           'answers after the final one are dropped. With `content-type: application/x-ndjson` each line is an answer: all valid ' +
           'answers are sent, and the error is that of the first rejected line.',
-        response: { 204: Type.Null(), ...failures },
+        response: { 204: Type.Null() },
       },
     },
     async (request, reply) => {

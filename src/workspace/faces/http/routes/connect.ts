@@ -39,7 +39,7 @@ export function connectRoute({ app, upgrades }: HttpServer, face: HttpFace): voi
         params: portParams,
         description:
           'With `Upgrade: workspace-tcp` the server answers 101 and then relays raw bytes in both directions, preserving half-close. Without it, it answers 426.',
-        response: { 101: Type.Null(), '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') },
+        response: { 101: Type.Null(), 426: Type.Ref('Error') },
       },
     },
     (_request, reply) => {

@@ -22,7 +22,6 @@ export function eventRoute({ app, openStream }: HttpServer, { table }: HttpFace)
             description: 'data of `snapshot` and of `workspace` events',
             content: { 'text/event-stream': { schema: Type.Union([snapshotSchema, changeSchema]) } },
           },
-          '4xx': Type.Ref('Error'),
         },
       },
     },

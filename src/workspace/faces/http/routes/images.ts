@@ -20,7 +20,6 @@ interface Named {
 }
 
 const image = Type.Ref('Image')
-const failures = { '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') }
 
 /** Registers the routes for images of all backends: list, inspect, pull, tag, delete, prune. */
 export function imageRoutes(server: HttpServer, { images, audit }: HttpFace): void {
@@ -30,7 +29,7 @@ export function imageRoutes(server: HttpServer, { images, audit }: HttpFace): vo
     {
       schema: {
         summary: 'List cached images and those named in the configuration',
-        response: { 200: Type.Object({ images: Type.Array(image) }), ...failures },
+        response: { 200: Type.Object({ images: Type.Array(image) }) },
       },
     },
     async () => ({ images: (await images.list()).map(imageToWire) }),
@@ -42,7 +41,7 @@ export function imageRoutes(server: HttpServer, { images, audit }: HttpFace): vo
       schema: {
         summary: 'Inspect an image and its manifest',
         querystring: inspectQuerySchema,
-        response: { 200: Type.Object({ image, manifest: manifestSchema }), ...failures },
+        response: { 200: Type.Object({ image, manifest: manifestSchema }) },
       },
     },
     async ({ params, query }) => {
@@ -61,7 +60,7 @@ export function imageRoutes(server: HttpServer, { images, audit }: HttpFace): vo
           'Responds when the pull is complete. With `Accept: text/event-stream` the response is a stream of `progress` events ' +
           'that ends with `complete` (the result) or `error` (`{code, message}`).',
         body: pullBodySchema,
-        response: { 200: Type.Object({ tag: Type.String(), digest: Type.String() }), ...failures },
+        response: { 200: Type.Object({ tag: Type.String(), digest: Type.String() }) },
       },
     },
     async (request, reply) => {
@@ -81,7 +80,7 @@ export function imageRoutes(server: HttpServer, { images, audit }: HttpFace): vo
       schema: {
         summary: 'Tag an image',
         body: tagBodySchema,
-        response: { 204: Type.Null(), ...failures },
+        response: { 204: Type.Null() },
       },
     },
     async (request, reply) => {
@@ -98,7 +97,7 @@ export function imageRoutes(server: HttpServer, { images, audit }: HttpFace): vo
       schema: {
         summary: 'Remove a tag, or delete an image by digest',
         querystring: backendQuerySchema,
-        response: { 204: Type.Null(), ...failures },
+        response: { 204: Type.Null() },
       },
     },
     async (request, reply) => {
@@ -115,7 +114,7 @@ export function imageRoutes(server: HttpServer, { images, audit }: HttpFace): vo
       schema: {
         summary: 'Delete unused VM images',
         querystring: pruneQuerySchema,
-        response: { 200: Type.Object({ deleted: Type.Array(image) }), ...failures },
+        response: { 200: Type.Object({ deleted: Type.Array(image) }) },
       },
     },
     async (request) => {

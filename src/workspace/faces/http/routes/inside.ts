@@ -1,6 +1,5 @@
 import type { Static } from 'typebox'
 import type { HttpServer } from '../../../../lib/http/server.ts'
-import { Type } from '../../../../lib/schema/type.ts'
 import type { SseStream } from '../../../../lib/sse/sse-stream.ts'
 import { DEFAULT_LINES, logQuerySchema, logSchema, portsSchema, portsToWire } from '../../../api/inside.ts'
 import { workspaceParams } from '../../../api/parameters.ts'
@@ -11,8 +10,6 @@ import { listListeningPorts } from '../../../tunnel/listening-ports.ts'
 import type { HttpFace } from '../face.ts'
 import { wantsEvents } from '../stream-progress.ts'
 
-const failures = { '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') }
-
 /** Registers the routes for a workspace's open ports and log. */
 export function insideRoutes({ app, openStream }: HttpServer, { table, backends, config }: HttpFace): void {
   app.get<{ Params: { readonly name: string } }>(
@@ -21,7 +18,7 @@ export function insideRoutes({ app, openStream }: HttpServer, { table, backends,
       schema: {
         summary: 'List TCP ports open inside a running workspace',
         params: workspaceParams,
-        response: { 200: portsSchema, ...failures },
+        response: { 200: portsSchema },
       },
     },
     async (request) => {
@@ -47,7 +44,7 @@ export function insideRoutes({ app, openStream }: HttpServer, { table, backends,
           "until `end` (`{}`), when the container's main process has exited.",
         params: workspaceParams,
         querystring: logQuerySchema,
-        response: { 200: logSchema, ...failures },
+        response: { 200: logSchema },
       },
     },
     async (request, reply) => {

@@ -20,10 +20,10 @@ export function portRoutes({ app }: HttpServer): void {
         summary: 'Request a port of a workspace',
         params: Type.Object({
           ...portParams.properties,
-          '*': Type.String({ description: 'path below the port' }),
+          path: Type.String({ description: 'path below the port' }),
         }),
         description: 'Accepts all methods and WebSockets. Responses are sandboxed and have an opaque origin.',
-        response: { 200: Type.Unsafe({}), '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') },
+        response: { 200: Type.Unsafe({}) },
       },
     },
     () => {

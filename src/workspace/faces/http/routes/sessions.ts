@@ -5,7 +5,7 @@ import { sessionListSchema, sessionToWire } from '../../../api/session.ts'
 import { subjectOf } from '../audit-subject.ts'
 import type { HttpFace } from '../face.ts'
 
-const listed = { 200: sessionListSchema, '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') }
+const listed = { 200: sessionListSchema }
 
 /** Registers the routes for tmux sessions inside workspaces. */
 export function sessionRoutes({ app }: HttpServer, { sessions, audit }: HttpFace): void {
@@ -33,7 +33,7 @@ export function sessionRoutes({ app }: HttpServer, { sessions, audit }: HttpFace
       schema: {
         summary: 'Kill a tmux session by its exact name',
         params: Type.Object({ ...workspaceParams.properties, session: Type.String() }),
-        response: { 204: Type.Null(), '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') },
+        response: { 204: Type.Null() },
       },
     },
     async (request, reply) => {

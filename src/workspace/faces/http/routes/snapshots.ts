@@ -12,7 +12,6 @@ interface Named {
 
 const snapshot = Type.Ref('Snapshot')
 const snapshotParams = Type.Object({ name: nameSchema })
-const failures = { '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') }
 
 /** Registers the routes for virtual machine snapshots: list, create, get, delete. */
 export function snapshotRoutes({ app }: HttpServer, { snapshots, lifecycle, audit }: HttpFace): void {
@@ -21,7 +20,7 @@ export function snapshotRoutes({ app }: HttpServer, { snapshots, lifecycle, audi
     {
       schema: {
         summary: 'List snapshots of all backends, oldest first',
-        response: { 200: Type.Object({ snapshots: Type.Array(snapshot) }), ...failures },
+        response: { 200: Type.Object({ snapshots: Type.Array(snapshot) }) },
       },
     },
     async () => ({ snapshots: (await snapshots.list()).map(snapshotToWire) }),
@@ -33,7 +32,7 @@ export function snapshotRoutes({ app }: HttpServer, { snapshots, lifecycle, audi
       schema: {
         summary: "Create a snapshot of a stopped virtual machine's disk",
         body: snapshotBodySchema,
-        response: { 201: Type.Object({ snapshot, warnings: Type.Array(Type.String()) }), ...failures },
+        response: { 201: Type.Object({ snapshot, warnings: Type.Array(Type.String()) }) },
       },
     },
     async (request, reply) => {
@@ -54,7 +53,7 @@ export function snapshotRoutes({ app }: HttpServer, { snapshots, lifecycle, audi
       schema: {
         summary: 'Get a snapshot',
         params: snapshotParams,
-        response: { 200: Type.Object({ snapshot }), ...failures },
+        response: { 200: Type.Object({ snapshot }) },
       },
     },
     async ({ params }) => ({ snapshot: snapshotToWire(await snapshots.get(params.name)) }),
@@ -66,7 +65,7 @@ export function snapshotRoutes({ app }: HttpServer, { snapshots, lifecycle, audi
       schema: {
         summary: 'Delete a snapshot; workspaces created from it are kept',
         params: snapshotParams,
-        response: { 204: Type.Null(), ...failures },
+        response: { 204: Type.Null() },
       },
     },
     async (request, reply) => {

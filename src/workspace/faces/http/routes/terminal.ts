@@ -69,7 +69,7 @@ export function terminalRoute({ app, upgrades, hasToken }: HttpServer, face: Htt
         description:
           'With `Upgrade: websocket` and the subprotocol `terminal` the server answers 101. Query: `session` (a tmux session, created if ' +
           'missing; default a login shell), `columns`, `rows`, `pass`. Without the upgrade it answers 426.',
-        response: { 101: Type.Null(), '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') },
+        response: { 101: Type.Null(), 426: Type.Ref('Error') },
       },
     },
     (_request, reply) => {

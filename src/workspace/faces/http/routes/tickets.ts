@@ -1,6 +1,5 @@
 import type { Static } from 'typebox'
 import type { HttpServer } from '../../../../lib/http/server.ts'
-import { Type } from '../../../../lib/schema/type.ts'
 import { workspaceParams } from '../../../api/parameters.ts'
 import { ticketBodySchema, ticketSchema, ticketToWire } from '../../../api/ticket.ts'
 import { parseWorkspaceName } from '../../../name.ts'
@@ -27,7 +26,7 @@ export function ticketRoute({ app }: HttpServer, face: HttpFace, address: Addres
         summary: 'Issue a single-use ticket for a terminal or port, valid for 30 s',
         params: workspaceParams,
         body: ticketBodySchema,
-        response: { 201: ticketSchema, '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') },
+        response: { 201: ticketSchema },
       },
     },
     async (request, reply) => {

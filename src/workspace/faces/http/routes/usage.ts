@@ -1,5 +1,4 @@
 import type { HttpServer } from '../../../../lib/http/server.ts'
-import { Type } from '../../../../lib/schema/type.ts'
 import { encodeEvent, type SseStream } from '../../../../lib/sse/sse-stream.ts'
 import { usageSchema, usageToWire } from '../../../api/usage.ts'
 import type { HttpFace } from '../face.ts'
@@ -35,7 +34,7 @@ export function usageRoute({ app, openStream }: HttpServer, { usage }: HttpFace)
         description:
           'With `Accept: text/event-stream` the response is a stream of `usage` events every 2 s. Containers of a remote engine ' +
           'are omitted, because their usage cannot be measured.',
-        response: { 200: usageSchema, '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') },
+        response: { 200: usageSchema },
       },
     },
     async (request, reply) => {

@@ -31,7 +31,6 @@ const removeQuerySchema = Type.Object(
   STRICT,
 )
 const workspace = Type.Ref('Workspace')
-const failures = { '4xx': Type.Ref('Error'), '5xx': Type.Ref('Error') }
 
 /** Registers the routes for workspaces: list, create, get, start, stop, reset, delete. */
 export function workspaceRoutes(
@@ -45,7 +44,7 @@ export function workspaceRoutes(
       schema: {
         summary: 'List workspaces, oldest first',
         querystring: labelQuerySchema,
-        response: { 200: Type.Object({ workspaces: Type.Array(workspace) }), ...failures },
+        response: { 200: Type.Object({ workspaces: Type.Array(workspace) }) },
       },
     },
     (request) => {
@@ -64,7 +63,7 @@ export function workspaceRoutes(
           'Responds when the workspace is running. With `Accept: text/event-stream` the response is a stream of `progress` events ' +
           'that ends with `complete` (the workspace) or `error` (`{code, message}`).',
         body: createBodySchema,
-        response: { 201: workspace, ...failures },
+        response: { 201: workspace },
       },
     },
     async (request, reply) => {
@@ -86,7 +85,7 @@ export function workspaceRoutes(
       schema: {
         summary: 'Get a workspace',
         params: workspaceParams,
-        response: { 200: workspace, ...failures },
+        response: { 200: workspace },
       },
     },
     (request) => {
@@ -102,7 +101,7 @@ export function workspaceRoutes(
       schema: {
         summary: 'Show what happened to a workspace: phases of its starts, and states with their reasons',
         params: workspaceParams,
-        response: { 200: timelineSchema, ...failures },
+        response: { 200: timelineSchema },
       },
     },
     (request) => timelineToWire(timeline.of(table.get(parseWorkspaceName(request.params.name)).name)),
@@ -115,7 +114,7 @@ export function workspaceRoutes(
         schema: {
           summary: ACTIONS[action],
           params: workspaceParams,
-          response: { 200: workspace, ...failures },
+          response: { 200: workspace },
         },
       },
       async (request) => {
@@ -133,7 +132,7 @@ export function workspaceRoutes(
         summary: 'Delete a workspace in any state',
         params: workspaceParams,
         querystring: removeQuerySchema,
-        response: { 204: Type.Null(), ...failures },
+        response: { 204: Type.Null() },
       },
     },
     async (request, reply) => {
