@@ -15,6 +15,7 @@ export const shared = {
   testTimeout: 60_000,
   hookTimeout: 120_000,
   teardownTimeout: 20_000,
+  expect: { poll: { timeout: 15_000 } },
 } as const
 
 /**

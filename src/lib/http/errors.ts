@@ -55,7 +55,8 @@ export function mapErrors(app: FastifyInstance, shape: ErrorShape): void {
   }
 }
 
-function toFault(error: FastifyError, shape: ErrorShape): Fault {
+/** Converts an exception to a fault with the program's codes. */
+export function toFault(error: FastifyError, shape: ErrorShape): Fault {
   if (isFault(error)) return error
   if (error.validation) return validationFault(error, shape)
   if (error.statusCode === 413) return httpFault('REQUEST_TOO_LARGE', 'the request body exceeds 1 MiB', error)

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import Fastify, {
   type FastifyContextConfig,
+  type FastifyError,
   type FastifyInstance,
   type FastifyReply,
   type FastifyServerOptions,
@@ -12,7 +13,7 @@ import Fastify, {
 import type { Logger } from '../log/logger.ts'
 import { SseStream } from '../sse/sse-stream.ts'
 import { AnswerOrder } from './answer-order.ts'
-import { type ErrorShape, mapErrors } from './errors.ts'
+import { type ErrorShape, mapErrors, toFault } from './errors.ts'
 import type { Diversion } from './diversion.ts'
 import { httpFault } from './faults.ts'
 import { createHostRule } from './host-rule.ts'
@@ -66,6 +67,12 @@ export interface HttpServerOptions {
   readonly timeouts?: { readonly headersMs: number; readonly requestMs: number; readonly checkMs: number }
 }
 
+/** Parts of a request on a route with `attachValidation`. */
+interface ValidatedRequest<T> {
+  readonly body: T
+  readonly validationError?: Error
+}
+
 /** The HTTP server shared by all programs; a program adds its routes to `app`. */
 export interface HttpServer {
   readonly app: FastifyInstance
@@ -74,6 +81,8 @@ export interface HttpServer {
   readonly upgrades: Upgrades
   /** Whether a request has the token; true if none is required. For routes that accept alternatives. */
   readonly hasToken: (request: IncomingMessage) => boolean
+  /** Returns a body, or throws its violation of the schema, on routes with `attachValidation`: those that audit refusals. */
+  readonly validBody: <T>(request: ValidatedRequest<T>) => T
   /** Turns a response into an event stream that closes with the server. */
   readonly openStream: (reply: FastifyReply) => SseStream
   /** Listens on an address or a Unix socket; resolves with the port (0 for a socket). */
@@ -131,6 +140,10 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     metrics,
     upgrades,
     hasToken: options.token === undefined ? () => true : createTokenTest(options.token),
+    validBody({ body, validationError }) {
+      if (validationError !== undefined) throw toFault(validationError as FastifyError, options.errors)
+      return body
+    },
     openStream(reply) {
       reply.hijack()
       const stream = new SseStream(reply.raw, { onDrop: () => metrics.droppedStreams.inc() })

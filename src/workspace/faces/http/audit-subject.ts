@@ -30,3 +30,10 @@ export function snapshotSubjectOf(
 ): AuditSubject {
   return { ...subjectOf(request, action, workspace), snapshot }
 }
+
+/** Returns a text of a body that may violate its schema; '' if it has none. */
+export function textIn(body: unknown, name: string): string {
+  const value =
+    typeof body === 'object' && body !== null ? (body as Readonly<Record<string, unknown>>)[name] : ''
+  return typeof value === 'string' ? value : ''
+}

@@ -11,7 +11,7 @@ import {
   pullBodySchema,
   tagBodySchema,
 } from '../../../api/image.ts'
-import { imageSubjectOf } from '../audit-subject.ts'
+import { imageSubjectOf, textIn } from '../audit-subject.ts'
 import type { HttpFace } from '../face.ts'
 import { streamProgress, wantsEvents } from '../stream-progress.ts'
 
@@ -54,6 +54,7 @@ export function imageRoutes(server: HttpServer, { images, audit }: HttpFace): vo
   app.post<{ Body: Static<typeof pullBodySchema> }>(
     '/api/images/pull',
     {
+      attachValidation: true,
       schema: {
         summary: 'Pull a Docker image and, for VM backends, convert it to a bootable one',
         description:
@@ -64,9 +65,11 @@ export function imageRoutes(server: HttpServer, { images, audit }: HttpFace): vo
       },
     },
     async (request, reply) => {
-      const { docker_ref: dockerRef, tag = '', backend } = request.body
-      const subject = imageSubjectOf(request, 'image.pull', dockerRef)
-      const prepare = () => Promise.resolve().then(() => images.preparePull({ dockerRef, tag, backend }))
+      const subject = imageSubjectOf(request, 'image.pull', textIn(request.body, 'docker_ref'))
+      const prepare = async () => {
+        const { docker_ref: dockerRef, tag = '', backend } = server.validBody(request)
+        return images.preparePull({ dockerRef, tag, backend })
+      }
       const pull = await audit.followRefusal(subject, prepare)
       const make: typeof pull.make = (progress) => audit.follow(subject, () => pull.make(progress))
       if (wantsEvents(request.headers.accept)) return streamProgress(server, reply, 'pulling the image', make)
@@ -77,6 +80,7 @@ export function imageRoutes(server: HttpServer, { images, audit }: HttpFace): vo
   app.post<{ Body: Static<typeof tagBodySchema> }>(
     '/api/images/tag',
     {
+      attachValidation: true,
       schema: {
         summary: 'Tag an image',
         body: tagBodySchema,
@@ -84,9 +88,11 @@ export function imageRoutes(server: HttpServer, { images, audit }: HttpFace): vo
       },
     },
     async (request, reply) => {
-      const { source, target, backend } = request.body
-      const subject = imageSubjectOf(request, 'image.tag', target)
-      await audit.follow(subject, async () => images.tag(source, target, backend))
+      const subject = imageSubjectOf(request, 'image.tag', textIn(request.body, 'target'))
+      await audit.follow(subject, async () => {
+        const { source, target, backend } = server.validBody(request)
+        await images.tag(source, target, backend)
+      })
       return reply.status(204).send(null)
     },
   )

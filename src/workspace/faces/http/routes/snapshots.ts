@@ -3,7 +3,7 @@ import type { HttpServer } from '../../../../lib/http/server.ts'
 import { Type } from '../../../../lib/schema/type.ts'
 import { nameSchema } from '../../../api/parameters.ts'
 import { snapshotBodySchema, snapshotToWire } from '../../../api/snapshot.ts'
-import { snapshotSubjectOf } from '../audit-subject.ts'
+import { snapshotSubjectOf, textIn } from '../audit-subject.ts'
 import type { HttpFace } from '../face.ts'
 
 interface Named {
@@ -14,7 +14,10 @@ const snapshot = Type.Ref('Snapshot')
 const snapshotParams = Type.Object({ name: nameSchema })
 
 /** Registers the routes for virtual machine snapshots: list, create, get, delete. */
-export function snapshotRoutes({ app }: HttpServer, { snapshots, lifecycle, audit }: HttpFace): void {
+export function snapshotRoutes(
+  { app, validBody }: HttpServer,
+  { snapshots, lifecycle, audit }: HttpFace,
+): void {
   app.get(
     '/api/snapshots',
     {
@@ -29,6 +32,7 @@ export function snapshotRoutes({ app }: HttpServer, { snapshots, lifecycle, audi
   app.post<{ Body: Static<typeof snapshotBodySchema> }>(
     '/api/snapshots',
     {
+      attachValidation: true,
       schema: {
         summary: "Create a snapshot of a stopped virtual machine's disk",
         body: snapshotBodySchema,
@@ -36,11 +40,12 @@ export function snapshotRoutes({ app }: HttpServer, { snapshots, lifecycle, audi
       },
     },
     async (request, reply) => {
-      const { name, source_workspace: source, comment } = request.body
-      const subject = snapshotSubjectOf(request, 'snapshot.create', name, source)
-      const taken = await audit.follow(subject, () =>
-        lifecycle.takeSnapshot(source, { name, comment: comment ?? '' }),
-      )
+      const [named, from] = [textIn(request.body, 'name'), textIn(request.body, 'source_workspace')]
+      const subject = snapshotSubjectOf(request, 'snapshot.create', named, from)
+      const taken = await audit.follow(subject, async () => {
+        const { name, source_workspace: source, comment } = validBody(request)
+        return lifecycle.takeSnapshot(source, { name, comment: comment ?? '' })
+      })
       return reply
         .status(201)
         .send({ snapshot: snapshotToWire(taken.snapshot), warnings: [...taken.warnings] })

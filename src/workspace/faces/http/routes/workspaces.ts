@@ -8,7 +8,7 @@ import { workspaceToWire, workspaceWithDetails } from '../../../api/workspace.ts
 import { labelQuerySchema, matchesLabels, parseLabelFilters } from '../../../labels.ts'
 import { parseWorkspaceName } from '../../../name.ts'
 import { reachOf } from '../../../network/reach.ts'
-import { subjectOf } from '../audit-subject.ts'
+import { subjectOf, textIn } from '../audit-subject.ts'
 import type { HttpFace } from '../face.ts'
 import { streamProgress, wantsEvents } from '../stream-progress.ts'
 
@@ -57,6 +57,7 @@ export function workspaceRoutes(
   app.post<{ Body: Static<typeof createBodySchema> }>(
     '/api/workspaces',
     {
+      attachValidation: true,
       schema: {
         summary: 'Create a workspace',
         description:
@@ -67,8 +68,8 @@ export function workspaceRoutes(
       },
     },
     async (request, reply) => {
-      const subject = subjectOf(request, 'workspace.create', request.body.name)
-      const prepare = () => lifecycle.prepareCreate(createFromWire(request.body))
+      const subject = subjectOf(request, 'workspace.create', textIn(request.body, 'name'))
+      const prepare = async () => lifecycle.prepareCreate(createFromWire(server.validBody(request)))
       const creation = await audit.followRefusal(subject, prepare)
       const make: typeof creation.make = (progress) => audit.follow(subject, () => creation.make(progress))
       if (wantsEvents(request.headers.accept))
