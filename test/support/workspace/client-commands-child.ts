@@ -14,6 +14,7 @@ const NOT_CLIENTS = new Set([
   'supervisor up',
   'supervisor run',
   'supervisor init',
+  'supervisor mcp',
   'analyzer start',
   'analyzer restart',
   'analyzer serve',
