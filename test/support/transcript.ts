@@ -36,6 +36,8 @@ export interface Stage {
   readonly varies?: readonly (readonly [what: RegExp, name: string])[]
   /** Lines of the page that do not appear here. */
   readonly lacks?: RegExp
+  /** Lines that libraries print here only because this machine is slow. */
+  readonly slow?: RegExp
   /** Commands whose output is eventually correct: they are repeated until it matches. */
   readonly settles?: RegExp
   /** Commands that do not exit: they run until the test ends. */
@@ -136,7 +138,8 @@ function asPrinted(said: string, stage: Stage): string {
   const lines = replaced(plain, back).split('\n')
   // The last line has no line ending if the program printed none.
   if (lines.at(-1) === '') lines.pop()
-  return lines.map((line) => `${withoutWhatVaries(line, stage)}\n`).join('')
+  const shown = lines.filter((line) => stage.slow?.test(line) !== true)
+  return shown.map((line) => `${withoutWhatVaries(line, stage)}\n`).join('')
 }
 
 function replaced(text: string, pairs: Stage['stands']): string {
