@@ -166,7 +166,7 @@ test('an error is a tool error with the server’s message', async () => {
     'parameter "size" must be of type integer, not "5"',
   )
   expect(await errorOf('classes_list', { size: 0 })).toBe('parameter "size" must be from 1 to 10000, not 0')
-  expect(await errorOf('xref', { fqn: 'demo.Shapes', kind: 'X' })).toMatch(/^kind "X" must be one of EXTENDS/)
+  expect(await errorOf('xref', { fqn: 'demo.Shapes', kind: 'X' })).toMatch(/^"kind" must be one of EXTENDS/)
   await expect(agent.callTool({ name: 'nothing', arguments: {} })).rejects.toThrow('unknown tool "nothing"')
 })
 
