@@ -135,7 +135,10 @@ function stepsOf(text: string): readonly Step[] {
 function asPrinted(said: string, stage: Stage): string {
   const back = stage.stands.map(([page, here]) => [here, page] as const)
   const plain = stripVTControlCharacters(said.replaceAll('\r\n', '\n'))
-  const lines = replaced(plain, back).split('\n')
+  // A carriage return begins the line again, as progress does.
+  const lines = replaced(plain, back)
+    .split('\n')
+    .map((line) => line.slice(line.lastIndexOf('\r') + 1))
   // The last line has no line ending if the program printed none.
   if (lines.at(-1) === '') lines.pop()
   const shown = lines.filter((line) => stage.slow?.test(line) !== true)
