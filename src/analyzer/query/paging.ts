@@ -1,7 +1,5 @@
-import { fault } from '../errors.ts'
-
-const DEFAULT_PAGE_SIZE = 50
-const MAX_PAGE_SIZE = 10_000
+/** Rows of a page by default. */
+export const DEFAULT_PAGE_SIZE = 50
 
 /** A requested page. */
 export interface Paging {
@@ -17,18 +15,6 @@ export interface Page<T> {
   readonly page: number
   readonly pageSize: number
   readonly totalPages: number
-}
-
-/** Validates a requested page. @throws BAD_REQUEST when it is invalid */
-export function parsePaging(page: number | undefined, size: number | undefined): Paging {
-  const paging = { page: page ?? 0, size: size ?? DEFAULT_PAGE_SIZE }
-  if (!Number.isSafeInteger(paging.page) || paging.page < 0) {
-    throw fault('BAD_REQUEST', `page must be a whole number from 0, not ${page}`)
-  }
-  if (!Number.isSafeInteger(paging.size) || paging.size < 1 || paging.size > MAX_PAGE_SIZE) {
-    throw fault('BAD_REQUEST', `size must be a whole number from 1 to ${MAX_PAGE_SIZE}, not ${size}`)
-  }
-  return paging
 }
 
 /** Returns a page of a list, creating only its own rows. */

@@ -73,7 +73,15 @@ export function toFault(error: FastifyError, shape: ErrorShape): Fault {
 }
 
 /** A violation as Ajv reports it with `verbose`. */
-type Violation = NonNullable<FastifyError['validation']>[number] & {
+interface Violation {
+  readonly keyword: string
+  readonly instancePath: string
+  readonly message?: string
+  readonly params: {
+    readonly missingProperty?: string
+    readonly additionalProperty?: string
+    readonly allowedValues?: readonly unknown[]
+  }
   readonly parentSchema?: { readonly description?: string }
   readonly data?: unknown
 }
@@ -84,29 +92,24 @@ function validationFault(error: FastifyError, shape: ErrorShape): Fault {
     const message = first?.message ?? 'the query is not valid'
     return shape.invalidQuery?.(message) ?? httpFault('INVALID_REQUEST', message)
   }
-  const params = (first?.params ?? {}) as {
-    missingProperty?: string
-    additionalProperty?: string
-    allowedValues?: readonly unknown[]
-  }
-  const path = first?.instancePath.split('/').slice(1) ?? []
-  const field = path[0] ?? params.missingProperty ?? ''
-  const where = error.validationContext ?? 'body'
-  const rule = ruleOf(first, params.allowedValues)
-  const message =
-    params.additionalProperty !== undefined
-      ? `${where} has an unknown field "${params.additionalProperty}"`
-      : rule === undefined
-        ? `${where} ${path.join('.')} ${first?.message ?? 'is not valid'}`.replace('  ', ' ')
-        : `${path.join('.')} ${JSON.stringify(first?.data)?.slice(0, MAX_SHOWN)} must be ${rule}`
+  const field = first?.instancePath.split('/')[1] ?? first?.params.missingProperty ?? ''
+  const message = textOf(first, error.validationContext ?? 'body')
   return shape.invalidField?.(field, message) ?? httpFault('INVALID_REQUEST', message)
 }
 
+function textOf(violation: Violation | undefined, where: string): string {
+  if (violation === undefined) return `${where} is not valid`
+  const { instancePath, params, data, message = 'is not valid' } = violation
+  const path = instancePath.split('/').slice(1).join('.')
+  if (params.additionalProperty !== undefined)
+    return `${where} has an unknown field "${params.additionalProperty}"`
+  const rule = ruleOf(violation)
+  if (rule !== undefined) return `${path} ${JSON.stringify(data)?.slice(0, MAX_SHOWN)} must be ${rule}`
+  return path === '' ? `${where} ${message}` : `${where} ${path} ${message}`
+}
+
 /** Returns the rule of an enumeration or pattern, whose schema describes it; undefined for other keywords. */
-function ruleOf(
-  violation: Violation | undefined,
-  allowedValues: readonly unknown[] | undefined,
-): string | undefined {
-  if (allowedValues !== undefined) return `one of ${allowedValues.join(', ')}`
-  return violation?.keyword === 'pattern' ? violation.parentSchema?.description : undefined
+function ruleOf({ keyword, params, parentSchema }: Violation): string | undefined {
+  if (params.allowedValues !== undefined) return `one of ${params.allowedValues.join(', ')}`
+  return keyword === 'pattern' ? parentSchema?.description : undefined
 }

@@ -47,10 +47,13 @@ export function decodeQuery(schema: QuerySchema, query: RawQuery): Decoded {
 function decodeParameter(schema: ParameterSchema, raw: string | readonly string[]): Decoded {
   if (schema.type === undefined && schema.enum === undefined) return { value: raw }
   if (schema.type === 'array') {
-    const items = [raw].flat().map((text) => decodeText(schema.items ?? {}, text))
-    return (
-      items.find((item) => 'wrong' in item) ?? { value: items.map((item) => 'value' in item && item.value) }
-    )
+    const values: unknown[] = []
+    for (const text of [raw].flat()) {
+      const item = decodeText(schema.items ?? {}, text)
+      if ('wrong' in item) return item
+      values.push(item.value)
+    }
+    return { value: values }
   }
   return typeof raw === 'string' ? decodeText(schema, raw) : { wrong: 'must not be given more than once' }
 }

@@ -10,9 +10,7 @@ import {
 import { messageOf } from '../errors/message.ts'
 import { packageVersion } from '../process/package.ts'
 import { fitAnswer, type ToolAnswer } from './fit-answer.ts'
-import type { AgentTool } from './tool.ts'
-
-const LEAST_TOKENS = 100
+import { type AgentTool, LEAST_TOKENS } from './tool.ts'
 
 /** The part of an answer that the agent wants. */
 interface Wanted {
@@ -67,7 +65,7 @@ async function answer<Request>(
 ): Promise<CallToolResult> {
   try {
     const wanted = request(given)
-    const offset = Math.max(0, Number(given['offset'] ?? 0))
+    const offset = Number(given['offset'] ?? 0)
     const maxTokens = Math.max(LEAST_TOKENS, Number(given['maxTokens'] ?? served.maxTokens))
     const { found, window } = await served.answer(wanted, { offset, maxTokens, signal })
     return { content: [{ type: 'text', text: fitAnswer(found, maxTokens, window) }] }

@@ -31,9 +31,16 @@ interface ToolSettings {
   readonly isReadOnly: boolean
 }
 
+/** Least budget of an answer, below which not even its notes fit. */
+export const LEAST_TOKENS = 100
+
 /** Parameters of every tool. */
 const COMMON_PARAMETERS: Readonly<Record<string, ToolParameter>> = {
-  maxTokens: { type: 'integer', minimum: 100, description: 'maximum length of the answer; default 4000' },
+  maxTokens: {
+    type: 'integer',
+    minimum: LEAST_TOKENS,
+    description: 'maximum length of the answer; default 4000',
+  },
   offset: {
     type: 'integer',
     minimum: 0,

@@ -104,7 +104,7 @@ export async function parseCreateRequest(
     repo: isGiven(input.repo) ? parseRepo(input.repo) : undefined,
     image: snapshot?.sourceImage ?? image ?? wanted ?? parseImage(defaults.image, defaults.imageAliases),
     isImageGiven: image !== undefined,
-    backend: backend,
+    backend,
     localDir,
     cpus: input.cpus ?? 0,
     memoryMb: input.memoryMb ?? 0,

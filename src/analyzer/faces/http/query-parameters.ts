@@ -1,4 +1,4 @@
-import { type Paging, parsePaging } from '../../query/paging.ts'
+import { DEFAULT_PAGE_SIZE, type Paging } from '../../query/paging.ts'
 
 /** Query parameters of a request, decoded by the schema of its route. */
 export class QueryParameters {
@@ -30,6 +30,6 @@ export class QueryParameters {
   }
 
   paging(): Paging {
-    return parsePaging(this.number('page'), this.number('size'))
+    return { page: this.number('page') ?? 0, size: this.number('size') ?? DEFAULT_PAGE_SIZE }
   }
 }

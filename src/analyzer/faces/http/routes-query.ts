@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify'
-import { CYCLE_MEMBERS, GRAPH_FORMATS } from '../../choices.ts'
+import { CYCLE_MEMBERS, GRAPH_FORMATS, REFERENCE_KINDS, USAGE_SCOPES } from '../../choices.ts'
 import type { HttpServer } from '../../../lib/http/server.ts'
 import { GRAPH_TYPES, type QueryName } from '../../api/queries.ts'
 import type { Scan } from '../../scan/scan.ts'
@@ -33,7 +33,6 @@ export function queryRoutes(server: HttpServer, face: AnalyzerFace): void {
 
 type Answer = (scan: Scan, query: QueryParameters, name: string, reply: FastifyReply) => unknown
 
-/** Media types of graph formats for other programs. */
 const ANSWERS: Readonly<Record<Exclude<QueryName, SourceQuery>, Answer>> = {
   stats: (scan) => statsOf(scan),
 
@@ -67,7 +66,7 @@ const ANSWERS: Readonly<Record<Exclude<QueryName, SourceQuery>, Answer>> = {
 
   annotation_usages({ snapshot }, query, name) {
     const filter = {
-      scope: query.text('scope'),
+      scope: query.word('scope', USAGE_SCOPES),
       includeLibraries: query.flag('includeLibraries'),
       direct: query.flag('direct'),
     }
@@ -106,7 +105,7 @@ const ANSWERS: Readonly<Record<Exclude<QueryName, SourceQuery>, Answer>> = {
 
   xref({ snapshot }, query, name) {
     const filter = {
-      kind: query.text('kind'),
+      kind: query.word('kind', REFERENCE_KINDS),
       scopeImplementing: query.text('scopeImplementing'),
       includeLibraries: query.flag('includeLibraries'),
       declared: query.flag('declared'),

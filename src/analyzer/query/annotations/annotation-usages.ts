@@ -1,7 +1,6 @@
-import { USAGE_SCOPES } from '../../choices.ts'
+import type { USAGE_SCOPES } from '../../choices.ts'
 import { TARGET } from '../../bytecode/columns.ts'
 import type { Facts } from '../../bytecode/facts.ts'
-import { fault } from '../../errors.ts'
 import { matchingAnnotations } from './annotation-closure.ts'
 import { AnnotationSynthesis } from './annotation-synthesis.ts'
 import { type AnnotationView, annotationView } from './annotation-value.ts'
@@ -47,7 +46,7 @@ export interface AnnotationUsage {
 
 /** Filter of annotation uses. */
 export interface UsageFilter {
-  readonly scope?: string | undefined
+  readonly scope?: Scope | undefined
   readonly includeLibraries: boolean
   /** Omits uses as a meta-annotation. */
   readonly direct: boolean
@@ -66,7 +65,7 @@ interface UsageLocation {
  * Returns the uses of an annotation, directly or as a meta-annotation, whose attributes are then synthesized.
  * Sorted by class, then target and position.
  *
- * @throws BAD_REQUEST and CLASS_NOT_FOUND
+ * @throws CLASS_NOT_FOUND when there is no such annotation
  */
 export function annotationUsages(
   snapshot: Snapshot,
@@ -74,7 +73,7 @@ export function annotationUsages(
   filter: UsageFilter,
   paging: Paging,
 ) {
-  const scope = parseScope(filter.scope)
+  const { scope = 'all' } = filter
   const { index } = snapshot
   const type = snapshot.getType(annotationFqn)
   const all = usagesOf(snapshot, type, filter.includeLibraries)
@@ -85,12 +84,6 @@ export function annotationUsages(
   const synthesis = new AnnotationSynthesis(snapshot)
   const { rows: usages, ...page } = pageOf(shown, paging, (usage) => usageAt(snapshot, usage, synthesis))
   return { annotationFqn: toFqn(index.names.get(type)), usages, ...page, countsByTarget: counts(shown) }
-}
-
-function parseScope(scope = 'all'): Scope {
-  const known = USAGE_SCOPES.find((each) => each === scope.toLowerCase())
-  if (known !== undefined) return known
-  throw fault('BAD_REQUEST', `scope "${scope}" must be one of ${USAGE_SCOPES.join(', ')}`)
 }
 
 function usagesOf(snapshot: Snapshot, type: number, includeLibraries: boolean): readonly UsageLocation[] {

@@ -1,5 +1,4 @@
 import { KINDS_IN_CODE, REFERENCE_KINDS } from '../../choices.ts'
-import { fault } from '../../errors.ts'
 import { declaredReceivers } from './declared-receivers.ts'
 import { callReferences, findReferences, type ReferenceKind, referenceKindOf } from './find-references.ts'
 import { packageOf, simpleNameOf, toFqn } from '../names.ts'
@@ -9,7 +8,7 @@ import { allSubtypes } from '../types/subtypes.ts'
 
 /** Filter of references. */
 export interface XrefFilter {
-  readonly kind?: string | undefined
+  readonly kind?: ReferenceKind | undefined
   /** Only references from subtypes of this type. */
   readonly scopeImplementing?: string | undefined
   readonly includeLibraries: boolean
@@ -51,10 +50,10 @@ interface Use {
  * Returns the references to a type, sorted by class, kind and position in the class. References in code are
  * searched in project classes only.
  *
- * @throws BAD_REQUEST when the kind is unknown, and CLASS_NOT_FOUND when nothing mentions the type
+ * @throws CLASS_NOT_FOUND when nothing mentions the type
  */
 export function xrefOf(snapshot: Snapshot, typeFqn: string, filter: XrefFilter, paging: Paging) {
-  const kind = parseReferenceKind(filter.kind)
+  const { kind } = filter
   const { index } = snapshot
   const name = snapshot.getType(typeFqn)
   const all = usesOf(snapshot, name, filter)
@@ -80,13 +79,6 @@ export function xrefOf(snapshot: Snapshot, typeFqn: string, filter: XrefFilter, 
       synthetic: filter.synthetic,
     },
   }
-}
-
-function parseReferenceKind(kind: string | undefined): ReferenceKind | undefined {
-  if (kind === undefined) return undefined
-  const known = REFERENCE_KINDS.find((each) => each === kind.toUpperCase())
-  if (known !== undefined) return known
-  throw fault('BAD_REQUEST', `kind "${kind}" must be one of ${REFERENCE_KINDS.join(', ')}`)
 }
 
 /** Returns the uses of a type, sorted by class name and kind. */

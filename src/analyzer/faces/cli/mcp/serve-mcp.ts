@@ -34,7 +34,7 @@ export async function serveMcp(
     maxTokens,
     async answer(request, { offset, signal }) {
       const { found, ...rest } = await findRows(project, request, offset, signal)
-      return { found: typeof found === 'string' ? found : withoutDerived(found), ...rest }
+      return { found: withoutDerived(found), ...rest }
     },
   })
   clearInterval(timer)
@@ -81,12 +81,10 @@ const DERIVED: ReadonlySet<string> = new Set([
 ])
 
 /** Drops derived columns of all rows in an answer. */
-function withoutDerived(answer: ToolAnswer['found'] & object): ToolAnswer['found'] {
-  return JSON.parse(
-    JSON.stringify(answer, (_key, value: unknown) =>
-      Array.isArray(value) ? value.map((row: unknown) => withoutColumns(row)) : value,
-    ),
-  ) as ToolAnswer['found']
+function withoutDerived<T>(value: T): T {
+  if (Array.isArray(value)) return value.map((row: unknown) => withoutDerived(withoutColumns(row))) as T
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, withoutDerived(each)])) as T
 }
 
 function withoutColumns(row: unknown): unknown {
