@@ -1,8 +1,7 @@
 import type { Readable } from 'node:stream'
 import { lastLogLines, logLinesOf } from '../log-lines.ts'
+import { FrameParser } from './engine/demux.ts'
 import type { DockerEngine } from './engine/engine.ts'
-
-const HEADER_BYTES = 8
 
 /** Returns the last lines printed by a container's main process on either stream. */
 export async function readContainerLog(
@@ -15,7 +14,9 @@ export async function readContainerLog(
       .getContainer(container)
       .logs({ stdout: true, stderr: true, follow: false, tail: lines, abortSignal }),
   )
-  return lastLogLines(payloadsOf(printed), lines)
+  const payloads: Buffer[] = []
+  for await (const payload of payloadsIn([printed])) payloads.push(payload)
+  return lastLogLines(Buffer.concat(payloads).toString(), lines)
 }
 
 /** Yields the last lines of a container's log, then new ones, until its main process exits or the signal aborts. */
@@ -39,38 +40,8 @@ export async function* followContainerLog(
   }
 }
 
-/** Strips the frame headers of a stream (see `payloadsOf`). */
-async function* payloadsIn(output: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  let header = Buffer.alloc(0)
-  let left = 0
-  for await (const chunk of output) {
-    for (let at = 0; at < chunk.length;) {
-      if (left === 0) {
-        const part = chunk.subarray(at, at + HEADER_BYTES - header.length)
-        header = Buffer.concat([header, part])
-        at += part.length
-        if (header.length < HEADER_BYTES) break
-        left = header.readUInt32BE(4)
-        header = Buffer.alloc(0)
-      } else {
-        const part = chunk.subarray(at, at + left)
-        at += part.length
-        left -= part.length
-        yield part
-      }
-    }
-  }
-}
-
-/**
- * Strips the engine's frame headers: 8 bytes, the last four of which are the payload length (see demux.ts).
- */
-function payloadsOf(frames: Buffer): string {
-  const payloads: Buffer[] = []
-  for (let at = 0; at + HEADER_BYTES <= frames.length;) {
-    const end = at + HEADER_BYTES + frames.readUInt32BE(at + 4)
-    payloads.push(frames.subarray(at + HEADER_BYTES, end))
-    at = end
-  }
-  return Buffer.concat(payloads).toString()
+/** Returns what both streams contain, without the engine's frames. */
+async function* payloadsIn(output: AsyncIterable<Buffer> | Iterable<Buffer>): AsyncGenerator<Buffer> {
+  const frames = new FrameParser()
+  for await (const chunk of output) for (const { bytes } of frames.read(chunk)) yield bytes
 }
