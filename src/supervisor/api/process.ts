@@ -1,3 +1,4 @@
+import { shellQuote } from '../../lib/process/shell-quote.ts'
 import { Type } from '../../lib/schema/type.ts'
 import { HEALTHS } from '../health/health.ts'
 import { retryAtOf, statusOf, STATUSES } from '../process/process-state.ts'
@@ -130,7 +131,7 @@ export function commandToText(command: ProcessSpec['command']): string {
   return typeof command === 'string' ? command : command.map(quoted).join(' ')
 }
 
-/** Quotes a word for a shell. */
+/** Quotes a word for a shell if it must be. */
 function quoted(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : shellQuote(word)
 }

@@ -1,3 +1,4 @@
+import { shellQuote } from '../../../lib/process/shell-quote.ts'
 import { constants } from 'node:os'
 import { configFault } from '../../../lib/config/check.ts'
 import { renderTemplate } from './expand.ts'
@@ -198,7 +199,7 @@ function healthOf(
 }
 
 function withWorkingDir(command: string, dir: string | undefined): string {
-  return dir === undefined ? command : `cd '${dir.replaceAll("'", `'\\''`)}' || exit 1\n${command}`
+  return dir === undefined ? command : `cd ${shellQuote(dir)} || exit 1\n${command}`
 }
 
 /** Converts `["A=1"]` to `{A: 1}`. */

@@ -10,6 +10,7 @@ import { userConfigDir } from '../../../lib/config/find-file.ts'
 import { defineFaults } from '../../../lib/errors/fault.ts'
 import { writeFileDurable } from '../../../lib/fs/write-durable.ts'
 import { run } from '../../../lib/process/run.ts'
+import { shellQuote } from '../../../lib/process/shell-quote.ts'
 import type { WireWorkspace } from '../../api/workspace.ts'
 import type { WorkspaceClient } from '../../client/client.ts'
 import type { CliContext } from './context.ts'
@@ -57,17 +58,12 @@ export async function startScript(
   script: string,
   argv: readonly string[],
 ): Promise<ChildProcessWithoutNullStreams> {
-  const command = ['exec', '/bin/sh', '-c', quoted(script), 'sh', ...argv.map(quoted)].join(' ')
+  const command = ['exec', '/bin/sh', '-c', ...[script, 'sh', ...argv].map(shellQuote)].join(' ')
   const child = spawn('ssh', ['-T', ...argumentsFor(await findSshTarget(context), name), command])
   await new Promise<void>((resolve, reject) => {
     child.once('spawn', resolve).once('error', (error) => reject(missingClient(error)))
   })
   return child
-}
-
-/** Quotes an argument for the shell inside the workspace. */
-export function quoted(argument: string): string {
-  return `'${argument.replaceAll("'", String.raw`'\''`)}'`
 }
 
 /** Address of a server's SSH interface, with the client's options that identify both sides. */

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { addServerOption, contextOf } from '../context.ts'
-import { quoted, sshInto } from '../ssh-client.ts'
+import { shellQuote } from '../../../../lib/process/shell-quote.ts'
+import { sshInto } from '../ssh-client.ts'
 import { tmuxCommand } from '../tmux-command.ts'
 import { examples } from '../../../../lib/cli/examples.ts'
 
@@ -39,7 +40,7 @@ export function addSsh(program: Command): void {
       examples('workspace exec demo ls -l', 'workspace exec demo -- grep -r "two words" .'),
     )
     .action(async (name: string, args: string[], _options: unknown, command: Command) => {
-      await sshInto(await contextOf(command), name, withoutSeparator(args).map(quoted))
+      await sshInto(await contextOf(command), name, withoutSeparator(args).map(shellQuote))
     })
 }
 
