@@ -9,10 +9,15 @@ import type { ticketSchema } from '../../../api/ticket.ts'
 import type { WireWorkspace } from '../../../api/workspace.ts'
 import { socketPathOf } from '../../../client/server-address.ts'
 import { addServerOption, type CliContext, contextOf } from '../context.ts'
-import { EDITORS, type EditorTarget } from '../desktop/editors.ts'
+import { type Editor, EDITORS, type EditorTarget } from '../desktop/editors.ts'
 import { sshAlias, sshConfigPath, sshEntries, updateSshConfig, withSshBlock } from '../desktop/ssh-config.ts'
 import { startDetached, urlOpener } from '../desktop/start-program.ts'
 import { findSshTarget, type SshTarget } from '../ssh-client.ts'
+
+interface CodeOptions {
+  readonly editor: keyof typeof EDITORS
+  readonly print?: boolean
+}
 
 const desktopFault = defineFaults({ SERVER_HAS_NO_PORT: 'unsupported' })
 
@@ -97,33 +102,32 @@ function addCode(program: Command): void {
     )
     .option('--print', 'only print the URL, without changing ~/.ssh/config')
     .addHelpText('after', examples('workspace code demo', 'workspace code demo --editor zed'))
-    .action(async (name: string, options: { editor: string; print?: boolean }, command: Command) => {
+    .action(async (name: string, options: CodeOptions, command: Command) => {
+      const editor: Editor = EDITORS[options.editor]
       const context = await contextOf(command)
       // Reports a wrong name before anything is written.
       const workspace = await context.client.get<WireWorkspace>(`/api/workspaces/${encodeURIComponent(name)}`)
       const { entries, target } = await readEntries(context)
       const { name: own } = workspace
       const forEditor = { alias: sshAlias(own), host: target.host, port: target.port, name: own }
-      const url = EDITORS[options.editor]?.url(forEditor) ?? ''
-      const title = EDITORS[options.editor]?.title ?? options.editor
+      const url = editor.url(forEditor)
       let started: string | undefined
       if (options.print !== true) {
         await updateSshConfig(sshConfigPath(), entries)
-        started = await startEditor(options.editor, forEditor)
+        started = await startEditor(editor, forEditor)
       }
       context.output.result({ url, editor: options.editor, started: started ?? null }, () =>
-        started === undefined ? url : `starting ${title}: ${url}`,
+        started === undefined ? url : `starting ${editor.title}: ${url}`,
       )
     })
 }
 
 /** Starts an editor, or opens its URL on a desktop; returns the program, or undefined if there is none. */
-async function startEditor(name: string, target: EditorTarget): Promise<string | undefined> {
-  const editor = EDITORS[name]
-  const [program, ...argv] = editor?.command?.(target) ?? []
+async function startEditor(editor: Editor, target: EditorTarget): Promise<string | undefined> {
+  const [program, ...argv] = editor.command?.(target) ?? []
   const found = program === undefined ? undefined : await findProgram(program)
   if (found !== undefined) return (await startDetached(found, argv)) ? program : undefined
   const opener = urlOpener(process.env)
-  if (opener === undefined || editor === undefined) return undefined
+  if (opener === undefined) return undefined
   return (await startDetached(opener, [editor.url(target)])) ? opener : undefined
 }

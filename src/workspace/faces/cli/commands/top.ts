@@ -28,6 +28,11 @@ interface Row {
   readonly ports: readonly number[]
 }
 
+interface Now {
+  readonly workspaces: readonly WireWorkspace[]
+  readonly usages: ReadonlyMap<string, Static<typeof usageSchema>['workspaces'][number]>
+}
+
 interface Costly {
   readonly disk: ReadonlyMap<string, number>
   readonly ports: ReadonlyMap<string, readonly number[]>
@@ -47,7 +52,8 @@ export function addTop(program: Command): void {
       // The first sample has no CPU usage.
       await client.get('/api/usage')
       await delay(SAMPLE_MS)
-      const rows = await readRows(client, await readCostly(client))
+      const now = await readNow(client)
+      const rows = rowsOf(now, await readCostly(client, now))
       output.result({ workspaces: rows }, () => table(rows))
     })
 }
@@ -57,10 +63,12 @@ async function showLive(client: WorkspaceClient): Promise<void> {
   try {
     let costly: Costly = { disk: new Map(), ports: new Map() }
     for (let turn = 0; !screen.isClosed; turn++) {
-      screen.show(`${table(await readRows(client, costly))}\n\nq quits`)
+      const now = await readNow(client)
+      const show = (): void => screen.show(`${table(rowsOf(now, costly))}\n\nq quits`)
+      show()
       if (turn % COSTLY_EVERY === 0) {
-        costly = await readCostly(client)
-        screen.show(`${table(await readRows(client, costly))}\n\nq quits`)
+        costly = await readCostly(client, now)
+        show()
       }
       await Promise.race([screen.closed, delay(EVERY_MS)])
     }
@@ -69,12 +77,15 @@ async function showLive(client: WorkspaceClient): Promise<void> {
   }
 }
 
-async function readRows(client: WorkspaceClient, { disk, ports }: Costly): Promise<readonly Row[]> {
+async function readNow(client: WorkspaceClient): Promise<Now> {
   const [{ workspaces }, usage] = await Promise.all([
     client.get<{ workspaces: WireWorkspace[] }>('/api/workspaces'),
     client.get<Static<typeof usageSchema>>('/api/usage'),
   ])
-  const usages = new Map(usage.workspaces.map((each) => [each.name, each]))
+  return { workspaces, usages: new Map(usage.workspaces.map((each) => [each.name, each])) }
+}
+
+function rowsOf({ workspaces, usages }: Now, { disk, ports }: Costly): readonly Row[] {
   const rows = workspaces.map(({ name, status }) => ({
     name,
     status,
@@ -87,11 +98,8 @@ async function readRows(client: WorkspaceClient, { disk, ports }: Costly): Promi
 }
 
 /** Reads disk usage and open ports; what cannot be read is left out. */
-async function readCostly(client: WorkspaceClient): Promise<Costly> {
-  const [report, { workspaces }] = await Promise.all([
-    client.get<WireDiskReport>('/api/system/df?cached=true').catch(() => undefined),
-    client.get<{ workspaces: WireWorkspace[] }>('/api/workspaces'),
-  ])
+async function readCostly(client: WorkspaceClient, { workspaces }: Now): Promise<Costly> {
+  const report = await client.get<WireDiskReport>('/api/system/df?cached=true').catch(() => undefined)
   const ports = new Map<string, readonly number[]>()
   // One after the other: each starts a program inside.
   for (const { name, status } of workspaces) {

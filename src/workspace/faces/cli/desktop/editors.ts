@@ -10,7 +10,7 @@ export interface EditorTarget {
 }
 
 /** An editor that works over SSH. */
-interface Editor {
+export interface Editor {
   readonly title: string
   /** Program and arguments; absent if only its URL can be opened. */
   readonly command?: (target: EditorTarget) => readonly [string, ...string[]]
@@ -24,7 +24,7 @@ const vscodeLike = (title: string, program: string, scheme: string): Editor => (
 })
 
 /** Supported editors by the name that users type. */
-export const EDITORS: Readonly<Record<string, Editor>> = {
+export const EDITORS = {
   vscode: vscodeLike('VS Code', 'code', 'vscode'),
   cursor: vscodeLike('Cursor', 'cursor', 'cursor'),
   jetbrains: {
@@ -46,4 +46,4 @@ export const EDITORS: Readonly<Record<string, Editor>> = {
     command: ({ alias }) => ['zed', `ssh://${alias}${WORKSPACE_DIR}`],
     url: ({ alias }) => `zed://ssh/${alias}${WORKSPACE_DIR}`,
   },
-}
+} as const satisfies Readonly<Record<string, Editor>>
