@@ -1,4 +1,6 @@
-/** The terminal's alternate screen. */
+import { enterAlternateScreen } from '../../../lib/cli/alternate-screen.ts'
+
+/** A screen that the user can quit. */
 export interface Screen {
   readonly isClosed: boolean
   /** Resolves when the user quits. */
@@ -9,32 +11,24 @@ export interface Screen {
   readonly close: () => void
 }
 
-const ENTER = '\u001B[?1049h\u001B[?25l'
-const LEAVE = '\u001B[?25h\u001B[?1049l'
-const HOME = '\u001B[H'
-const CLEAR_LINE = '\u001B[K'
-const CLEAR_REST = '\u001B[J'
 /** Keys that quit: q, Q, Ctrl-C, Escape. */
 const QUIT = new Set(['q', 'Q', '\u0003', '\u001B'])
 
 /** Opens the alternate screen and reads keys. The text to show must be free of control characters except line breaks. */
 export function openScreen(): Screen {
-  const { stdin, stdout } = process
+  const { stdout } = process
   let isClosed = false
   const { promise: closed, resolve: quit } = Promise.withResolvers<void>()
   const close = (): void => {
     if (isClosed) return
     isClosed = true
-    stdin.off('data', onKey).setRawMode(false).pause()
-    stdout.write(LEAVE)
+    screen.leave()
     quit()
   }
-  const onKey = (key: Buffer): void => {
-    if (QUIT.has(key.toString())) close()
-  }
-  stdin.setRawMode(true).on('data', onKey)
+  const screen = enterAlternateScreen((key) => {
+    if (QUIT.has(key)) close()
+  })
   process.once('SIGTERM', close)
-  stdout.write(ENTER)
   return {
     get isClosed() {
       return isClosed
@@ -44,8 +38,7 @@ export function openScreen(): Screen {
       if (isClosed) return
       // Some terminals do not know their size.
       const lines = text.split('\n').slice(0, (stdout.rows || 24) - 1)
-      const fitting = lines.map((line) => line.slice(0, stdout.columns || 80) + CLEAR_LINE)
-      stdout.write(HOME + fitting.join('\r\n') + CLEAR_REST)
+      screen.draw(lines.map((line) => line.slice(0, stdout.columns || 80)))
     },
     close,
   }

@@ -1,3 +1,4 @@
+import { type AlternateScreen, enterAlternateScreen } from '../../../../lib/cli/alternate-screen.ts'
 import { messageOf } from '../../../../lib/errors/message.ts'
 import type { WireLogEntry, WireLogs } from '../../../api/log.ts'
 import type { WireSummary } from '../../../api/process.ts'
@@ -7,17 +8,13 @@ import { drawView, type View } from './view.ts'
 const LOOK_EVERY_MS = 1_000
 const DRAW_EVERY_MS = 50
 const KEPT_LINES = 1_000
-/** Control sequences that switch to the alternate screen without a cursor. Source: xterm's control sequences, DECSET 1049 and 25. */
-const ENTER = '\u001b[?1049h\u001b[?25l'
-const LEAVE = '\u001b[?25h\u001b[?1049l'
-const HOME = '\u001b[H'
-const REST_OF_LINE = '\u001b[K'
 
 type Usage = readonly { readonly name: string; readonly cpu_percent: number; readonly memory_bytes: number }[]
 
 /** Shows the supervisor on the whole terminal until `q`. */
 export async function runScreen(client: SupervisorClient): Promise<void> {
-  const { stdin, stdout } = process
+  const { stdout } = process
+  let screen: AlternateScreen | undefined
   let view: View = {
     processes: [],
     usage: new Map(),
@@ -35,8 +32,7 @@ export async function runScreen(client: SupervisorClient): Promise<void> {
     view = { ...view, ...part }
     drawing ??= setTimeout(() => {
       drawing = undefined
-      const lines = drawView(view, stdout.columns, stdout.rows)
-      stdout.write(HOME + lines.map((line) => line + REST_OF_LINE).join('\r\n'))
+      screen?.draw(drawView(view, stdout.columns, stdout.rows))
     }, DRAW_EVERY_MS)
   }
   const name = (): string => view.processes[view.selected]?.name ?? ''
@@ -78,8 +74,7 @@ export async function runScreen(client: SupervisorClient): Promise<void> {
     await look()
   }
   const notify = (error: unknown): void => change({ message: messageOf(error) })
-  const onKey = (bytes: Buffer): void => {
-    const key = bytes.toString()
+  const onKey = (key: string): void => {
     if (view.isTyping) return change(typed(view, key))
     if (key === 'q' || key === '\u0003') return end.resolve()
     const step = key === '\u001b[A' || key === 'k' ? -1 : key === '\u001b[B' || key === 'j' ? 1 : 0
@@ -95,11 +90,9 @@ export async function runScreen(client: SupervisorClient): Promise<void> {
     else if (key === 'r') act('restart').catch(notify)
   }
   await look()
-  stdin.setRawMode(true)
-  stdout.write(ENTER)
+  screen = enterAlternateScreen(onKey)
   const onEnd = (): void => end.resolve()
   process.once('SIGTERM', onEnd)
-  stdin.on('data', onKey)
   stdout.on('resize', () => change({}))
   const timer = setInterval(() => void look().catch(notify), LOOK_EVERY_MS)
   try {
@@ -108,9 +101,7 @@ export async function runScreen(client: SupervisorClient): Promise<void> {
     clearInterval(timer)
     clearTimeout(drawing)
     follow.abort()
-    stdin.setRawMode(false)
-    stdin.pause()
-    stdout.write(LEAVE)
+    screen.leave()
   }
 }
 
