@@ -14,30 +14,17 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { encodeTarHeader, TAR_END } from '../../../../src/lib/tar/encode-header.ts'
 import { extractArchive } from '../../../../src/workspace/faces/cli/copy/extract.ts'
 import { CopyMeter } from '../../../../src/workspace/faces/cli/copy/meter.ts'
 import { run } from '../../../../src/lib/process/run.ts'
-import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
+import { cliServer } from '../../../support/workspace/cli-server.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
-import { CLI, spawnCli, userEnvironment, workspaceCli } from '../../../support/workspace/workspace-cli.ts'
-import {
-  makeWorkspace,
-  startWorkspaceServer,
-  type TestServer,
-} from '../../../support/workspace/workspace-server.ts'
+import { CLI, spawnCli } from '../../../support/workspace/workspace-cli.ts'
 
-const backend = new FakeBackend()
-let server: TestServer
-beforeAll(async () => {
-  server = await startWorkspaceServer({ backends: () => [backend] })
-  await makeWorkspace(server.url, { name: 'dev' })
-})
-afterAll(() => server.stop())
-
-const environment = () => userEnvironment({ WORKSPACE_URL: server.url })
-const cp = (...argv: readonly string[]) => workspaceCli(['cp', ...argv], environment())
+const { environment, cli } = cliServer('dev')
+const cp = (...argv: readonly string[]) => cli('cp', ...argv)
 
 /** Runs a shell line with `workspace` as a function. */
 function shell(line: string) {
@@ -110,8 +97,7 @@ test('cp places a source like the local cp', async () => {
   const root = tempDir()
   mkdirSync(join(root, 'src/sub'), { recursive: true })
   writeFileSync(join(root, 'src/sub/file'), 'one')
-  const inside = async (line: string) =>
-    (await workspaceCli(['exec', 'dev', 'sh', '-c', line], environment())).stdout
+  const inside = async (line: string) => (await cli('exec', 'dev', 'sh', '-c', line)).stdout
   const ok = async (...argv: readonly string[]) =>
     expect(await cp(...argv)).toMatchObject({ status: 0, stderr: '' })
 
@@ -175,7 +161,7 @@ test.each([
 })
 
 test('an interrupted cp exits with 130 and leaves no temporary file', async () => {
-  await workspaceCli(['exec', 'dev', 'truncate', '-s', '100G', 'endless'], environment())
+  await cli('exec', 'dev', 'truncate', '-s', '100G', 'endless')
   const target = tempDir()
   const { child, exit } = spawnCli(['cp', 'dev:endless', `${target}/`], environment())
   await expect.poll(() => readdirSync(target), { timeout: 30_000 }).toEqual([expect.stringMatching(/\.tmp$/)])

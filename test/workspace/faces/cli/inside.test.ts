@@ -1,24 +1,11 @@
 import { relative } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
+import { expect, test } from 'vitest'
+import { cliServer } from '../../../support/workspace/cli-server.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
-import { spawnCli, userEnvironment, workspaceCli } from '../../../support/workspace/workspace-cli.ts'
-import {
-  call,
-  makeWorkspace,
-  startWorkspaceServer,
-  type TestServer,
-} from '../../../support/workspace/workspace-server.ts'
+import { spawnCli } from '../../../support/workspace/workspace-cli.ts'
+import { call, makeWorkspace } from '../../../support/workspace/workspace-server.ts'
 
-const backend = new FakeBackend()
-let server: TestServer
-beforeAll(async () => {
-  server = await startWorkspaceServer({ backends: () => [backend] })
-  await makeWorkspace(server.url, { name: 'dev' })
-})
-afterAll(() => server.stop())
-
-const cli = (...argv: readonly string[]) => workspaceCli(argv, userEnvironment({ WORKSPACE_URL: server.url }))
+const { backend, server, environment, cli } = cliServer('dev')
 
 test.each([
   [['ssh', 'dev', '--', 'echo', 'one'], 'one\n', 0],
@@ -52,16 +39,13 @@ test('logs prints the requested number of lines without control characters', asy
 })
 
 test('logs -f prints new lines as they appear, until the workspace stops', async () => {
-  await makeWorkspace(server.url, { name: 'followed' })
+  await makeWorkspace(server().url, { name: 'followed' })
   backend.printed = 'old\nlast\n'
-  const { exit, stdout, stderr } = spawnCli(
-    ['logs', 'followed', '-f', '-n', '1'],
-    userEnvironment({ WORKSPACE_URL: server.url }),
-  )
+  const { exit, stdout, stderr } = spawnCli(['logs', 'followed', '-f', '-n', '1'], environment())
   await expect.poll(stdout).toBe('{"line":"last"}\n')
   backend.printed += '\u001B[31mnew\n'
   await expect.poll(stdout).toBe('{"line":"last"}\n{"line":"new"}\n')
-  await call(`${server.url}/api/workspaces/followed/stop`, 'POST')
+  await call(`${server().url}/api/workspaces/followed/stop`, 'POST')
   expect([await exit, stderr()]).toEqual([0, ''])
 })
 

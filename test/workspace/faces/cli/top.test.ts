@@ -1,21 +1,13 @@
 import { once } from 'node:events'
 import { spawn } from 'node:child_process'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
-import { CLI, userEnvironment, workspaceCli } from '../../../support/workspace/workspace-cli.ts'
-import {
-  call,
-  makeWorkspace,
-  startWorkspaceServer,
-  type TestServer,
-} from '../../../support/workspace/workspace-server.ts'
+import { beforeAll, expect, onTestFinished, test } from 'vitest'
+import { cliServer } from '../../../support/workspace/cli-server.ts'
+import { CLI } from '../../../support/workspace/workspace-cli.ts'
+import { call } from '../../../support/workspace/workspace-server.ts'
 
-const backend = new FakeBackend()
-let server: TestServer
+const { backend, server, environment, cli } = cliServer('idle', 'busy', 'off')
 beforeAll(async () => {
-  server = await startWorkspaceServer({ backends: () => [backend] })
-  for (const name of ['idle', 'busy', 'off']) await makeWorkspace(server.url, { name })
-  await call(`${server.url}/api/workspaces/off/stop`, 'POST')
+  await call(`${server().url}/api/workspaces/off/stop`, 'POST')
   backend.loadsNow.set('fake-idle', { cpuMs: 0, memoryBytes: 2 ** 20 })
   let cpuMs = 0
   const ticking = setInterval(() => {
@@ -23,13 +15,9 @@ beforeAll(async () => {
   }, 20)
   ticking.unref()
 })
-afterAll(() => server.stop())
 
 test('top prints the usage of every workspace once when piped, the busiest first', async () => {
-  const { stdout, stderr, status } = await workspaceCli(
-    ['top'],
-    userEnvironment({ WORKSPACE_URL: server.url }),
-  )
+  const { stdout, stderr, status } = await cli('top')
   expect([status, stderr]).toEqual([0, ''])
   const { workspaces } = JSON.parse(stdout)
   expect(workspaces).toEqual([
@@ -39,7 +27,7 @@ test('top prints the usage of every workspace once when piped, the busiest first
       cpu_percent: expect.any(Number),
       memory_bytes: 2 ** 30,
       disk_bytes: 4096,
-      ports: expect.arrayContaining([server.httpPort]),
+      ports: expect.arrayContaining([server().httpPort]),
     },
     expect.objectContaining({ name: 'idle', cpu_percent: 0, memory_bytes: 2 ** 20 }),
     { name: 'off', status: 'stopped', cpu_percent: null, memory_bytes: null, disk_bytes: 4096, ports: [] },
@@ -50,7 +38,7 @@ test('top prints the usage of every workspace once when piped, the busiest first
 test('top is live on a terminal, and q restores the terminal', async () => {
   const line = [...CLI, 'top'].map((word) => `'${word}'`).join(' ')
   const child = spawn('script', ['-qec', line, '/dev/null'], {
-    env: { ...userEnvironment({ WORKSPACE_URL: server.url }), TERM: 'xterm' },
+    env: { ...environment(), TERM: 'xterm' },
   })
   onTestFinished(() => void child.kill('SIGKILL'))
   let shown = ''
