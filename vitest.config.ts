@@ -57,6 +57,9 @@ export const unit = [
   'test/workspace/{name,state-dir}.test.ts',
 ]
 
+/** Suites with a configuration and a command of their own. */
+const otherSuites = ['foreign', 'long', 'package', 'vm'].map((name) => `test/${name}/**`)
+
 const projects: TestProjectInlineConfiguration[] = [
   {
     test: {
@@ -73,7 +76,7 @@ const projects: TestProjectInlineConfiguration[] = [
       ...shared,
       name: 'system',
       include: ['test/**/*.test.ts'],
-      exclude: [...unit, 'test/fixtures/**', 'test/long/**', 'test/package/**', 'test/vm/**'],
+      exclude: [...unit, 'test/fixtures/**', ...otherSuites],
     },
   },
 ]
