@@ -63,8 +63,11 @@ test('O2 many addresses can guess one password a hundred times a minute, and loc
 
 test('O2 a thousand failures from everywhere lock out nobody', async () => {
   const { status, logIn } = await start()
-  for (let i = 0; i < 1_000; i++)
-    expect(await status(NAMES[i % 100] ?? '', `10.${i % 250}.${i % 7}.1`)).toBe(401)
+  for (let first = 0; first < 1_000; first += 8) {
+    const batch = Array.from({ length: 8 }, (_, at) => first + at)
+    const statuses = batch.map((i) => status(NAMES[i % 100] ?? '', `10.${i % 250}.${i % 7}.1`))
+    expect(await Promise.all(statuses)).toEqual(batch.map(() => 401))
+  }
   expect(await logIn('user110', '192.0.2.1')).toBe(303)
   expect(await logIn('user1', '192.0.2.1')).toBe(303)
 })

@@ -9,6 +9,7 @@ import { writeFileDurable } from '../../../../src/lib/fs/write-durable.ts'
 import { admin, canMount, mountFileSystem } from '../../../support/files/file-systems.ts'
 import { rounds } from '../../../support/rounds.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
+import { waitFor } from '../../../support/wait-for.ts'
 
 const WRITER = join(import.meta.dirname, '../../../support/files/durable-writer.ts')
 const CUTS = rounds(5, 500)
@@ -41,6 +42,8 @@ test.runIf(canMount)(
       await once(writer, 'close')
       acknowledged = Number((await said).trim().split('\n').at(-1))
       admin('umount', directory)
+      // A container that starts now may hold the mount a little longer, and a mount would return it, still without power.
+      await waitFor('its loop device to be free', () => admin('losetup', '-j', image) === '')
       admin('mount', '-o', 'loop', image, directory)
       const lines = readFileSync(file, 'utf8').split('\n').slice(0, -1)
       expect(lines).toHaveLength(1_000)

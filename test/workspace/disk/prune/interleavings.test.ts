@@ -9,11 +9,11 @@ import {
 // test/long/workspace/prune.test.ts runs the same races by the thousands.
 
 test('P4 a workspace started while it is being pruned is either started or deleted, never both', () =>
-  raceStartWithPrune(100))
+  raceStartWithPrune(25))
 
-test('P5 the disk of a VM that is being created is never treated as an orphan', () => raceCreateWithPrune(15))
+test('P5 the disk of a VM that is being created is never treated as an orphan', () => raceCreateWithPrune(5))
 
-test('P5 a snapshot that is being taken is never treated as partial', () => raceSnapshotWithPrune(30))
+test('P5 a snapshot that is being taken is never treated as partial', () => raceSnapshotWithPrune(10))
 
 test.each(['prune', 'resume'] as const)(
   'P4 an image that is wanted while it is being deleted stays, also where others clear away (%s)',
