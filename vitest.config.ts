@@ -57,7 +57,7 @@ export const unit = [
   'test/workspace/{name,state-dir}.test.ts',
 ]
 
-/** Suites with a configuration and a command of their own. */
+/** Folders of the suites that have a separate configuration and command. */
 const otherSuites = ['foreign', 'long', 'package', 'vm'].map((name) => `test/${name}/**`)
 
 const projects: TestProjectInlineConfiguration[] = [

@@ -22,7 +22,7 @@ export type WireChange =
 
 /** Encodes the list of workspaces. */
 export function snapshotToWire(workspaces: readonly Workspace[]): WireSnapshot {
-  return { workspaces: workspaces.map(workspaceToWire) }
+  return { workspaces: workspaces.map((each) => workspaceToWire(each)) }
 }
 
 /** Encodes a workspace change. */

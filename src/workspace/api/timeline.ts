@@ -25,7 +25,7 @@ export const explanationSchema = Type.Object(
     before: Type.Optional(Type.String({ description: 'what happened before' })),
     remedy: Type.String({ description: 'what to do' }),
   },
-  { description: 'reason of a status other than running; only when a single workspace is requested' },
+  { description: 'reason of a status other than running, when a workspace or a list is requested' },
 )
 
 /** A timeline as clients see it. */

@@ -57,8 +57,7 @@ export function workspaceWithDetails(
   const { isIsolated, policy } = reach
   const { egress } = policy
   return {
-    ...workspaceToWire(workspace),
-    ...(explanation !== undefined && { status_reason: explanationToWire(explanation) }),
+    ...workspaceToWire(workspace, explanation),
     network: {
       isolated: isIsolated,
       allow_host_ports: [...policy.allowHostPorts],
@@ -67,8 +66,8 @@ export function workspaceWithDetails(
   }
 }
 
-/** Encodes a workspace; omits fields that are empty or zero. */
-export function workspaceToWire(workspace: Workspace): WireWorkspace {
+/** Encodes a workspace, with the reason of its status if given; omits fields that are empty or zero. */
+export function workspaceToWire(workspace: Workspace, explanation?: Explanation): WireWorkspace {
   const { state, ipAddress, cpus, memoryMb, pid, rootfsPath, localDir, image, forwardPorts, labels } =
     workspace
   return {
@@ -88,5 +87,6 @@ export function workspaceToWire(workspace: Workspace): WireWorkspace {
     ...(forwardPorts.length > 0 && { forward_ports: [...forwardPorts] }),
     ...(labels !== undefined && { labels: { ...labels } }),
     ...(state.is === 'error' && { error_message: state.message }),
+    ...(explanation !== undefined && { status_reason: explanationToWire(explanation) }),
   }
 }

@@ -33,6 +33,8 @@ test('a timeline shows a creation’s phases, then states with their reasons', a
     before: 'running: it is ready',
     remedy: 'start it with "workspace start demo"',
   })
+  const { status_reason: listed } = (await api('workspaces')).body.workspaces[0]
+  expect(listed).toEqual((await api('workspaces/demo')).body.status_reason)
   await api('workspaces/demo/start', 'POST')
   expect(await texts()).toEqual([
     'starting: a client requested its creation',

@@ -110,9 +110,13 @@ describe('the workspace routes', () => {
     await create({ name: 'one' })
     await create({ name: 'two' })
     await api('workspaces/two/stop', 'POST')
-    const before = (await api('workspaces')).body
+    // Reasons are kept in memory only.
+    const list = async () =>
+      (await api('workspaces')).body.workspaces.map((each: object) => ({ ...each, status_reason: undefined }))
+    const before = await list()
     server = await server.restart()
-    expect((await api('workspaces')).body).toEqual(before)
+    expect(before).toHaveLength(2)
+    expect(await list()).toEqual(before)
   })
 
   test('info, host key and disk usage have their fields', async () => {

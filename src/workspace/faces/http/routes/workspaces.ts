@@ -50,7 +50,7 @@ export function workspaceRoutes(
     (request) => {
       const filters = parseLabelFilters(request.query.label)
       const selected = table.list().filter(({ labels }) => matchesLabels(labels, filters))
-      return { workspaces: selected.map(workspaceToWire) }
+      return { workspaces: selected.map((each) => workspaceToWire(each, timeline.explain(each))) }
     },
   )
 

@@ -165,6 +165,12 @@ export const texts = {
     guest: (state: string) => `guest: ${state}`,
     host: (state: string) => `host: ${state}`,
   },
+  timeline: { title: 'Timeline', none: 'Nothing has happened since the server started.' },
+  reason: {
+    why: (status: string, reason: string) => `${status}: ${reason}`,
+    before: (event: string) => `Previously: ${event}`,
+    remedy: (remedy: string) => `Remedy: ${remedy}`,
+  },
   logs: { title: 'Log', reload: 'Reload the log', none: 'The log is empty.' },
   terminal: {
     shell: 'shell',

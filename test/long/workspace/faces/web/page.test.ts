@@ -76,6 +76,20 @@ test('the page creates, uses and deletes a workspace with a token', { timeout: 1
   await page.keep('list')
   await page.choose(`[data-workspace=${name}] button[aria-label="Stop ${name}"]`)
   await page.untilText(`[data-workspace=${name}] span.status`, 'stopped')
+
+  // The page of a workspace shows why it is stopped and what happened.
+  await page.goTo(`#/workspaces/${name}`)
+  await page.untilText('.reason', 'stopped: a client requested the stop')
+  await page.untilText('.reason', `start it with "workspace start ${name}"`)
+  await page.untilText('.timeline li:first-child', 'stopped: a client requested the stop')
+  await page.untilText('.timeline', 'phase boot took')
+  await page.keep('stopped')
+  await page.choose('.page-head button')
+  await page.untilText('.timeline li:first-child', 'running: it is ready')
+  await page.untilGone('.reason')
+  await page.goTo('#/')
+  await page.choose(`[data-workspace=${name}] button[aria-label="Stop ${name}"]`)
+  await page.untilText(`[data-workspace=${name}] span.status`, 'stopped')
   await page.choose(`[data-workspace=${name}] button[aria-label="Start ${name}"]`)
   await page.untilText(`[data-workspace=${name}] span.status`, 'running')
 

@@ -26,6 +26,11 @@ export function formatTime(when: string): string {
   return new Date(when).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' })
 }
 
+/** Formats a time of day with seconds in the user's time zone and locale. */
+export function formatTimeOfDay(when: string): string {
+  return new Date(when).toLocaleTimeString(undefined, { timeStyle: 'medium' })
+}
+
 /** Formats a percentage; `–` if unknown. */
 export function formatPercent(percent: number | null): string {
   return percent === null ? '–' : `${percent < 10 ? percent.toFixed(1) : Math.round(percent)}%`

@@ -8,8 +8,11 @@ export interface QueryResult<T> {
   readonly reload: () => void
 }
 
-/** Fetches a path, and again every `everyMs` while the page is visible; an undefined path fetches nothing. */
-export function useQuery<T>(path: string | undefined, everyMs?: number): QueryResult<T> {
+/**
+ * Fetches a path, and again every `everyMs` while the page is visible and when `version` changes; an undefined path
+ * fetches nothing.
+ */
+export function useQuery<T>(path: string | undefined, everyMs?: number, version?: unknown): QueryResult<T> {
   const [answer, setAnswer] = useState<{ path?: string; value?: T; error?: string }>({})
   const [round, setRound] = useState(0)
   useEffect(() => {
@@ -40,7 +43,7 @@ export function useQuery<T>(path: string | undefined, everyMs?: number): QueryRe
       end.abort()
       clearTimeout(timer)
     }
-  }, [path, everyMs, round])
+  }, [path, everyMs, version, round])
   const isOfPath = answer.path === path
   return {
     ...(isOfPath && answer.value !== undefined && { value: answer.value }),

@@ -15,9 +15,11 @@ import { LogLines } from './log-lines.tsx'
 import { Ports } from './ports.tsx'
 import { RunButton } from './run-button.tsx'
 import { Sessions } from './sessions.tsx'
+import { StatusReason } from './status-reason.tsx'
+import { Timeline } from './timeline.tsx'
 import { UsageCard } from './usage-card.tsx'
 
-/** The page of a workspace: details, usage, sessions, ports, extensions and log. */
+/** The page of a workspace: details, usage, sessions, ports, extensions, timeline and log. */
 export function WorkspacePage({ name }: { readonly name: string }) {
   const isLoaded = useStore(workspaces, (all) => all !== undefined)
   const workspace = useStore(workspaces, (all) => all?.get(name))
@@ -45,15 +47,12 @@ export function WorkspacePage({ name }: { readonly name: string }) {
           </Button>
         </div>
       </div>
-      {workspace.error_message !== undefined && (
-        <p class="problem" role="alert">
-          {workspace.error_message}
-        </p>
-      )}
+      <StatusReason workspace={workspace} />
       <div class="cards">
         <Facts workspace={workspace} />
         <UsageCard name={name} isRunning={isRunning} />
         {isRunning && <Running workspace={workspace} />}
+        <Timeline workspace={workspace} />
         <LogLines name={name} />
       </div>
       {isDeleting && (
