@@ -52,6 +52,7 @@ export function CreateField({ field, value, problem, onValue }: CreateFieldProps
           autocomplete="off"
           autocapitalize="off"
           spellcheck={false}
+          placeholder={is === 'pairs' ? texts.create.pairsHint : undefined}
           list={Suggestions === undefined ? undefined : `${id}-suggestions`}
           value={value}
           onInput={(event) => onValue(event.currentTarget.value)}

@@ -2,8 +2,8 @@
 export interface FormField {
   /** A dotted path for a field of a nested object. */
   readonly name: string
-  /** The input type; `numbers` is a comma-separated list. */
-  readonly is: 'text' | 'number' | 'numbers' | 'flag'
+  /** The input type; `numbers` and `pairs` (of `KEY=VALUE`) are comma-separated lists. */
+  readonly is: 'text' | 'number' | 'numbers' | 'pairs' | 'flag'
   readonly isRequired: boolean
   readonly description: string
   readonly minimum: number | undefined
@@ -17,6 +17,7 @@ interface FieldSchema {
   readonly maximum?: number
   readonly anyOf?: readonly FieldSchema[]
   readonly items?: FieldSchema
+  readonly additionalProperties?: FieldSchema | boolean
   readonly properties?: Readonly<Record<string, FieldSchema>>
   readonly required?: readonly string[]
 }
@@ -64,8 +65,9 @@ function fieldsOf({ properties = {}, required = [] }: FieldSchema, path: string)
   })
 }
 
-function kindOf({ type, items }: FieldSchema): FormField['is'] {
+function kindOf({ type, items, additionalProperties }: FieldSchema): FormField['is'] {
   if (type === 'array' && items?.type === 'integer') return 'numbers'
+  if (type === 'object' && typeof additionalProperties === 'object') return 'pairs'
   return type === 'boolean' ? 'flag' : type === 'integer' ? 'number' : 'text'
 }
 
@@ -89,7 +91,13 @@ export function bodyOf(
 function valueOf(is: FormField['is'], text: string): unknown {
   if (is === 'flag') return text === 'true'
   if (is === 'number') return Number(text)
-  return is === 'numbers' ? text.split(',').map(Number) : text
+  if (is === 'numbers') return text.split(',').map(Number)
+  return is === 'pairs' ? Object.fromEntries(text.split(',').map(toPair)) : text
+}
+
+function toPair(text: string): readonly [string, string] {
+  const [key = '', ...value] = text.split('=')
+  return [key.trim(), value.join('=').trim()]
 }
 
 const FIELD_OF_CODE: Readonly<Record<string, string>> = {

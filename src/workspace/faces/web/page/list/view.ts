@@ -1,4 +1,5 @@
 import type { WireWorkspace } from '../../../../api/workspace.ts'
+import { pairsOf } from '../parts/format.ts'
 import type { UsageSample } from '../state/usage-sample.ts'
 
 /** Columns of the list. */
@@ -41,7 +42,8 @@ export function selectRows(
   const words = view.text.toLowerCase().split(/\s+/).filter(Boolean)
   const rows = [...all].filter((each) => {
     if (view.status !== 'all' && each.status !== view.status) return false
-    const text = `${each.name} ${each.repo} ${each.backend} ${each.image ?? ''}`.toLowerCase()
+    const { name, repo, backend, image = '' } = each
+    const text = [name, repo, backend, image, ...pairsOf(each.labels)].join(' ').toLowerCase()
     return words.every((word) => text.includes(word))
   })
   const direction = view.isDescending ? -1 : 1

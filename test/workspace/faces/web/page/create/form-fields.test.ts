@@ -1,3 +1,4 @@
+import { Ajv } from 'ajv'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import {
   type ApiDescription,
@@ -35,6 +36,22 @@ test('the form has every field that the server accepts, with its type and limits
   expect(fields.filter(({ description }) => description === '')).toEqual([])
 })
 
+const SAMPLES = { text: 'text', number: '2', numbers: '80, 443', pairs: 'team=core, tier = a=b', flag: 'true' }
+
+test('the value of each field has a type that the server accepts', () => {
+  const check = new Ajv({ strict: false, validateFormats: false }).compile({
+    ...createBodySchema,
+    required: [],
+  })
+  for (const field of fields) {
+    const body = bodyOf(fields, { [field.name]: SAMPLES[field.is] })
+    check(body)
+    // A value that breaks another rule is not null either.
+    const wrongTypes = check.errors?.filter(({ params }) => !['null', undefined].includes(params['type']))
+    expect(wrongTypes ?? [], field.name).toEqual([])
+  }
+})
+
 test('empty fields are not sent, and values have the type of their field', () => {
   const entered = {
     name: ' demo ',
@@ -43,12 +60,14 @@ test('empty fields are not sent, and values have the type of their field', () =>
     no_provision: 'true',
     'network.egress': 'none',
     'network.allow_host_ports': '80, 443',
+    labels: 'team=core, tier = a=b, empty',
   }
   expect(bodyOf(fields, entered)).toEqual({
     name: 'demo',
     cpus: 2,
     no_provision: true,
     network: { egress: 'none', allow_host_ports: [80, 443] },
+    labels: { team: 'core', tier: 'a=b', empty: '' },
   })
 })
 

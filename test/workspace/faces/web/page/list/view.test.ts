@@ -19,7 +19,11 @@ const workspace = (name: string, fields: Partial<WireWorkspace> = {}): WireWorks
 const ALL = [
   workspace('web-10', { repo: 'https://github.com/acme/web', created_at: '2026-01-03T00:00:00Z' }),
   workspace('web-9', { status: 'stopped', backend: 'qemu' }),
-  workspace('API', { repo: 'https://github.com/acme/api', created_at: '2026-01-02T00:00:00Z' }),
+  workspace('API', {
+    repo: 'https://github.com/acme/api',
+    created_at: '2026-01-02T00:00:00Z',
+    labels: { team: 'core' },
+  }),
 ]
 const FIGURES = {
   usage: new Map([
@@ -53,6 +57,7 @@ test.each([
   ['acme API', ['API']],
   ['QEMU', ['web-9']],
   ['web api', []],
+  ['team=core', ['API']],
   ['  ', ['API', 'web-9', 'web-10']],
 ])('the filter %j matches rows with all of its words', (text, names) => {
   expect(namesOf({ text })).toEqual(names)
