@@ -131,6 +131,7 @@ export const texts = {
     id: 'ID',
     rootfs: 'Disk',
     copySsh: 'Copy the SSH command',
+    openIn: 'Open in',
   },
   usage: {
     title: 'Usage',

@@ -56,7 +56,7 @@ test(
     expect(await page.evaluate('document.activeElement.textContent')).toBe('w-494')
     await page.press('Enter')
     await page.untilText('h1', 'w-494')
-    await page.untilText('p.problem', 'no space left')
+    await page.untilText('.reason', 'no space left')
     // The list keeps its filter and order.
     await page.evaluate('history.back()')
     await page.until('the same three', `${NAMES}.join() === 'w-497,w-494,w-491'`)
@@ -95,7 +95,7 @@ test('markup in foreign data is shown as text', { timeout: 60_000 }, async () =>
     '[31m',
   )
   await page.goTo(`#/workspaces/${encodeURIComponent(EVIL)}`)
-  await isText('p.problem')
+  await isText('.reason')
   await page.choose(`button[aria-label^="Delete"]`)
   await isText('.losses')
   await page.press('Escape')

@@ -68,6 +68,9 @@ test('the page creates, uses and deletes a workspace with a token', { timeout: 1
   await page.untilText('[data-card=facts]', TEST_IMAGE)
   await page.untilText('[data-card=facts] code', `ssh -p ${server.sshPort} ${name}@127.0.0.1`)
 
+  const editor = `vscode://vscode-remote/ssh-remote+${name}@127.0.0.1:${server.sshPort}/workspace`
+  expect(await page.evaluate(`document.querySelector('.editors a').href`)).toBe(editor)
+
   await usesTerminal(page, name)
 
   // Stop and start.

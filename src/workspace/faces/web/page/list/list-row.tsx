@@ -54,18 +54,21 @@ export class ListRow extends Component<ListRowProps> {
           {diskBytes === undefined ? '' : formatBytes(diskBytes)}
         </div>
         <div role="cell" class="row-actions">
-          <RunButton workspace={workspace} />
+          <RunButton workspace={workspace} textClass="roomy" />
           {status === 'running' && (
             <a
-              class="button bare"
+              class="button"
               href={terminalHref(name)}
               aria-label={texts.actions.terminal(name)}
               title={texts.actions.terminal(name)}
             >
               <Icon name="terminal" />
+              <span class="roomy">{texts.workspace.shell}</span>
             </a>
           )}
-          <Button icon="delete" label={texts.actions.delete(name)} onClick={() => onDelete(workspace)} />
+          <Button icon="delete" label={texts.actions.delete(name)} onClick={() => onDelete(workspace)}>
+            <span class="roomy">{texts.actionLabels.delete}</span>
+          </Button>
         </div>
       </div>
     )
@@ -84,10 +87,12 @@ function UsageCells({
     <>
       <div role="cell" class="cpu">
         {last !== undefined && <CpuGraph name={name} samples={samples} />}
+        <span class="narrow faint">{texts.columns.cpu}</span>
         <span>{last !== undefined && formatPercent(last.cpuPercent)}</span>
       </div>
       <div role="cell" class="memory">
         {last !== undefined && <MemoryGraph name={name} samples={samples} />}
+        <span class="narrow faint">{texts.columns.memory}</span>
         <span>{last !== undefined && formatBytes(last.memoryBytes)}</span>
       </div>
     </>

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import type { WireWorkspace } from '../../../../api/workspace.ts'
+import { EDITORS } from '../../../../editors.ts'
 import { Card } from '../parts/card.tsx'
 import { CopyLine } from '../parts/copy-line.tsx'
 import { formatTime, pairsOf } from '../parts/format.ts'
@@ -28,9 +29,28 @@ export function Facts({ workspace }: { readonly workspace: WireWorkspace }) {
         <Fact name={labels.rootfs} value={workspace.rootfs_path} />
       </dl>
       {sshPort !== undefined && (
-        <CopyLine text={sshLine(workspace.name, location.hostname, sshPort)} label={labels.copySsh} />
+        <>
+          <CopyLine text={sshLine(workspace.name, location.hostname, sshPort)} label={labels.copySsh} />
+          {workspace.status === 'running' && <EditorLinks name={workspace.name} port={sshPort} />}
+        </>
       )}
     </Card>
+  )
+}
+
+/** Links that open a workspace in an editor on the user's machine, over SSH. */
+function EditorLinks({ name, port }: { readonly name: string; readonly port: number }) {
+  const host = location.hostname
+  const target = { name, host, port, alias: `${name}@${host}:${port}` }
+  return (
+    <p class="editors">
+      {texts.facts.openIn}
+      {Object.entries(EDITORS).map(([key, { title, url }]) => (
+        <a key={key} href={url(target)}>
+          {title}
+        </a>
+      ))}
+    </p>
   )
 }
 

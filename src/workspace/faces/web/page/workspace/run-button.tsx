@@ -7,12 +7,12 @@ import { texts } from '../texts.ts'
 
 interface RunButtonProps {
   readonly workspace: WireWorkspace
-  /** Whether the button has a text. */
-  readonly hasText?: boolean
+  /** Class of its text. */
+  readonly textClass?: string
 }
 
 /** A button that starts a stopped workspace or stops a running one. */
-export function RunButton({ workspace, hasText = false }: RunButtonProps) {
+export function RunButton({ workspace, textClass }: RunButtonProps) {
   const [isBusy, setBusy] = useState(false)
   const { name, status } = workspace
   const action = status === 'running' ? 'stop' : 'start'
@@ -32,7 +32,7 @@ export function RunButton({ workspace, hasText = false }: RunButtonProps) {
       isDisabled={isBusy || status === 'starting'}
       onClick={() => void act()}
     >
-      {hasText ? texts.actionLabels[action] : undefined}
+      <span class={textClass}>{texts.actionLabels[action]}</span>
     </Button>
   )
 }

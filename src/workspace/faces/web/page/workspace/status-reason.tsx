@@ -14,10 +14,13 @@ export function StatusReason({ workspace }: { readonly workspace: WireWorkspace 
   const reason = why?.reason ?? message
   if (reason === undefined) return null
   return (
-    <div class={status === 'error' ? 'reason problem' : 'reason'} role={status === 'error' ? 'alert' : 'status'}>
+    <div
+      class={status === 'error' ? 'reason problem' : 'reason'}
+      role={status === 'error' ? 'alert' : 'status'}
+    >
       <p>{texts.reason.why(status, reason)}</p>
-      {why?.before !== undefined && <p class="faint">{texts.reason.before(why.before)}</p>}
-      {why !== undefined && <p class="faint">{texts.reason.remedy(why.remedy)}</p>}
+      {why?.before !== undefined && <p>{texts.reason.before(why.before)}</p>}
+      {why !== undefined && <p>{texts.reason.remedy(why.remedy)}</p>}
     </div>
   )
 }

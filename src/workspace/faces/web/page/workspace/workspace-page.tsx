@@ -41,7 +41,7 @@ export function WorkspacePage({ name }: { readonly name: string }) {
               {texts.workspace.shell}
             </a>
           )}
-          <RunButton workspace={workspace} hasText />
+          <RunButton workspace={workspace} />
           <Button icon="delete" label={texts.actions.delete(name)} onClick={() => setDeleting(true)}>
             {texts.actionLabels.delete}
           </Button>

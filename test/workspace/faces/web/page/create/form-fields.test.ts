@@ -36,7 +36,13 @@ test('the form has every field that the server accepts, with its type and limits
   expect(fields.filter(({ description }) => description === '')).toEqual([])
 })
 
-const SAMPLES = { text: 'text', number: '2', numbers: '80, 443', pairs: 'team=core, tier = a=b', flag: 'true' }
+const SAMPLES = {
+  text: 'text',
+  number: '2',
+  numbers: '80, 443',
+  pairs: 'team=core, tier = a=b',
+  flag: 'true',
+}
 
 test('the value of each field has a type that the server accepts', () => {
   const check = new Ajv({ strict: false, validateFormats: false }).compile({

@@ -1,8 +1,8 @@
-import { WORKSPACE_DIR } from '../../../workspace.ts'
+import { WORKSPACE_DIR } from './workspace.ts'
 
 /** A workspace as editors reach it over SSH. */
 export interface EditorTarget {
-  /** Host name of its entry in the SSH configuration. */
+  /** Host name of its entry in the SSH configuration, or `USER@HOST:PORT`. */
   readonly alias: string
   readonly host: string
   readonly port: number
