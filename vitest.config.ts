@@ -27,6 +27,7 @@ export const unit = [
   'test/analyzer/bytecode/large-pools.test.ts',
   'test/analyzer/classpath/{nested-archive,project-layout}.test.ts',
   'test/analyzer/index/{name-list,quarantine,retired-slices}.test.ts',
+  'test/analyzer/query/paths/find-paths.test.ts',
   'test/analyzer/source/archive/find-text.test.ts',
   'test/check/{paths,style,threats,unit}.test.ts',
   'test/content/{page,search,session}/**/*.test.ts',
@@ -57,7 +58,7 @@ export const unit = [
   'test/workspace/{name,state-dir}.test.ts',
 ]
 
-/** Suites with a configuration and a command of their own. */
+/** Folders of the suites that have a separate configuration and command. */
 const otherSuites = ['foreign', 'long', 'package', 'vm'].map((name) => `test/${name}/**`)
 
 const projects: TestProjectInlineConfiguration[] = [
