@@ -227,6 +227,39 @@ const SHAPES: readonly (readonly [path: string, shape: Shape, mediaType?: string
     },
   ],
   [
+    '/api/v1/path?from=shop.service.Calls&to=shop.model.Item%23price&limit=1',
+    {
+      from: 'string',
+      to: 'string',
+      paths: [
+        {
+          length: 'number',
+          steps: [
+            {
+              classFqn: 'string',
+              classSimpleName: 'string',
+              classSource: SOURCES,
+              methodName: 'string',
+              methodDescriptor: 'string',
+              ownerType: 'string',
+              descriptor: 'string',
+              lineNumber: 'number?',
+              via: 'call|methodRef|lambda',
+              reason: 'string',
+              calleeFqn: 'string',
+              calleeSource: SOURCES,
+              calleeName: 'string',
+            },
+          ],
+        },
+      ],
+      visitedCount: 'number',
+      isCut: 'boolean',
+      note: 'string',
+      appliedFilter: { limit: 'number', maxDepth: 'number', includeLibraries: 'boolean' },
+    },
+  ],
+  [
     '/api/v1/xref/shop.model.Item',
     {
       typeFqn: 'string',

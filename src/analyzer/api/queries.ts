@@ -34,6 +34,8 @@ export interface QueryDefinition {
   readonly about?: Subject
   readonly part?: Subject
   readonly parameters: Readonly<Record<string, ParameterSchema>>
+  /** Parameters that a request must have. */
+  readonly required?: readonly string[]
   /** Media types of the response, besides JSON. */
   readonly mediaTypes?: readonly string[]
 }
@@ -158,6 +160,23 @@ const QUERIES = {
       includeSubtypes: flag('include calls on subtypes of the owner; default false'),
       ...paging,
     },
+  },
+  path: {
+    path: '/path',
+    summary: 'Find the shortest paths of calls from a class or method to another',
+    parameters: {
+      from: text('class or owner#method where paths start; a class means all of its methods'),
+      to: text('class or owner#method where paths end, also of a library or the JDK'),
+      limit: { type: 'integer', minimum: 1, maximum: 100, description: 'maximum number of paths; default 5' },
+      maxDepth: {
+        type: 'integer',
+        minimum: 1,
+        maximum: 100,
+        description: 'maximum number of calls in a path; default 20',
+      },
+      includeLibraries: flag('follow calls in libraries and the JDK too; default false'),
+    },
+    required: ['from', 'to'],
   },
   xref: {
     path: '/xref/:name',

@@ -2,6 +2,7 @@
 interface QuerySchema {
   readonly properties?: Readonly<Record<string, ParameterSchema>>
   readonly additionalProperties?: boolean
+  readonly required?: readonly string[] | undefined
 }
 
 /** JSON Schema of a parameter; its description is the rule that `pattern` expresses. Without a type it is left as it is. */
@@ -26,10 +27,10 @@ const MAX_SHOWN = 80
 /**
  * Decodes a query by its schema: integers, booleans (`true` or `false`; a lenient reading of `TRUE` could delete data), words of an
  * enumeration in any case, texts, and lists, whose parameter is repeated. Returns the values, or a sentence that names the first parameter
- * that is unknown, repeated or invalid.
+ * that is unknown, repeated, invalid or missing.
  */
 export function decodeQuery(schema: QuerySchema, query: RawQuery): Decoded {
-  const { properties = {}, additionalProperties = true } = schema
+  const { properties = {}, additionalProperties = true, required = [] } = schema
   const values: [string, unknown][] = []
   for (const [name, raw] of Object.entries(query)) {
     const known = Object.hasOwn(properties, name) ? properties[name] : undefined
@@ -41,7 +42,10 @@ export function decodeQuery(schema: QuerySchema, query: RawQuery): Decoded {
     if ('wrong' in decoded) return { wrong: `"${name}" ${decoded.wrong}` }
     values.push([name, decoded.value])
   }
-  return { value: Object.fromEntries(values) }
+  const missing = required.find((name) => !Object.hasOwn(query, name))
+  return missing === undefined
+    ? { value: Object.fromEntries(values) }
+    : { wrong: `"${missing}" is missing; it is required` }
 }
 
 function decodeParameter(schema: ParameterSchema, raw: string | readonly string[]): Decoded {

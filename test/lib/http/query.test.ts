@@ -89,3 +89,13 @@ describe('a query is decoded by its schema', () => {
     )
   })
 })
+
+test('a query without a required parameter is rejected with its name', () => {
+  const strict = { ...schema, required: ['name'] }
+  expect(decodeQuery(strict, { name: 'abc' })).toEqual({ value: { name: 'abc' } })
+  expect(decodeQuery(strict, { force: 'true' })).toEqual({ wrong: '"name" is missing; it is required' })
+  // Only a request's own parameters count.
+  expect(decodeQuery({ required: ['toString'] }, {})).toEqual({
+    wrong: '"toString" is missing; it is required',
+  })
+})

@@ -14,14 +14,14 @@ export function addQueryRoute(
   name: QueryName,
   answer: (query: QueryParameters, path: PathParameters, reply: FastifyReply) => unknown,
 ): void {
-  const { path, summary, parameters, mediaTypes = [] } = queryNamed(name)
+  const { path, summary, parameters, required = [], mediaTypes = [] } = queryNamed(name)
   const content = Object.fromEntries(
     ['application/json', ...mediaTypes].map((type) => [type, { schema: {} }]),
   )
   const options = {
     schema: {
       summary,
-      querystring: { type: 'object', properties: parameters, additionalProperties: false },
+      querystring: { type: 'object', properties: parameters, required, additionalProperties: false },
       response: { 200: { description: 'Success', content } },
     },
   }

@@ -15,6 +15,7 @@ import { renderGraph } from '../../query/graph/graph-formats.ts'
 import { hierarchyOf } from '../../query/types/hierarchy.ts'
 import { implementationsOf } from '../../query/types/implementations.ts'
 import { searchMethods } from '../../query/types/methods-search.ts'
+import { DEFAULT_DEPTH, DEFAULT_PATHS, pathOf } from '../../query/paths/path.ts'
 import { statsOf } from '../../scan/stats.ts'
 import { xrefOf } from '../../query/calls/xref.ts'
 import type { AnalyzerFace } from './face.ts'
@@ -101,6 +102,15 @@ const ANSWERS: Readonly<Record<Exclude<QueryName, SourceQuery>, Answer>> = {
       includeSubtypes: query.flag('includeSubtypes'),
     }
     return callersOf(snapshot, name, filter, query.paging())
+  },
+
+  path({ snapshot }, query) {
+    const ends = { from: query.text('from') ?? '', to: query.text('to') ?? '' }
+    return pathOf(snapshot, ends, {
+      limit: query.number('limit') ?? DEFAULT_PATHS,
+      maxDepth: query.number('maxDepth') ?? DEFAULT_DEPTH,
+      includeLibraries: query.flag('includeLibraries'),
+    })
   },
 
   xref({ snapshot }, query, name) {

@@ -119,7 +119,7 @@ class CallSearch {
 }
 
 /** Returns the calling classes with the number of calls. */
-function callingClasses(
+export function callingClasses(
   snapshot: Snapshot,
   owners: ReadonlySet<number>,
   name: number | undefined,

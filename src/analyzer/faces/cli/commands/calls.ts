@@ -1,12 +1,15 @@
 import type { Command } from 'commander'
+import { wholeNumber } from '../../../../lib/cli/arguments.ts'
 import { examples } from '../../../../lib/cli/examples.ts'
 import { formatTable } from '../../../../lib/cli/table.ts'
 import { omittedCalls } from '../../../api/omitted-calls.ts'
 import type { callersOf } from '../../../query/calls/callers.ts'
 import type { callsOf } from '../../../query/calls/calls.ts'
+import type { pathOf as findPaths } from '../../../query/paths/path.ts'
 import type { xrefOf } from '../../../query/calls/xref.ts'
 import { fault } from '../../../errors.ts'
 import { addLibrariesOption, addProjectOption, contextOf, pageLine, pathOf } from '../context.ts'
+import { SOURCE_ANSWER_MS } from '../server-client.ts'
 import { addPageOptions } from './classes.ts'
 
 interface CallFlags {
@@ -35,7 +38,13 @@ interface CallerFlags {
   readonly size?: number
 }
 
-/** Adds the commands calls, callers and xref. */
+interface PathFlags {
+  readonly limit?: number
+  readonly maxDepth?: number
+  readonly includeLibraries?: boolean
+}
+
+/** Adds the commands calls, callers, path and xref. */
 export function addCalls(program: Command): void {
   addProjectOption(program.command('calls'))
     .description('list the call sites in a class')
@@ -72,6 +81,25 @@ export function addCalls(program: Command): void {
       const parameters = { descriptor, includeLibraries, includeSubtypes, page, size }
       const answer = await get<ReturnType<typeof callersOf>>(pathOf('callers', member), parameters)
       output.result(answer, () => callerTable(answer))
+    })
+
+  addLibrariesOption(addProjectOption(program.command('path')))
+    .description('find the shortest paths of calls from a class or method to another')
+    .addHelpText('after', examples('analyzer path shop.OrderPage#main shop.Item#price --limit 1'))
+    .argument('<from>')
+    .argument('<to>')
+    .option('--limit <n>', 'maximum number of paths, 1 to 100; default 5', wholeNumber)
+    .option('--max-depth <n>', 'maximum number of calls in a path, 1 to 100; default 20', wholeNumber)
+    .action(async (from: string, to: string, flags: PathFlags, command: Command) => {
+      const { get, output } = await contextOf(command)
+      const { limit, maxDepth, includeLibraries } = flags
+      const parameters = { from, to, limit, maxDepth, includeLibraries }
+      const answer = await get<Awaited<ReturnType<typeof findPaths>>>(
+        '/api/v1/path',
+        parameters,
+        SOURCE_ANSWER_MS,
+      )
+      output.result(answer, () => pathTable(answer))
     })
 
   addPageOptions(addLibrariesOption(addProjectOption(program.command('xref'))))
@@ -115,6 +143,20 @@ function callerTable(answer: ReturnType<typeof callersOf>): string {
   ])
   const found = [pageLine(answer), ...omittedCalls(answer)].join('\n')
   return `${formatTable(['Class', 'Method', 'Line', 'Via'], rows)}\n\n${found}`
+}
+
+function pathTable({ paths, note }: Awaited<ReturnType<typeof findPaths>>): string {
+  const rows = paths.flatMap(({ steps }, at) =>
+    steps.map((step) => [
+      String(at + 1),
+      `${step.classFqn}#${step.methodName}`,
+      step.lineNumber === null ? '-' : String(step.lineNumber),
+      `${step.calleeFqn}#${step.calleeName}`,
+      step.reason,
+    ]),
+  )
+  if (rows.length === 0) return note
+  return `${formatTable(['Path', 'Caller', 'Line', 'Callee', 'Reason'], rows)}\n\n${note}`
 }
 
 function referenceTable(answer: ReturnType<typeof xrefOf>): string {

@@ -16,7 +16,7 @@ export type ToolRequest =
 
 /** All tools: one per query, and those for the whole project. */
 export const agentTools: readonly AgentTool<ToolRequest>[] = [
-  ...queries.map(([name, { path, summary, about, part, parameters }]) => {
+  ...queries.map(([name, { path, summary, about, part, parameters, required = [] }]) => {
     const subjects = [about, part].filter((subject) => subject !== undefined)
     const keys = subjects.map(({ key }) => key)
     return toolOf(
@@ -26,7 +26,7 @@ export const agentTools: readonly AgentTool<ToolRequest>[] = [
         ...Object.fromEntries(subjects.map(({ key, description }) => [key, text(description)])),
         ...parameters,
       },
-      keys,
+      [...keys, ...required],
       (args) => {
         const argument = (key: string | undefined): string =>
           key === undefined ? '' : encodeURIComponent(String(args[key]))

@@ -75,6 +75,11 @@ test('every tool returns the answer of its command', async () => {
     ['calls', { fqn: 'demo.Calls', includeLambdas: true }, ['calls', 'demo.Calls', '--include-lambdas']],
     ['callers', { method: 'demo.Calls#one' }, ['callers', 'demo.Calls#one']],
     [
+      'path',
+      { from: 'demo.Calls', to: 'demo.Calls#one', limit: 2 },
+      ['path', 'demo.Calls', 'demo.Calls#one', '--limit', '2'],
+    ],
+    [
       'xref',
       { fqn: 'demo.Shapes', kind: 'CALL_RECEIVER' },
       ['xref', 'demo.Shapes', '--kind', 'CALL_RECEIVER'],
@@ -127,6 +132,7 @@ test('an answer stays within its token budget and explains how to continue', asy
     ['classes_list', { includeLibraries: true }],
     ['xref', { fqn: 'java.lang.String', includeLibraries: true }],
     ['explore', { fqn: 'String' }],
+    ['path', { from: 'java.util.ArrayList', to: 'java.lang.Object#<init>', limit: 100 }],
     ['deps_graph', {}],
   ] as const) {
     for (const maxTokens of [100, 1_000, 4_000])

@@ -34,6 +34,11 @@ const QUERIES: readonly (readonly [command: string, path: string])[] = [
     'xref shop.model.Item --kind PARAM --scope-implementing shop.model.Entity -L --page 0 --size 2',
     'xref/shop.model.Item?kind=PARAM&scopeImplementing=shop.model.Entity&includeLibraries=true&page=0&size=2',
   ],
+  [
+    'path shop.service.Calls#lambdas shop.model.Item#price --limit 2 --max-depth 9 -L',
+    'path?from=shop.service.Calls%23lambdas&to=shop.model.Item%23price&limit=2&maxDepth=9&includeLibraries=true',
+  ],
+  ['path shop.model.Item shop.service.Calls', 'path?from=shop.model.Item&to=shop.service.Calls'],
   ['deps', 'graph'],
   ['deps graph', 'graph'],
   ['deps foundation --min-dependents 6', 'graph/foundation?minDependents=6'],
@@ -61,6 +66,9 @@ test('every command sends its options, and prints JSON or a table', async () => 
     'calls shop.service.Calls -m constants --table':
       '"text", -1, "1152921504606846976", 0.1, -2.5, "shop.model.Item"',
     'callers shop.model.Order#all --table': 'methodRef',
+    'path shop.service.Calls#lambdas shop.model.Item#price --table':
+      'shop.service.Calls#lambda$lambdas$0  lambda',
+    'path shop.model.Item shop.service.Calls --table': 'no path of at most 20 calls; searched',
     'xref shop.model.Item --table': 'CALL_RECEIVER 1',
     'deps foundation --table': 'shop.route.Checked',
     'deps cycles --table': '  shop.model.Payment$Cash',

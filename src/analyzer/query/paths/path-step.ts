@@ -1,0 +1,136 @@
+import { type Facts, rows } from '../../bytecode/facts.ts'
+import { isMetafactory, lambdaOwners } from '../../bytecode/lambdas.ts'
+import { lineOf } from '../calls/calls.ts'
+import { simpleNameOf, toFqn } from '../names.ts'
+import type { Snapshot } from '../snapshot.ts'
+import type { CallGraph, Receivers } from './call-graph.ts'
+import type { ScopedCalls } from './scoped-calls.ts'
+
+/** A call in a path. The caller has the fields of a caller in the answer of `callers`. */
+export interface PathStep {
+  readonly classFqn: string
+  readonly classSimpleName: string
+  readonly classSource: string
+  readonly methodName: string
+  readonly methodDescriptor: string
+  /** Type named in the bytecode. */
+  readonly ownerType: string
+  /** Descriptor of the called method. */
+  readonly descriptor: string
+  readonly lineNumber: number | null
+  readonly via: 'call' | 'methodRef' | 'lambda'
+  /** "direct call", "override of shop.Priced#cents", "lambda", "method reference" … */
+  readonly reason: string
+  readonly calleeFqn: string
+  readonly calleeSource: string
+  readonly calleeName: string
+}
+
+/** Describes the calls of paths. */
+export class StepView {
+  readonly #snapshot: Snapshot
+  readonly #graph: CallGraph
+  readonly #calls: ScopedCalls
+  readonly #receivers = new Map<number, Receivers>()
+
+  constructor(snapshot: Snapshot, graph: CallGraph, calls: ScopedCalls) {
+    this.#snapshot = snapshot
+    this.#graph = graph
+    this.#calls = calls
+  }
+
+  /** Describes the first call of a method by another; one that names the method itself comes first. */
+  *stepOf(caller: number, callee: number): Generator<void, PathStep> {
+    const { slice, classId, row } = this.#graph.placeOf(caller)
+    const facts = this.#snapshot.facts(slice)
+    const { methods, strings } = facts
+    const { owners, ...described } = yield* this.#calleeView(callee)
+    const called = callsOf(facts, classId - slice.firstClass, row).filter(
+      (call) => call.name === described.calleeName && call.descriptor === described.descriptor,
+    )
+    const on = (types: ReadonlySet<number>) =>
+      called.find(({ owner }) => types.has(this.#snapshot.index.names.find(owner) ?? -1))
+    const call = on(owners.inheriting) ?? on(owners.dispatching)
+    if (call === undefined) throw new Error(`method ${caller} does not call ${callee}`)
+    const isOverride = on(owners.inheriting) === undefined
+    const classFqn = this.#snapshot.fqnOf(classId)
+    return {
+      classFqn,
+      classSimpleName: simpleNameOf(classFqn),
+      classSource: slice.source,
+      methodName: strings.get(methods.name[row] ?? 0),
+      methodDescriptor: strings.get(methods.descriptor[row] ?? 0),
+      ownerType: toFqn(call.owner),
+      lineNumber: lineOf(call.line),
+      via: call.via,
+      reason: reasonOf(call, isOverride),
+      ...described,
+    }
+  }
+
+  *#calleeView(callee: number) {
+    const { names } = this.#snapshot.index
+    const unread = this.#calls.findUnread(callee)
+    if (unread !== undefined) {
+      const { owner, name, descriptor } = unread
+      const owners: Receivers = { inheriting: new Set([owner]), dispatching: new Set() }
+      const calleeFqn = toFqn(names.get(owner))
+      return { owners, calleeFqn, calleeSource: 'UNKNOWN', calleeName: names.get(name), descriptor }
+    }
+    const { slice, classId, row } = this.#graph.placeOf(callee)
+    const { methods, strings } = this.#snapshot.facts(slice)
+    const owners = this.#receivers.get(callee) ?? (yield* this.#graph.receiversOf(callee))
+    this.#receivers.set(callee, owners)
+    return {
+      owners,
+      calleeFqn: this.#snapshot.fqnOf(classId),
+      calleeSource: slice.source,
+      calleeName: strings.get(methods.name[row] ?? 0),
+      descriptor: strings.get(methods.descriptor[row] ?? 0),
+    }
+  }
+}
+
+interface FoundCall {
+  readonly owner: string
+  readonly name: string
+  readonly descriptor: string
+  readonly line: number | undefined
+  readonly via: PathStep['via']
+}
+
+/** Returns the calls, lambdas and method references in a method, in the order of lines. */
+function callsOf(facts: Facts, classRow: number, method: number): readonly FoundCall[] {
+  const { methods, calls, dynamicCalls, strings } = facts
+  const text = (id = 0): string => strings.get(Math.max(0, id))
+  const direct = rows(methods.firstCall, method).map((at) => ({
+    owner: text(calls.owner[at]),
+    name: text(calls.name[at]),
+    descriptor: text(calls.descriptor[at]),
+    line: calls.line[at],
+    via: 'call' as const,
+  }))
+  const bodies = new Set(
+    Array.from(
+      lambdaOwners(facts, classRow).keys(),
+      (body) => `${text(methods.name[body])}${text(methods.descriptor[body])}`,
+    ),
+  )
+  const self = text(facts.classes.name[classRow])
+  const dynamic = rows(methods.firstDynamicCall, method)
+    .filter((at) => (dynamicCalls.handleOwner[at] ?? -1) >= 0 && isMetafactory(facts, at))
+    .map((at): FoundCall => {
+      const [owner, name] = [text(dynamicCalls.handleOwner[at]), text(dynamicCalls.handleName[at])]
+      const descriptor = text(dynamicCalls.handleDescriptor[at])
+      const isLambda = owner === self && bodies.has(name + descriptor)
+      return { owner, name, descriptor, line: dynamicCalls.line[at], via: isLambda ? 'lambda' : 'methodRef' }
+    })
+  return [...direct, ...dynamic].toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0))
+}
+
+function reasonOf({ owner, name, via }: FoundCall, isOverride: boolean): string {
+  if (via === 'lambda') return 'lambda'
+  const override = `override of ${toFqn(owner)}#${name}`
+  if (via === 'methodRef') return isOverride ? `method reference, ${override}` : 'method reference'
+  return isOverride ? override : 'direct call'
+}

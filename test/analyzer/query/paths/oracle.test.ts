@@ -1,0 +1,107 @@
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { classFilesBelow, compiled } from '../../../support/analyzer/javac.ts'
+import { projectOf, startAnalyzer } from '../../../support/analyzer/analyzer-server.ts'
+import { PrintedGraph } from '../../../support/analyzer/printed-graph.ts'
+import { Random } from '../../../support/differential/random.ts'
+
+const PAIRS = 100
+/** Complete enumeration is feasible to this depth. */
+const DEPTH = 6
+const LIMIT = 100
+
+const seed = Number(process.env['PATH_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
+
+test.each(['paths', 'shop', 'demo', 'kinds'])(
+  `paths between methods of %s are those that javap shows (PATH_SEED=${seed})`,
+  async (fixture) => {
+    const folder = compiled(fixture)
+    const analyzer = await startAnalyzer(projectOf(fixture))
+    onTestFinished(() => analyzer.stop())
+    const graph = new PrintedGraph([...classFilesBelow(folder).keys()].map((file) => join(folder, file)))
+    const names = graph.own.flatMap((owner) =>
+      graph
+        .methodsOf(owner)
+        .map((method) => ({ owner, name: (method.split('#')[1] ?? '').split(' ')[0] ?? '' })),
+    )
+    const random = new Random(seed)
+    let found = 0
+    for (let round = 0; round < PAIRS; round++) {
+      const from = random.pick(names)
+      // Random pairs rarely have a path: half of the targets are reached from the start.
+      const to =
+        round % 2 === 0 ? random.pick(names) : (reachedFrom(graph, from, random) ?? random.pick(names))
+      const sources = graph.named(from.owner, from.name)
+      const targets = graph.named(to.owner, to.name)
+      const expected = allPaths(graph, sources, targets)
+      const answer = await analyzer.get('/path', {
+        from: written(from),
+        to: written(to),
+        limit: LIMIT,
+        maxDepth: DEPTH,
+      })
+      const pair = `${written(from)} → ${written(to)}`
+      const paths: string[][] = answer.paths.map(({ steps }: any) => methodsIn(steps))
+      expect(
+        paths.map((path) => path.length),
+        pair,
+      ).toEqual(expected.lengths.slice(0, LIMIT))
+      for (const path of paths) expect(expected.paths, pair).toContain(path.join(' → '))
+      expect(new Set(paths.map(String)).size, pair).toBe(paths.length)
+      found += Number(paths.length > 0)
+    }
+    // Otherwise the pairs show nothing.
+    expect(found).toBeGreaterThan(PAIRS / 50)
+  },
+)
+
+interface Named {
+  readonly owner: string
+  readonly name: string
+}
+
+function written({ owner, name }: Named): string {
+  return `${owner.replaceAll('/', '.')}#${name}`
+}
+
+function methodsIn(steps: readonly any[]): string[] {
+  const [first] = steps
+  const start = `${first.classFqn}#${first.methodName} ${first.methodDescriptor}`
+  const callees = steps.map(
+    ({ calleeFqn, calleeName, descriptor }) => `${calleeFqn}#${calleeName} ${descriptor}`,
+  )
+  return [start, ...callees]
+}
+
+/** Returns the end of a random walk. */
+function reachedFrom(graph: PrintedGraph, from: Named, random: Random): Named | undefined {
+  let [method] = graph.named(from.owner, from.name)
+  for (let steps = 1 + random.below(4); steps > 0 && method !== undefined; steps--) {
+    const callees = [...graph.callees(method)].filter((each) => graph.own.includes(each.split('#')[0] ?? ''))
+    if (callees.length === 0) break
+    method = random.pick(callees)
+  }
+  const [owner = '', signature = ''] = method?.split('#') ?? []
+  return method === undefined ? undefined : { owner, name: signature.split(' ')[0] ?? '' }
+}
+
+/** Returns every path of at most DEPTH calls by depth-first search. */
+function allPaths(graph: PrintedGraph, sources: ReadonlySet<string>, targets: ReadonlySet<string>) {
+  const paths: string[][] = []
+  const extend = (path: readonly string[]): void => {
+    if (path.length > DEPTH) return
+    for (const callee of graph.callees(path.at(-1) ?? '')) {
+      if (targets.has(callee)) paths.push([...path, callee])
+      else if (!sources.has(callee) && !path.includes(callee)) extend([...path, callee])
+    }
+  }
+  for (const source of sources) extend([source])
+  return {
+    lengths: paths.map((path) => path.length).toSorted((a, b) => a - b),
+    paths: paths.map((path) => path.map((method) => method.replace(/^[^#]+/, dotted)).join(' → ')),
+  }
+}
+
+function dotted(name: string): string {
+  return name.replaceAll('/', '.')
+}

@@ -1,0 +1,229 @@
+import { execFileSync } from 'node:child_process'
+
+interface PrintedClass {
+  readonly name: string
+  readonly isInterface: boolean
+  readonly superclass: string | undefined
+  readonly interfaces: readonly string[]
+  /** By "name descriptor". */
+  readonly methods: ReadonlyMap<string, PrintedMethod>
+}
+
+interface PrintedMethod {
+  readonly isAbstract: boolean
+  /** Static or private: never overridden. */
+  readonly isExact: boolean
+  readonly calls: readonly PrintedCall[]
+}
+
+interface PrintedCall {
+  readonly owner: string
+  /** "name descriptor". */
+  readonly signature: string
+  readonly isDispatched: boolean
+}
+
+/**
+ * Call graph of class hierarchy analysis from the output of `javap`, written independently of the analyzer.
+ * Methods are "owner#name descriptor" with internal names.
+ */
+export class PrintedGraph {
+  /** Classes of the folder, and the supertypes of the JDK that they need. */
+  readonly classes = new Map<string, PrintedClass>()
+  /** Names of the folder's classes. */
+  readonly own: readonly string[]
+  readonly #supertypes = new Map<string, ReadonlySet<string>>()
+  readonly #callees = new Map<string, ReadonlySet<string>>()
+
+  constructor(files: readonly string[]) {
+    this.own = this.#print(files)
+    for (let missing = this.#missing(); missing.length > 0; missing = this.#missing())
+      this.#print(missing.map((name) => name.replaceAll('/', '.')))
+  }
+
+  /** Returns the methods that a class declares. */
+  methodsOf(owner: string): readonly string[] {
+    return [...(this.classes.get(owner)?.methods.keys() ?? [])].map((signature) => `${owner}#${signature}`)
+  }
+
+  /** Returns what `owner#name` means: the methods that it resolves to, in all overloads. */
+  named(owner: string, name: string): ReadonlySet<string> {
+    const signatures = [owner, ...this.#above(owner)].flatMap((type) => [
+      ...(this.classes.get(type)?.methods.keys() ?? []),
+    ])
+    const all = signatures.filter((signature) => signature.split(' ')[0] === name)
+    return new Set(all.flatMap((signature) => this.resolve(owner, signature) ?? []))
+  }
+
+  /** Returns the methods that a method may call. */
+  callees(method: string): ReadonlySet<string> {
+    let found = this.#callees.get(method)
+    if (found === undefined) {
+      const [owner = '', signature = ''] = method.split('#')
+      const calls = this.own.includes(owner)
+        ? (this.classes.get(owner)?.methods.get(signature)?.calls ?? [])
+        : []
+      found = new Set(calls.flatMap((call) => this.#reached(call)))
+      this.#callees.set(method, found)
+    }
+    return found
+  }
+
+  resolve(owner: string, signature: string): string | undefined {
+    const chain = [owner]
+    for (
+      let type = this.classes.get(owner)?.superclass;
+      type !== undefined;
+      type = this.classes.get(type)?.superclass
+    )
+      chain.push(type)
+    const declaring = (types: readonly string[]): readonly string[] =>
+      types.filter((type) => this.classes.get(type)?.methods.has(signature))
+    const [inClasses] = declaring(signature.startsWith('<init>') ? [owner] : chain)
+    if (inClasses !== undefined || signature.startsWith('<init>'))
+      return inClasses === undefined ? undefined : `${inClasses}#${signature}`
+    const candidates = declaring(
+      [...this.#above(owner)].filter((type) => this.classes.get(type)?.isInterface),
+    )
+    const specific = candidates.filter((type) => !candidates.some((other) => this.#above(other).has(type)))
+    const withCode = specific.find(
+      (type) => this.classes.get(type)?.methods.get(signature)?.isAbstract === false,
+    )
+    const found = withCode ?? specific[0]
+    return found === undefined ? undefined : `${found}#${signature}`
+  }
+
+  #reached({ owner, signature, isDispatched }: PrintedCall): readonly string[] {
+    const resolved = this.resolve(owner, signature)
+    const [declaring = ''] = (resolved ?? '').split('#')
+    const isExact = this.classes.get(declaring)?.methods.get(signature)?.isExact ?? false
+    const below =
+      isDispatched && !isExact ? [...this.classes.keys()].filter((type) => this.#above(type).has(owner)) : []
+    return [resolved, ...below.map((type) => this.resolve(type, signature))].filter(
+      (each) => each !== undefined,
+    )
+  }
+
+  #above(owner: string): ReadonlySet<string> {
+    const cached = this.#supertypes.get(owner)
+    if (cached !== undefined) return cached
+    const found = new Set<string>()
+    const add = (type: string): void => {
+      const { superclass, interfaces = [] } = this.classes.get(type) ?? {}
+      for (const each of [superclass, ...interfaces])
+        if (each !== undefined && !found.has(each)) {
+          found.add(each)
+          add(each)
+        }
+    }
+    add(owner)
+    this.#supertypes.set(owner, found)
+    return found
+  }
+
+  #missing(): readonly string[] {
+    const all = [...this.classes.values()].flatMap(({ superclass, interfaces }) => [
+      superclass,
+      ...interfaces,
+    ])
+    return [...new Set(all)].filter((name) => name !== undefined && !this.classes.has(name)) as string[]
+  }
+
+  #print(names: readonly string[]): readonly string[] {
+    const text = execFileSync('javap', ['-v', '-p', ...names], {
+      encoding: 'utf8',
+      maxBuffer: 2 ** 30,
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+    const found = text
+      .split(/^Classfile .*$/m)
+      .slice(1)
+      .map(printedClass)
+    for (const each of found) this.classes.set(each.name, each)
+    return found.map(({ name }) => name)
+  }
+}
+
+function printedClass(section: string): PrintedClass {
+  const named = (key: string) =>
+    new RegExp(`^ {2}${key}: #\\d+ +// (.*)$`, 'm').exec(section)?.[1]?.replaceAll('"', '')
+  const name = named('this_class') ?? ''
+  const head = section.split(/^Constant pool:$/m)[0] ?? ''
+  const flags = /^ {2}flags: \(0x[\da-f]+\) (.*)$/m.exec(head)?.[1] ?? ''
+  const clause = flags.includes('ACC_INTERFACE') ? 'extends' : 'implements'
+  const declaration = withoutTypeArguments(/^(?:\w+ )*(?:class|interface) .*$/m.exec(head)?.[0] ?? '')
+  const listed = new RegExp(` ${clause} (.*)$`).exec(declaration)?.[1] ?? ''
+  const [, body = ''] = section.slice(0, section.lastIndexOf('\n}') + 1).split(/^\{$/m)
+  const handles = handlesOf(section)
+  const methods = new Map<string, PrintedMethod>()
+  for (const member of body.split(/\n\n|\n(?= {2}\S)/)) {
+    const descriptor = /^ {4}descriptor: (\(.*)$/m.exec(member)?.[1]
+    if (descriptor === undefined) continue
+    const own = /^ {4}flags: \(0x[\da-f]+\) ?(.*)$/m.exec(member)?.[1] ?? ''
+    methods.set(`${methodName(member, name)} ${descriptor}`, {
+      isAbstract: own.includes('ACC_ABSTRACT'),
+      isExact: /ACC_(?:STATIC|PRIVATE)/.test(own),
+      calls: callsOf(member, name, handles),
+    })
+  }
+  return {
+    name,
+    isInterface: flags.includes('ACC_INTERFACE'),
+    superclass: named('super_class'),
+    interfaces: listed
+      .split(/, ?/)
+      .map((each) => each.trim().replaceAll('.', '/'))
+      .filter((each) => each !== ''),
+    methods,
+  }
+}
+
+interface PrintedHandle {
+  readonly kind: string
+  readonly target: string
+}
+
+/** Returns what each bootstrap method of a LambdaMetafactory refers to. */
+function handlesOf(section: string): readonly (PrintedHandle | undefined)[] {
+  const [, after = ''] = section.split(/^BootstrapMethods:$/m)
+  const entries = after.split(/^ {2}\d+: /m).slice(1)
+  return entries.map((entry) => {
+    if (!/^#\d+ REF_\w+ java\/lang\/invoke\/LambdaMetafactory\./.test(entry)) return undefined
+    const [, kind, target] = /^ {6}#\d+ REF_(\w+) (.*)$/m.exec(entry) ?? []
+    return kind === undefined || target === undefined ? undefined : { kind, target }
+  })
+}
+
+function withoutTypeArguments(declaration: string): string {
+  const without = declaration.replaceAll(/<[^<>]*>/g, '')
+  return without === declaration ? without : withoutTypeArguments(without)
+}
+
+function methodName(member: string, owner: string): string {
+  const [declaration = ''] = member.trimStart().split('\n')
+  if (declaration.endsWith('static {};')) return '<clinit>'
+  const name = /([^\s(]+)\(/.exec(declaration)?.[1] ?? ''
+  return name === owner.replaceAll('/', '.') ? '<init>' : name
+}
+
+function callsOf(
+  member: string,
+  owner: string,
+  handles: readonly (PrintedHandle | undefined)[],
+): readonly PrintedCall[] {
+  const found: PrintedCall[] = []
+  const add = (target: string, isDispatched: boolean): void => {
+    const plain = target.replaceAll('"', '')
+    const full = (plain.split(':(')[0] ?? '').includes('.') ? plain : `${owner}.${plain}`
+    const [, on = '', name = '', descriptor = ''] = /^(.*)\.([^.:]+):(\(.*)$/.exec(full) ?? []
+    if (!on.startsWith('[')) found.push({ owner: on, signature: `${name} ${descriptor}`, isDispatched })
+  }
+  const call =
+    /^ +\d+: (invoke\w+) +#\d+(?:, +\d+)? +\/\/ (?:(?:Interface)?Method (.*)|InvokeDynamic #(\d+):.*)$/gm
+  for (const [, opcode, target, at] of member.matchAll(call)) {
+    if (target !== undefined) add(target, opcode === 'invokevirtual' || opcode === 'invokeinterface')
+    const handle = at === undefined ? undefined : handles[Number(at)]
+    if (handle !== undefined) add(handle.target, ['invokeVirtual', 'invokeInterface'].includes(handle.kind))
+  }
+  return found
+}
