@@ -16,12 +16,12 @@ const IN_PLACE = '],"in_place":['
 const END = ']}'
 
 const sha256 = Type.String({ pattern: '^[0-9a-f]{64}$' })
-const size = Type.Integer({ minimum: 0 })
+const fileSize = Type.Integer({ minimum: 0 })
 const fileSchema = Type.Object({
   /** Path relative to the manifest's folder. */
   path: Type.String(),
   sha256,
-  size,
+  size: fileSize,
   /** Whether compressed forms are stored beside the content. */
   compressed: Type.Boolean(),
   /** Time at which the path got this content, in milliseconds since the epoch. */
@@ -165,7 +165,7 @@ export class IndexedManifest {
     let [low, high] = this.#sections.files
     while (low < high) {
       const middle = (low + high) >>> 1
-      const file = parseJson(fileSchema, this.#line(middle))
+      const file = parseFile(this.#line(middle))
       if (file === undefined) return undefined
       if (file.path === path) return file
       if (file.path < path) low = middle + 1
@@ -177,7 +177,7 @@ export class IndexedManifest {
   *files(): Generator<Published> {
     const [first, end] = this.#sections.files
     for (let at = first; at < end; at++) {
-      const file = parseJson(fileSchema, this.#line(at))
+      const file = parseFile(this.#line(at))
       if (file !== undefined) yield file
     }
   }
@@ -204,6 +204,22 @@ export class IndexedManifest {
   #line(at: number): string {
     const text = this.#bytes.toString('utf8', this.#starts[at], (this.#starts[at + 1] ?? 1) - 1)
     return text.startsWith(',') ? text.slice(1) : text
+  }
+}
+
+/** As written here; any other text is left to the schema, which takes twenty times as long. */
+const FILE_LINE =
+  /^\{"path":("(?:[^"\\]|\\.)*"),"size":(\d{1,15}),"sha256":"([0-9a-f]{64})","compressed":(true|false),"modified":(\d{1,15})\}$/
+
+function parseFile(line: string): Published | undefined {
+  const [, path, size, hash, compressed, modified] = FILE_LINE.exec(line) ?? []
+  if (path === undefined || hash === undefined || path.includes('\\')) return parseJson(fileSchema, line)
+  return {
+    path: path.slice(1, -1),
+    size: Number(size),
+    sha256: hash,
+    compressed: compressed === 'true',
+    modified: Number(modified),
   }
 }
 

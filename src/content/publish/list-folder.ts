@@ -6,17 +6,15 @@ import { join } from 'node:path'
 import { messageOf } from '../../lib/errors/message.ts'
 import { fault } from '../errors.ts'
 import { mapConcurrently } from '../repo/repo-list.ts'
+import type { HashedFile, HashMemory } from './hash-memory.ts'
 import { isKey } from '../store/store.ts'
 
 const PARALLEL = 16
 
 /** A file to publish. */
-export interface LocalFile {
-  /** Path relative to the folder, with slashes. */
-  readonly path: string
+export interface LocalFile extends HashedFile {
   readonly file: string
   readonly size: number
-  readonly sha256: string
 }
 
 /** Files of a folder. */
@@ -30,9 +28,10 @@ export interface Listing {
 /**
  * Returns the files of a folder with their hashes. Does not follow links, so nothing outside is published.
  *
+ * @param memory hashes of earlier runs
  * @throws PUBLISH_INVALID when the folder cannot be read
  */
-export async function listFolder(folder: string): Promise<Listing> {
+export async function listFolder(folder: string, memory?: HashMemory): Promise<Listing> {
   const skipped: string[] = []
   const paths: string[] = []
   await walk(folder, '', paths, skipped).catch((error: unknown) => {
@@ -41,8 +40,9 @@ export async function listFolder(folder: string): Promise<Listing> {
   const files: LocalFile[] = []
   await mapConcurrently(PARALLEL, paths, async (path) => {
     const file = join(folder, path)
-    const { size } = await stat(file)
-    files.push({ path, file, size, sha256: await hashOf(file) })
+    const { size, stamp, changedMs } = await stampOf(file)
+    const sha256 = memory?.find(path, stamp) ?? (await hashOf(file))
+    files.push({ path, file, size, sha256, stamp, changedMs })
   })
   return { files: files.toSorted((a, b) => (a.path < b.path ? -1 : 1)), skipped: skipped.toSorted() }
 }
@@ -56,6 +56,17 @@ async function walk(folder: string, below: string, paths: string[], skipped: str
     if (isValid && entry.isDirectory()) await walk(folder, `${path}/`, paths, skipped)
     else if (isValid && entry.isFile()) paths.push(path)
     else skipped.push(path)
+  }
+}
+
+/** Returns the stamp, size and time of the last change of a file. */
+export async function stampOf(file: string): Promise<Pick<LocalFile, 'size' | 'stamp' | 'changedMs'>> {
+  const { size, mtimeNs, ctimeNs, ino } = await stat(file, { bigint: true })
+  const latest = mtimeNs > ctimeNs ? mtimeNs : ctimeNs
+  return {
+    size: Number(size),
+    stamp: [size, mtimeNs, ctimeNs, ino].map((each) => each.toString(36)).join('-'),
+    changedMs: Number(latest / 1_000_000n),
   }
 }
 

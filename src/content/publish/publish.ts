@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
+import { isFault } from '../../lib/errors/fault.ts'
 import { fault } from '../errors.ts'
 import { contentKey, MANIFEST_FILE, type Published } from '../publication/manifest.ts'
 import { readManifest, writeManifest } from '../publication/stored-manifest.ts'
@@ -10,6 +11,7 @@ import { isRepoName, META_FILE, parseMeta, type Repo } from '../repo/meta.ts'
 import { REPOS } from '../repo/repo-list.ts'
 import { formatIndex, INDEX_FILE, type IndexedPage } from '../search/search-index.ts'
 import type { Store } from '../store/store.ts'
+import { HashMemory } from './hash-memory.ts'
 import { hashOf, listFolder, type LocalFile } from './list-folder.ts'
 import { absentPaths, findUnchanged, isSameManifest, nextManifest } from './next-manifest.ts'
 import { listContents, MAX_TEXT_BYTES, missingContents, sendContents } from './send-contents.ts'
@@ -63,6 +65,8 @@ export interface PublishDeps {
   readonly nowMs: number
   /** Time after which servers no longer read an earlier publication: their `cache.ttl`. */
   readonly ttlMs?: number
+  /** Folder of the hashes of earlier runs, a cache. Without it all files are read. */
+  readonly memoryDir?: string
   readonly onProgress?: (done: number, total: number) => void
 }
 
@@ -79,13 +83,23 @@ export async function publish(request: PublishRequest, deps: PublishDeps): Promi
   const { store, nowMs, ttlMs = 0 } = deps
   const root = `${REPOS}${request.repo}/`
   const target = request.version === undefined ? root : `${root}${request.version}/`
-  const { files: found, skipped } = await listFolder(request.folder)
+  const memory =
+    deps.memoryDir === undefined ? undefined : await HashMemory.open(deps.memoryDir, request.folder)
+  const startedMs = Date.now()
+  const { files: found, skipped } = await listFolder(request.folder, memory)
+  await memory?.remember(found, startedMs)
   const files = found.filter(({ path }) => !OWN.has(path))
   if (files.length === 0) throw fault('PUBLISH_INVALID', `the folder ${request.folder} has no files`)
   const { manifest: before, etag } = await readManifest(store, target)
   const there = await listContents(store, target)
   const missing = missingContents(files, there)
-  await sendContents(store, target, missing, (done) => deps.onProgress?.(done, missing.length))
+  try {
+    await sendContents(store, target, missing, (done) => deps.onProgress?.(done, missing.length))
+  } catch (error) {
+    // A remembered hash that is wrong must not fail the next run too.
+    if (isFault(error) && error.code === 'PUBLISH_INVALID') await memory?.remember([], startedMs)
+    throw error
+  }
 
   const gone = request.deletes ? absentPaths(before, files) : []
   const searchable = files.filter((file) => isPage(file) && !isErrorPage(file))

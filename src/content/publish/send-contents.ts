@@ -1,12 +1,15 @@
+import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
+import { fault } from '../errors.ts'
 import { contentTypeOf, isText } from '../page/content-type.ts'
 import { contentKey, isContentKey, CONTENTS, withForms } from '../publication/manifest.ts'
 import { mapConcurrently } from '../repo/repo-list.ts'
 import type { Store } from '../store/store.ts'
-import type { LocalFile } from './list-folder.ts'
+import { type LocalFile, stampOf } from './list-folder.ts'
 
+/** Each can hold a content in memory, with its compressed forms. */
 const PARALLEL = 16
 const compressBrotli = promisify(brotliCompress)
 const compressGzip = promisify(gzip)
@@ -59,12 +62,21 @@ export async function sendContents(
   })
 }
 
+/** Sends exactly the bytes that were hashed: under its hash, another content would be served for ever. */
 async function sendContent(store: Store, target: string, file: LocalFile): Promise<void> {
   const key = target + contentKey(file.sha256)
-  await store.write(key, { file: file.file, size: file.size }, { contentType: contentTypeOf(file.path) })
+  const options = { contentType: contentTypeOf(file.path) }
+  if (file.size > MAX_TEXT_BYTES) {
+    await store.write(key, { file: file.file, size: file.size }, options)
+    if ((await stampOf(file.file)).stamp === file.stamp) return
+    await store.remove(key)
+    throw changed(file)
+  }
+  const bytes = await readFile(file.file)
+  if (createHash('sha256').update(bytes).digest('hex') !== file.sha256) throw changed(file)
+  await store.write(key, bytes, options)
   if (!isSentCompressed(file)) return
   // Written after the content: servers use a compressed form only if it is not older.
-  const bytes = await readFile(file.file)
   const params = { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY }
   const [brotli, gzipped] = await Promise.all([
     compressBrotli(bytes, { params }),
@@ -72,4 +84,8 @@ async function sendContent(store: Store, target: string, file: LocalFile): Promi
   ])
   await store.write(`${key}.br`, brotli, { contentType: 'application/octet-stream' })
   await store.write(`${key}.gz`, gzipped, { contentType: 'application/gzip' })
+}
+
+function changed({ file }: LocalFile): Error {
+  return fault('PUBLISH_INVALID', `${file} changed while it was being published; publish again`)
 }

@@ -1,6 +1,16 @@
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { publish, type PublishRequest } from '../../../src/content/publish/publish.ts'
 import { unpublish } from '../../../src/content/publish/unpublish.ts'
@@ -148,6 +158,33 @@ test('objects of other programs at keys that publishing once used are hidden, bu
   const publishAt = (nowMs: number) => publish({ folder, repo: 'guide', deletes: true }, { store, nowMs })
   await publishAt(Date.parse('2026-11-21T17:00:00Z') + 25 * 3_600_000)
   expect(await (await ask('/repos/guide/old.html')).text()).toBe('by hand')
+})
+
+test('Y15 unchanged files are not read again, and any change is noticed', async () => {
+  const store: Store = new FsStore(tempDir())
+  const memoryDir = tempDir()
+  const { folder } = publisher(store)
+  const run = () =>
+    publish({ folder, repo: 'guide', deletes: false }, { store, nowMs: Date.now(), memoryDir })
+  const file = join(folder, 'app.js')
+  await run()
+  // Files that have just changed are not remembered.
+  expect(readFileSync(join(memoryDir, sha256(folder)), 'utf8').split('\n')).toHaveLength(2)
+  await delay(2_500)
+  await run()
+  const memory = readFileSync(join(memoryDir, sha256(folder)), 'utf8')
+  expect(memory).toContain(`${sha256(SITE['app.js'])} app.js\n`)
+  // The hash is taken from the memory: another one there is believed.
+  const other = sha256('other')
+  writeFileSync(join(memoryDir, sha256(folder)), memory.replaceAll(sha256(SITE['app.js']), other))
+  await expect(run()).rejects.toThrow('changed while it was being published')
+  // The same size and modification time, but a new time of change.
+  const { atime, mtime } = statSync(file)
+  writeFileSync(file, 'nur()')
+  utimesSync(file, atime, mtime)
+  expect(await run()).toMatchObject({ uploaded: 1 })
+  writeFileSync(join(memoryDir, sha256(folder)), 'damaged')
+  expect(await run()).toMatchObject({ uploaded: 0, unchanged: 4 })
 })
 
 test('versions are listed, and the repository redirects to the latest', async () => {

@@ -10,6 +10,7 @@ import { publish } from '../../../src/content/publish/publish.ts'
 import { unpublish } from '../../../src/content/publish/unpublish.ts'
 import type { Store } from '../../../src/content/store/store.ts'
 import { tempDir } from '../temp-dir.ts'
+import { waitFor } from '../wait-for.ts'
 
 type Site = Readonly<Record<string, string>>
 
@@ -175,10 +176,13 @@ export function publishSuite(name: string, open: () => Promise<Store>, numRuns: 
       await emptyStore(store)
       const files = Object.fromEntries(PATHS.map((path) => [path, `content of ${path}`]))
       let left = 4
-      const failing = stepping(store, (when) =>
-        when === 'before' && --left < 0 ? Promise.reject(new Error('cut off')) : Promise.resolve(),
-      )
+      let running = 0
+      const failing = stepping(store, async (when) => {
+        if (when === 'before' && --left < 0) throw new Error('cut off')
+        running += when === 'before' ? 1 : -1
+      })
       await expect(publishSite(failing, files)).rejects.toThrow('cut off')
+      await waitFor('the writes that were running', () => running === 0)
       const before = await keysOf(store)
       let writes = 0
       await publishSite(
