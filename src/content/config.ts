@@ -81,6 +81,8 @@ function resolveConfig(settings: Settings, source: string, base: string, data: s
     /** In lower case; undefined if no proxy names the readers. */
     userHeader: headerAuth?.header.toLowerCase(),
     search: { ...search, dir: search.dir === undefined ? join(data, 'search') : resolve(base, search.dir) },
+    /** Hashes of published files, a cache. */
+    hashDir: join(data, 'hashes'),
     cache: { ...cache, maxObjectBytes: Math.min(cache.maxObjectBytes, cache.maxBytes) },
   }
 }

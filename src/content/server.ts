@@ -17,6 +17,8 @@ import type { OpenIdLogin } from './login/openid.ts'
 import { PasswordLogin } from './login/password-login.ts'
 import { Throttle } from './login/throttle.ts'
 import { PageFinder } from './page/find-page.ts'
+import { Publications } from './publication/publications.ts'
+import { SiteObjects } from './publication/site-objects.ts'
 import { RepoList } from './repo/repo-list.ts'
 import { SiteSearch } from './search/site-search.ts'
 import { openSessionStore } from './session/open-session-store.ts'
@@ -63,9 +65,11 @@ async function start(
   const store = deps.store ?? opened.use(await openStore(config.store))
   const sessionStore = opened.use(await openSessionStore(config.session.location, clock))
   const cache = new ObjectCache(store, config.cache, clock)
+  const publications = new Publications(store, config.cache, clock)
+  const objects = new SiteObjects(cache, publications)
   const repos = new RepoList(store, clock, config.cache.ttlMs)
   const search = opened.use(
-    new SiteSearch(store, repos, clock, logger, {
+    new SiteSearch(store, objects, repos, clock, logger, {
       ...config.search,
       ttlMs: config.cache.ttlMs,
       storeId: JSON.stringify(config.store),
@@ -74,6 +78,7 @@ async function start(
   const passwords = new PasswordLogin(config.users, new Throttle(sessionStore))
   const openId = config.oidc === undefined ? undefined : await openIdLogin(config.oidc)
   const purge = (): void => {
+    publications.purge()
     cache.purge()
     repos.purge()
     search.purge()
@@ -88,7 +93,7 @@ async function start(
     config,
     version: packageVersion(),
     cache,
-    finder: new PageFinder(cache, repos),
+    finder: new PageFinder(objects, repos),
     repos,
     search,
     sessions,

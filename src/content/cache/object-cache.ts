@@ -26,11 +26,21 @@ export interface CachedObject {
   readonly is: 'cached'
   readonly info: ObjectInfo
   readonly bytes: Buffer
+  readonly published?: PublishedAs
+}
+
+/** How an object stored by its content is published. */
+interface PublishedAs {
+  readonly path: string
+  /** Time at which the path got this content, in milliseconds since the epoch. */
+  readonly modifiedMs: number
 }
 
 /** A cache entry. A `large` object is not cached, but read from the store each time. */
 export type CacheEntry =
-  CachedObject | { readonly is: 'large'; readonly info: ObjectInfo } | { readonly is: 'missing' }
+  | CachedObject
+  | { readonly is: 'large'; readonly info: ObjectInfo; readonly published?: PublishedAs }
+  | { readonly is: 'missing' }
 
 /** An object that can be sent. */
 export type Sendable = Exclude<CacheEntry, { readonly is: 'missing' }>
@@ -309,7 +319,8 @@ function compress(bytes: Buffer, coding: Coding): Promise<Buffer> {
   })
 }
 
-async function withinMs<T>(ms: number, work: Promise<T>, otherwise: () => T): Promise<T> {
+/** Returns the result of work, or another one if the work takes too long; it continues afterwards. */
+export async function withinMs<T>(ms: number, work: Promise<T>, otherwise: () => T): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<T>((resolve) => (timer = setTimeout(() => resolve(otherwise()), ms)))
   try {

@@ -14,6 +14,10 @@ export interface Form {
   readonly source: Sendable
   readonly bytes: Buffer | undefined
   readonly size: number
+  /** Time of the last change of the page, in milliseconds since the epoch. */
+  readonly lastModifiedMs: number
+  /** Distinguishes the pages that share a source; empty if only one can use it. */
+  readonly variant: string
   /** Whether other clients get another form. */
   readonly varies: boolean
 }
@@ -35,7 +39,10 @@ export function chooseForm(
 function inCoding(asItIs: Form, encoded: EncodedForm | undefined): Form {
   if (encoded === undefined) return asItIs
   const { source, bytes } = encoded
-  return { ...asItIs, ...encoded, size: bytes?.length ?? source.info.size }
+  const size = bytes?.length ?? source.info.size
+  // A compressed form that was stored later has its own date, unless a publication dates the page.
+  const lastModifiedMs = asItIs.variant === '' ? source.info.lastModifiedMs : asItIs.lastModifiedMs
+  return { ...asItIs, ...encoded, size, lastModifiedMs }
 }
 
 const known = new WeakMap<Sendable, Form>()
@@ -47,8 +54,11 @@ function formAsItIs(object: Sendable): Form {
 }
 
 function makeForm(object: Sendable): Form {
-  const { key, size, contentEncoding, contentType: said } = object.info
-  const contentType = contentTypeOf(key, said)
+  const { info, published } = object
+  const { key, size, contentEncoding } = info
+  // The store has the type of the path under which the content was first published.
+  const contentType =
+    published === undefined ? contentTypeOf(key, info.contentType) : contentTypeOf(published.path)
   // An object that was compressed before it was stored is sent unchanged.
   const isPlain = contentEncoding === undefined || contentEncoding === ''
   return {
@@ -57,6 +67,8 @@ function makeForm(object: Sendable): Form {
     source: object,
     bytes: object.is === 'cached' ? object.bytes : undefined,
     size,
+    lastModifiedMs: published?.modifiedMs ?? info.lastModifiedMs,
+    variant: published === undefined ? '' : `${contentType} ${published.modifiedMs}`,
     varies: isPlain && isText(contentType) && size >= MIN_BYTES,
   }
 }

@@ -1,4 +1,5 @@
-import type { ObjectCache, Sendable } from '../cache/object-cache.ts'
+import type { Sendable } from '../cache/object-cache.ts'
+import type { SiteObjects } from '../publication/site-objects.ts'
 import { REPOS, type RepoList } from '../repo/repo-list.ts'
 import { formatPath, type RequestPath } from './request-path.ts'
 
@@ -24,11 +25,11 @@ export type Page =
 
 /** Resolves a path. @throws STORE_UNAVAILABLE when the store fails */
 export class PageFinder {
-  readonly #cache: ObjectCache
+  readonly #objects: SiteObjects
   readonly #repos: RepoList
 
-  constructor(cache: ObjectCache, repos: RepoList) {
-    this.#cache = cache
+  constructor(objects: SiteObjects, repos: RepoList) {
+    this.#objects = objects
     this.#repos = repos
   }
 
@@ -41,7 +42,7 @@ export class PageFinder {
     const { segments, isDirectory } = path
     const base = isOfRepo(segments) ? segments : [ROOT, ...segments]
     const key = isDirectory ? `${base.join('/')}/${INDEX}` : base.join('/')
-    const object = this.#cache.fresh(key)
+    const object = this.#objects.fresh(key)
     if (object !== undefined && object.is !== 'missing')
       return { is: 'object', object, staleMs: undefined, isNotFound: false }
     return this.#search(path, base.join('/'), key)
@@ -78,8 +79,8 @@ export class PageFinder {
   }
 
   async #object(key: string, isNotFound = false): Promise<Page | undefined> {
-    const known = this.#cache.fresh(key)
-    const result = known === undefined ? await this.#cache.lookUp(key) : { known, staleMs: undefined }
+    const known = this.#objects.fresh(key)
+    const result = known === undefined ? await this.#objects.lookUp(key) : { known, staleMs: undefined }
     const { known: object, staleMs } = result
     return object.is === 'missing' ? undefined : { is: 'object', object, staleMs, isNotFound }
   }

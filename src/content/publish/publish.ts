@@ -1,38 +1,30 @@
-import { createReadStream, createWriteStream } from 'node:fs'
-import { mkdtemp, readFile, readdir, rm, stat } from 'node:fs/promises'
+import { createWriteStream } from 'node:fs'
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import { promisify } from 'node:util'
-import { brotliCompress, constants, gzip } from 'node:zlib'
+import { isFault } from '../../lib/errors/fault.ts'
 import { fault } from '../errors.ts'
-import { contentTypeOf, isText } from '../page/content-type.ts'
+import { contentKey, MANIFEST_FILE, type Published } from '../publication/manifest.ts'
+import { readManifest, writeManifest } from '../publication/stored-manifest.ts'
 import { isRepoName, META_FILE, parseMeta, type Repo } from '../repo/meta.ts'
-import { mapConcurrently, REPOS } from '../repo/repo-list.ts'
+import { REPOS } from '../repo/repo-list.ts'
 import { formatIndex, INDEX_FILE, type IndexedPage } from '../search/search-index.ts'
-import { type Store, isKey } from '../store/store.ts'
-import {
-  type Manifest,
-  MANIFEST_FILE,
-  objectsOf,
-  type Published,
-  readManifest,
-  writeManifest,
-} from './manifest.ts'
+import type { Store } from '../store/store.ts'
+import { HashMemory } from './hash-memory.ts'
+import { hashOf, listFolder, type LocalFile } from './list-folder.ts'
+import { absentPaths, findUnchanged, isSameManifest, nextManifest } from './next-manifest.ts'
+import { listContents, MAX_TEXT_BYTES, missingContents, sendContents } from './send-contents.ts'
 import { readMeta, writeMeta } from './stored-meta.ts'
-import { createHash } from 'node:crypto'
-import { join, relative, sep } from 'node:path'
-import { messageOf } from '../../lib/errors/message.ts'
+import { removeUnfinished, sweepRetired } from './sweep.ts'
 
 const PARALLEL = 16
-const compressBrotli = promisify(brotliCompress)
-const compressGzip = promisify(gzip)
-/** Larger text is neither compressed nor searched. */
-const MAX_TEXT_BYTES = 16 * 2 ** 20
-const MIN_COMPRESSED_BYTES = 1_024
-/** Takes half the time of the best quality, for 1 % more bytes. */
-const BROTLI_QUALITY = 9
 /** Files that the publisher writes; files of these names in the folder are ignored. */
 const OWN = new Set([META_FILE, MANIFEST_FILE, INDEX_FILE])
+/** Age from which an unfinished write belongs to a run that was killed. */
+const DEAD_MS = 3_600_000
+/** How long objects that are no longer published are kept, at least. */
+const KEPT_MS = 24 * 3_600_000
 
 /** A folder to publish, with its metadata. */
 export interface PublishRequest {
@@ -71,63 +63,66 @@ export interface PublishResult {
 export interface PublishDeps {
   readonly store: Store
   readonly nowMs: number
+  /** Time after which servers no longer read an earlier publication: their `cache.ttl`. */
+  readonly ttlMs?: number
+  /** Folder of the hashes of earlier runs, a cache. Without it all files are read. */
+  readonly memoryDir?: string
   readonly onProgress?: (done: number, total: number) => void
 }
 
 /**
- * Publishes a folder as a repository or a version of one: first the changed files, then the index of its
- * pages, then the deletions, and last `_meta.json`, so that the site lists it only when it is complete.
- * Repeat an interrupted publish.
+ * Publishes a folder as a repository or a version of one. Readers get all files of the earlier publication until the
+ * manifest is replaced, and then all of the new one: contents are sent under their hashes before, and deleted long
+ * after no publication uses them. `_meta.json` follows, so that the site lists only what is complete. An
+ * interrupted publish changes nothing or everything; repeated, it sends only what is missing.
+ *
+ * @throws PUBLISH_INVALID when the folder or a name in the request cannot be published
  */
 export async function publish(request: PublishRequest, deps: PublishDeps): Promise<PublishResult> {
   checkNames(request)
-  const { store } = deps
+  const { store, nowMs, ttlMs = 0 } = deps
   const root = `${REPOS}${request.repo}/`
   const target = request.version === undefined ? root : `${root}${request.version}/`
-  const { files: found, skipped } = await listFiles(request.folder)
+  const memory =
+    deps.memoryDir === undefined ? undefined : await HashMemory.open(deps.memoryDir, request.folder)
+  const startedMs = Date.now()
+  const { files: found, skipped } = await listFolder(request.folder, memory)
+  await memory?.remember(found, startedMs)
   const files = found.filter(({ path }) => !OWN.has(path))
   if (files.length === 0) throw fault('PUBLISH_INVALID', `the folder ${request.folder} has no files`)
-  const before = await readManifest(store, target)
-  const there = new Map<string, number>()
-  for await (const { key, size } of store.list(target)) there.set(key.slice(target.length), size)
-  const changed = files.filter((file) => !isThere(file, before, there))
-  const isSame = new Set(files.filter((file) => !changed.includes(file)))
-  const gone = request.deletes ? obsoleteFrom(before, files, there) : []
-
-  // After an interruption, files that were being written must not count as published.
-  const kept = new Map([...before].filter(([path]) => !changed.some((file) => file.path === path)))
-  if (changed.length > 0 && before.size > 0) await writeManifest(store, target, kept)
-  const after = new Map<string, Published>(kept)
-  let done = 0
-  const upload = async (file: LocalFile): Promise<void> => {
-    after.set(file.path, await uploadFile(store, target, file))
-    deps.onProgress?.(++done, changed.length)
+  const { manifest: before, etag } = await readManifest(store, target)
+  const there = await listContents(store, target)
+  const missing = missingContents(files, there)
+  try {
+    await sendContents(store, target, missing, (done) => deps.onProgress?.(done, missing.length))
+  } catch (error) {
+    // A remembered hash that is wrong must not fail the next run too.
+    if (isFault(error) && error.code === 'PUBLISH_INVALID') await memory?.remember([], startedMs)
+    throw error
   }
-  // A page must not appear before its resources.
-  await mapConcurrently(
-    PARALLEL,
-    changed.filter((file) => !isPage(file)),
-    upload,
-  )
-  await mapConcurrently(PARALLEL, changed.filter(isPage), upload)
 
-  const partlySearched: string[] = []
+  const gone = request.deletes ? absentPaths(before, files) : []
   const searchable = files.filter((file) => isPage(file) && !isErrorPage(file))
   const indexed = searchable.filter(({ size }) => size <= MAX_TEXT_BYTES)
-  if (changed.length > 0 || gone.length > 0 || !there.has(INDEX_FILE))
-    await writeIndex(store, target, readPages(indexed, partlySearched))
-  await mapConcurrently(PARALLEL, gone, (path) => store.remove(target + path))
-  for (const path of gone) after.delete(path)
-  if (changed.length > 0 || gone.length > 0 || before.size === 0) await writeManifest(store, target, after)
+  const partlySearched: string[] = []
+  const isIndexed =
+    indexed.every(({ path, sha256 }) => before.files.get(path)?.sha256 === sha256) &&
+    !gone.some((path) => isPage({ path }))
+  const index = isIndexed ? findUnchanged(before, INDEX_FILE, there) : undefined
+  const indexFile = index ?? (await sendIndex(store, target, readPages(indexed, partlySearched), there))
+  const next = nextManifest({ before, files, index: indexFile, deletes: request.deletes, there, nowMs })
+  if (etag === undefined || !isSameManifest(before, next)) await writeManifest(store, target, next)
   await updateMeta(request, deps, root)
+  await removeUnfinished(store, target, [...OWN, ...files.map(({ path }) => path), ...gone], nowMs - DEAD_MS)
+  await sweepRetired(store, target, next, nowMs - Math.max(KEPT_MS, 2 * ttlMs))
   return {
     repo: request.repo,
     version: request.version,
-    uploaded: changed.length,
-    unchanged: isSame.size,
+    uploaded: missing.length,
+    unchanged: files.length - missing.length,
     deleted: gone.length,
     pages: indexed.length,
-    bytes: changed.reduce((sum, { size }) => sum + size, 0),
+    bytes: missing.reduce((sum, { size }) => sum + size, 0),
     skipped,
     unsearched: searchable.filter(({ size }) => size > MAX_TEXT_BYTES).map(({ path }) => path),
     partlySearched,
@@ -147,50 +142,8 @@ function checkNames({ repo, version, source, url }: PublishRequest): void {
     throw fault('PUBLISH_INVALID', `the URL "${url}" must use http or https`)
 }
 
-function isPage({ path }: LocalFile): boolean {
+function isPage({ path }: Pick<LocalFile, 'path'>): boolean {
   return /\.html?$/i.test(path)
-}
-
-function isThere(
-  { path, sha256, size }: LocalFile,
-  before: Manifest,
-  there: ReadonlyMap<string, number>,
-): boolean {
-  const known = before.get(path)
-  if (known?.sha256 !== sha256 || there.get(path) !== size) return false
-  return !known.compressed || (there.has(`${path}.br`) && there.has(`${path}.gz`))
-}
-
-/** Returns only paths that an earlier publish wrote: files from other sources are left alone. */
-function obsoleteFrom(
-  before: Manifest,
-  files: readonly LocalFile[],
-  there: ReadonlyMap<string, number>,
-): readonly string[] {
-  const local = new Set(files.map(({ path }) => path))
-  return [...before]
-    .filter(([path]) => !local.has(path))
-    .flatMap(objectsOf)
-    .filter((path) => there.has(path) && !local.has(path))
-}
-
-async function uploadFile(store: Store, target: string, file: LocalFile): Promise<Published> {
-  const { path, size, sha256 } = file
-  const contentType = contentTypeOf(path)
-  const key = target + path
-  const compressed = isText(contentType) && size >= MIN_COMPRESSED_BYTES && size <= MAX_TEXT_BYTES
-  await store.write(key, { file: file.file, size }, { contentType })
-  if (!compressed) return { sha256, size, compressed }
-  // Written after the object: an older compressed form belongs to the object's previous version.
-  const bytes = await readFile(file.file)
-  const params = { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY }
-  const [brotli, gzipped] = await Promise.all([
-    compressBrotli(bytes, { params }),
-    compressGzip(bytes, { level: 9 }),
-  ])
-  await store.write(`${key}.br`, brotli, { contentType: 'application/octet-stream' })
-  await store.write(`${key}.gz`, gzipped, { contentType: 'application/gzip' })
-  return { sha256, size, compressed }
 }
 
 /** Error pages are not searched either. */
@@ -214,14 +167,24 @@ async function* readPages(files: readonly LocalFile[], cut: string[]): AsyncGene
   }
 }
 
-/** Writes the index to a temporary file first: the text of a large site does not fit into memory. */
-async function writeIndex(store: Store, target: string, pages: AsyncIterable<IndexedPage>): Promise<void> {
+/**
+ * Sends the index, unless the store has the same. It is written to a temporary file first: the text of a large site
+ * does not fit into memory.
+ */
+async function sendIndex(
+  store: Store,
+  target: string,
+  pages: AsyncIterable<IndexedPage>,
+  there: ReadonlySet<string>,
+): Promise<Omit<Published, 'modified'>> {
   const folder = await mkdtemp(join(tmpdir(), 'content-publish-'))
   try {
     const file = join(folder, INDEX_FILE)
     await pipeline(formatIndex(pages), createWriteStream(file))
-    const { size } = await stat(file)
-    await store.write(target + INDEX_FILE, { file, size }, { contentType: 'application/json' })
+    const [{ size }, sha256] = [await stat(file), await hashOf(file)]
+    const key = contentKey(sha256)
+    if (!there.has(key)) await store.write(target + key, { file, size }, { contentType: 'application/json' })
+    return { path: INDEX_FILE, size, sha256, compressed: false }
   } finally {
     await rm(folder, { recursive: true })
   }
@@ -246,45 +209,4 @@ async function updateMeta(
     ...(latest !== undefined && { latest }),
   }
   await writeMeta(store, root, meta)
-}
-
-/** A file to publish. */
-interface LocalFile {
-  /** Path relative to the folder, with slashes. */
-  readonly path: string
-  readonly file: string
-  readonly size: number
-  readonly sha256: string
-}
-
-/**
- * Returns the files of a folder with their hashes, by path. Does not follow links, so nothing outside is published.
- */
-async function listFiles(
-  folder: string,
-): Promise<{ readonly files: readonly LocalFile[]; readonly skipped: readonly string[] }> {
-  const skipped: string[] = []
-  const files: LocalFile[] = []
-  const entries = await readdir(folder, { withFileTypes: true, recursive: true }).catch((error: unknown) => {
-    throw fault('PUBLISH_INVALID', `the folder ${folder} cannot be read: ${messageOf(error)}`, error)
-  })
-  await mapConcurrently(PARALLEL, entries, async (entry) => {
-    if (entry.isDirectory()) return
-    const file = join(entry.parentPath, entry.name)
-    const path = relative(folder, file).split(sep).join('/')
-    if (!entry.isFile() || !isKey(path)) {
-      skipped.push(path)
-      return
-    }
-    const { size } = await stat(file)
-    files.push({ path, file, size, sha256: await hashOf(file) })
-  })
-  return { files: files.toSorted((a, b) => (a.path < b.path ? -1 : 1)), skipped: skipped.toSorted() }
-}
-
-async function hashOf(file: string): Promise<string> {
-  const hash = createHash('sha256')
-  for await (const chunk of createReadStream(file, { highWaterMark: 256 * 1024 }))
-    hash.update(chunk as Buffer)
-  return hash.digest('hex')
 }

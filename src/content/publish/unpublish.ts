@@ -3,7 +3,8 @@ import { isRepoName, META_FILE, type Repo } from '../repo/meta.ts'
 import { mapConcurrently, REPOS } from '../repo/repo-list.ts'
 import { INDEX_FILE } from '../search/search-index.ts'
 import type { Store } from '../store/store.ts'
-import { MANIFEST_FILE, objectsOf, readManifest } from './manifest.ts'
+import { CONTENTS, isContentKey, MANIFEST_FILE, usedKeys } from '../publication/manifest.ts'
+import { readManifest } from '../publication/stored-manifest.ts'
 import { readMeta, writeMeta } from './stored-meta.ts'
 
 const PARALLEL = 16
@@ -34,10 +35,7 @@ export async function unpublish(
   const target = version === undefined ? root : `${root}${version}/`
   const there = new Set<string>()
   for await (const { key } of store.list(target)) there.add(key)
-  const folders = [...there]
-    .filter((key) => key.endsWith(`/${MANIFEST_FILE}`))
-    .map((key) => key.slice(0, -MANIFEST_FILE.length))
-    .filter((folder) => isPublishTarget(folder.slice(target.length)))
+  const folders = foldersOf(there, target)
   const isListed = there.has(`${root}${META_FILE}`)
   if (folders.length === 0 && !isListed)
     throw fault(
@@ -49,8 +47,7 @@ export async function unpublish(
   else await removeVersion(store, root, repo, version)
   let deleted = 0
   for (const folder of folders) {
-    const written = [...(await readManifest(store, folder))].flatMap(objectsOf)
-    const keys = [INDEX_FILE, ...written].map((path) => folder + path).filter((key) => there.has(key))
+    const keys = await publishedKeys(store, folder, there)
     await mapConcurrently(PARALLEL, keys, (key) => store.remove(key))
     await store.remove(folder + MANIFEST_FILE)
     for (const key of [...keys, folder + MANIFEST_FILE]) there.delete(key)
@@ -58,6 +55,36 @@ export async function unpublish(
   }
   there.delete(`${root}${META_FILE}`)
   return { repo, version, deleted, kept: [...there] }
+}
+
+/** Returns the folders that were published, completely or not. */
+function foldersOf(keys: ReadonlySet<string>, target: string): readonly string[] {
+  const folders = new Set<string>()
+  for (const key of keys) {
+    const at = key.endsWith(`/${MANIFEST_FILE}`) ? key.length - MANIFEST_FILE.length : contentsAt(key)
+    if (at !== -1 && isPublishTarget(key.slice(target.length, at))) folders.add(key.slice(0, at))
+  }
+  return [...folders]
+}
+
+/** Returns the position of the folder of contents in the key of one; -1 in other keys. */
+function contentsAt(key: string): number {
+  const at = key.lastIndexOf(`/${CONTENTS}`) + 1
+  return at > 0 && isContentKey(key.slice(at)) ? at : -1
+}
+
+/** Returns the keys of all objects that publishing wrote into a folder, except the manifest. */
+async function publishedKeys(
+  store: Store,
+  folder: string,
+  there: ReadonlySet<string>,
+): Promise<readonly string[]> {
+  const { manifest } = await readManifest(store, folder)
+  const written = new Set([INDEX_FILE, ...usedKeys(manifest), ...manifest.retired.keys()])
+  return [...there].filter((key) => {
+    const path = key.startsWith(folder) ? key.slice(folder.length) : ''
+    return written.has(path) || isContentKey(path)
+  })
 }
 
 /** Whether a path is the repository's root, or a version directly below it. */
@@ -72,7 +99,8 @@ async function removeVersion(store: Store, root: string, repo: string, version: 
   const { versions = [], latest, ...old } = await readMeta(store, repo, root)
   const left = versions.filter((each) => each !== version)
   const [newest] = left
-  const hasOwnPages = (await readManifest(store, root)).size > 0
+  const { files, inPlace } = (await readManifest(store, root)).manifest
+  const hasOwnPages = files.size + inPlace.size > 0
   if (newest === undefined && !hasOwnPages) return store.remove(`${root}${META_FILE}`)
   const next = latest === version ? newest : latest
   const meta: Repo = {

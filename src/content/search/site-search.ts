@@ -10,6 +10,7 @@ import { IdlePool } from '../../lib/pool/idle-pool.ts'
 import { workerFile } from '../../lib/pool/worker-file.ts'
 import { fault } from '../errors.ts'
 import { formatPath } from '../page/request-path.ts'
+import type { SiteObjects } from '../publication/site-objects.ts'
 import type { Repo } from '../repo/meta.ts'
 import { mapConcurrently, type RepoList } from '../repo/repo-list.ts'
 import type { Store } from '../store/store.ts'
@@ -108,6 +109,7 @@ interface IndexState {
  */
 export class SiteSearch {
   readonly #store: Store
+  readonly #objects: Pick<SiteObjects, 'locate'>
   readonly #repos: RepoList
   readonly #clock: Clock
   readonly #logger: Logger
@@ -120,8 +122,16 @@ export class SiteSearch {
   #listed: ReadonlyMap<string, Repo> | undefined
   #running = 0
 
-  constructor(store: Store, repos: RepoList, clock: Clock, logger: Logger, settings: SearchSettings) {
+  constructor(
+    store: Store,
+    objects: Pick<SiteObjects, 'locate'>,
+    repos: RepoList,
+    clock: Clock,
+    logger: Logger,
+    settings: SearchSettings,
+  ) {
     this.#store = store
+    this.#objects = objects
     this.#repos = repos
     this.#clock = clock
     this.#logger = logger
@@ -282,7 +292,8 @@ export class SiteSearch {
         this.#logger.warn({ key, reason: problem, err: error }, 'a search index cannot be searched')
     }
     try {
-      const opened = await this.#store.open(key, { ifNoneMatch: before?.etag })
+      const at = await this.#objects.locate(key)
+      const opened = await this.#store.open(at, { ifNoneMatch: before?.etag })
       if (opened === 'unchanged') return record(before?.etag, before?.problem)
       if (typeof opened === 'string') {
         if (before?.etag !== undefined) await this.#run({ do: 'forget', keys: [key] })

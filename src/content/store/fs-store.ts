@@ -1,6 +1,6 @@
 import { constants, createReadStream, type Stats } from 'node:fs'
-import { type FileHandle, mkdir, open, readdir, realpath, rmdir, stat } from 'node:fs/promises'
-import { dirname, join, relative, sep } from 'node:path'
+import { type FileHandle, lstat, mkdir, open, opendir, readdir, realpath, rmdir } from 'node:fs/promises'
+import { dirname, join, sep } from 'node:path'
 import { Readable } from 'node:stream'
 import { messageOf } from '../../lib/errors/message.ts'
 import { removeFileDurable, writeFileDurable } from '../../lib/fs/write-durable.ts'
@@ -66,18 +66,8 @@ export class FsStore implements Store {
     return entries.filter((entry) => entry.isDirectory() && isKey(entry.name)).map(({ name }) => name)
   }
 
-  async *list(prefix: string): AsyncIterable<{ readonly key: string; readonly size: number }> {
-    const entries = await orMissing(prefix, () =>
-      readdir(join(this.#root, prefix), { withFileTypes: true, recursive: true }),
-    )
-    if (entries === 'missing') return
-    for (const entry of entries) {
-      const path = join(entry.parentPath, entry.name)
-      const key = relative(this.#root, path).split(sep).join('/')
-      if (!entry.isFile() || UNFINISHED.test(key) || !isKey(key)) continue
-      const stats = await orMissing(key, () => stat(path))
-      if (stats !== 'missing') yield { key, size: stats.size }
-    }
+  async *list(prefix: string): AsyncIterable<{ readonly key: string }> {
+    for await (const key of this.#walk(prefix)) if (!UNFINISHED.test(key) && isKey(key)) yield { key }
   }
 
   async write(key: string, content: Content): Promise<void> {
@@ -108,8 +98,29 @@ export class FsStore implements Store {
     }
   }
 
+  async removeUnfinished(prefix: string, isOurs: (key: string) => boolean, beforeMs: number): Promise<void> {
+    for await (const key of this.#walk(prefix)) {
+      if (!UNFINISHED.test(key) || !isOurs(key.replace(UNFINISHED, ''))) continue
+      const path = join(this.#root, key)
+      // A running write changes its file all the time, and has renamed it when it is complete.
+      const stats = await orMissing(key, () => lstat(path))
+      if (stats !== 'missing' && stats.mtimeMs < beforeMs) await orMissing(key, () => removeFileDurable(path))
+    }
+  }
+
   close(): void {
     // There is nothing to close.
+  }
+
+  /** Yields the keys of all files below a prefix, a few at a time: a large site's do not fit into memory. */
+  async *#walk(prefix: string): AsyncGenerator<string> {
+    const folder = await orMissing(prefix, () => opendir(join(this.#root, prefix), { bufferSize: 256 }))
+    if (folder === 'missing') return
+    for await (const entry of folder) {
+      const key = prefix + entry.name
+      if (entry.isDirectory()) yield* this.#walk(`${key}/`)
+      else if (entry.isFile()) yield key
+    }
   }
 
   async #isInside(path: string): Promise<boolean> {

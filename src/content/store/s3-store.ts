@@ -96,11 +96,11 @@ export class S3Store implements Store {
     return names.filter(isKey)
   }
 
-  async *list(prefix: string): AsyncIterable<{ readonly key: string; readonly size: number }> {
+  async *list(prefix: string): AsyncIterable<{ readonly key: string }> {
     for await (const page of this.#pages(prefix))
-      for (const { Key = '', Size = 0 } of page.Contents ?? []) {
+      for (const { Key = '' } of page.Contents ?? []) {
         const key = Key.slice(this.#config.prefix.length)
-        if (isKey(key)) yield { key, size: Size }
+        if (isKey(key)) yield { key }
       }
   }
 
@@ -127,6 +127,11 @@ export class S3Store implements Store {
         this.#client.send(new DeleteObjectCommand(this.#at(key)), { abortSignal }),
       ),
     )
+  }
+
+  /** An interrupted request leaves nothing. */
+  removeUnfinished(): Promise<void> {
+    return Promise.resolve()
   }
 
   close(): void {

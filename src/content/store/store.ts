@@ -53,11 +53,19 @@ export interface Store {
   /** Returns the names directly below a prefix that contain objects; `prefix` ends with a slash, the names do not. */
   listNames(prefix: string): Promise<readonly string[]>
   /** Lists all objects whose keys start with a prefix that ends with a slash. */
-  list(prefix: string): AsyncIterable<{ readonly key: string; readonly size: number }>
+  list(prefix: string): AsyncIterable<{ readonly key: string }>
   /** Replaces an object atomically: concurrent readers get the old or the new one. */
   write(key: string, content: Content, options: WriteOptions): Promise<void>
   /** Removes an object; a missing one is ignored. */
   remove(key: string): Promise<void>
+  /**
+   * Removes what interrupted writes to some keys have left, which is never listed or opened.
+   *
+   * @param prefix ends with a slash
+   * @param isOurs whether the caller writes to a key
+   * @param beforeMs time in milliseconds since the epoch; anything that changed later may belong to a running write
+   */
+  removeUnfinished(prefix: string, isOurs: (key: string) => boolean, beforeMs: number): Promise<void>
   close(): void
 }
 

@@ -1,5 +1,16 @@
-import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { publish, type PublishRequest } from '../../../src/content/publish/publish.ts'
 import { unpublish } from '../../../src/content/publish/unpublish.ts'
@@ -15,11 +26,17 @@ const SITE = {
   'image.png': Buffer.from([1, 2, 3]),
 }
 
+const NO_CACHE = { settings: { cache: { ttl: '0s', negative_ttl: '0s' } } }
+
 function write(folder: string, files: Readonly<Record<string, string | Uint8Array>>): void {
   for (const [path, content] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, path)), { recursive: true })
     writeFileSync(join(folder, path), content)
   }
+}
+
+function sha256(content: string | Uint8Array): string {
+  return createHash('sha256').update(content).digest('hex')
 }
 
 function publisher(store: Store, folder = tempDir()) {
@@ -67,58 +84,31 @@ test('only changed files are sent again, and those missing in the store', async 
   expect(await run()).toMatchObject({ uploaded: 0, unchanged: 4 })
   write(folder, { 'app.js': 'ran()' })
   expect(await run()).toMatchObject({ uploaded: 1, unchanged: 3 })
-  await store.remove('repos/guide/image.png')
-  await store.remove('repos/guide/deep/page.html.br')
+  await store.remove(`repos/guide/_objects/${sha256(SITE['image.png'])}`)
+  await store.remove(`repos/guide/_objects/${sha256(SITE['deep/page.html'])}.br`)
   expect(await run()).toMatchObject({ uploaded: 2, unchanged: 2 })
 })
 
 test('--delete removes only what an earlier publish has sent', async () => {
-  const store: Store = new FsStore(tempDir())
+  const { ask, store } = await startContent({}, NO_CACHE)
   const { folder, run } = publisher(store)
   await run()
   await run({ version: '1.0' })
   await store.write('repos/guide/foreign.txt', Buffer.from('x'), { contentType: '' })
   rmSync(join(folder, 'deep'), { recursive: true })
+  const statuses = () =>
+    Promise.all(
+      ['deep/page.html', 'foreign.txt', '1.0/deep/page.html'].map(
+        async (path) => (await ask(`/repos/guide/${path}`)).status,
+      ),
+    )
   expect(await run()).toMatchObject({ deleted: 0 })
-  const { deleted } = await run({ deletes: true })
-  expect(deleted).toBe(3)
-  const keys: string[] = []
-  for await (const { key } of store.list('repos/guide/')) keys.push(key.slice('repos/guide/'.length))
-  expect(keys.filter((key) => key.startsWith('deep/'))).toEqual([])
-  expect(keys).toContain('foreign.txt')
-  expect(keys).toContain('1.0/deep/page.html')
+  expect(await statuses()).toEqual([200, 200, 200])
+  expect(await run({ deletes: true })).toMatchObject({ deleted: 1 })
+  expect(await statuses()).toEqual([404, 200, 200])
 })
 
-test('the next publish completes one that was interrupted at any point', async () => {
-  const inner: Store = new FsStore(tempDir())
-  const { folder, run } = publisher(inner)
-  await run()
-  const reverted = SITE['app.js']
-  for (let failAt = 1; failAt <= 6; failAt++) {
-    write(folder, { 'app.js': 'ran()', 'image.png': Buffer.from([3, 2, 1]) })
-    let writes = 0
-    const breaking: Store = new Proxy(inner, {
-      get: (target, name) =>
-        name === 'write'
-          ? async (...given: Parameters<Store['write']>) => {
-              if (++writes === failAt) throw new Error('cut off')
-              return target.write(...given)
-            }
-          : Reflect.get(target, name).bind(target),
-    })
-    await expect(
-      publish({ folder, repo: 'guide', deletes: true }, { store: breaking, nowMs: 0 }),
-    ).rejects.toThrow('cut off')
-    // Back to the old content: of the same length, and listed in the first manifest.
-    write(folder, { 'app.js': reverted, 'image.png': SITE['image.png'] })
-    await run({ deletes: true })
-    const object = await inner.open('repos/guide/app.js')
-    if (typeof object === 'string') throw new Error(object)
-    expect(Buffer.concat(await object.body.toArray()).toString()).toBe(reverted)
-  }
-})
-
-test('_meta.json is written last', async () => {
+test('the manifest is written after all contents, and _meta.json last', async () => {
   const inner: Store = new FsStore(tempDir())
   const { run } = publisher(inner)
   const order: string[] = []
@@ -128,8 +118,73 @@ test('_meta.json is written last', async () => {
     return write0(key, ...rest)
   }
   await run()
-  expect(order.at(-1)).toBe('repos/guide/_meta.json')
-  expect(order.indexOf('repos/guide/app.js')).toBeLessThan(order.indexOf('repos/guide/index.html'))
+  expect(order.slice(-2)).toEqual(['repos/guide/_files.json', 'repos/guide/_meta.json'])
+})
+
+test('Y9 a later publish removes unfinished writes of killed runs, but nothing that may be running or foreign', async () => {
+  const dir = tempDir()
+  const store = new FsStore(dir)
+  const { folder, run } = publisher(store)
+  await run()
+  const at = (name: string) => join(dir, 'repos/guide', name)
+  const hour = 3_600_000
+  const nowMs = Date.now()
+  const leave = (name: string, ageMs: number): void => {
+    writeFileSync(at(name), 'half')
+    utimesSync(at(name), (nowMs - ageMs) / 1_000, (nowMs - ageMs) / 1_000)
+  }
+  const temporary = '.0123456789ab.tmp'
+  const content = `_objects/${sha256('x')}`
+  const dead = [content, `${content}.br`, '_files.json', 'app.js'].map((name) => name + temporary)
+  const kept = [`_objects/${sha256('y')}${temporary}`, `foreign.txt${temporary}`, 'app.js.tmp']
+  for (const name of dead) leave(name, 2 * hour)
+  for (const name of kept) leave(name, name.startsWith('_objects') ? 0 : 2 * hour)
+  await publish({ folder, repo: 'guide', deletes: false }, { store, nowMs })
+  expect([...dead, ...kept].filter((name) => existsSync(at(name)))).toEqual(kept)
+})
+
+test('objects of other programs at keys that publishing once used are hidden, but not deleted', async () => {
+  const { ask, store } = await startContent({}, NO_CACHE)
+  const { folder, run } = publisher(store)
+  const files = { 'old.html': { sha256: sha256('old'), size: 3, compressed: false } }
+  await store.write('repos/guide/old.html', Buffer.from('old'), { contentType: '' })
+  const manifest = Buffer.from(JSON.stringify({ format: 1, files }))
+  await store.write('repos/guide/_files.json', manifest, { contentType: '' })
+  await run()
+  expect(await (await ask('/repos/guide/old.html')).text()).toBe('old')
+  await run({ deletes: true })
+  expect((await ask('/repos/guide/old.html')).status).toBe(404)
+  await store.write('repos/guide/old.html', Buffer.from('by hand'), { contentType: '' })
+  const publishAt = (nowMs: number) => publish({ folder, repo: 'guide', deletes: true }, { store, nowMs })
+  await publishAt(Date.parse('2026-11-21T17:00:00Z') + 25 * 3_600_000)
+  expect(await (await ask('/repos/guide/old.html')).text()).toBe('by hand')
+})
+
+test('Y15 unchanged files are not read again, and any change is noticed', async () => {
+  const store: Store = new FsStore(tempDir())
+  const memoryDir = tempDir()
+  const { folder } = publisher(store)
+  const run = () =>
+    publish({ folder, repo: 'guide', deletes: false }, { store, nowMs: Date.now(), memoryDir })
+  const file = join(folder, 'app.js')
+  await run()
+  // Files that have just changed are not remembered.
+  expect(readFileSync(join(memoryDir, sha256(folder)), 'utf8').split('\n')).toHaveLength(2)
+  await delay(2_500)
+  await run()
+  const memory = readFileSync(join(memoryDir, sha256(folder)), 'utf8')
+  expect(memory).toContain(`${sha256(SITE['app.js'])} app.js\n`)
+  // The hash is taken from the memory: another one there is believed.
+  const other = sha256('other')
+  writeFileSync(join(memoryDir, sha256(folder)), memory.replaceAll(sha256(SITE['app.js']), other))
+  await expect(run()).rejects.toThrow('changed while it was being published')
+  // The same size and modification time, but a new time of change.
+  const { atime, mtime } = statSync(file)
+  writeFileSync(file, 'nur()')
+  utimesSync(file, atime, mtime)
+  expect(await run()).toMatchObject({ uploaded: 1 })
+  writeFileSync(join(memoryDir, sha256(folder)), 'damaged')
+  expect(await run()).toMatchObject({ uploaded: 0, unchanged: 4 })
 })
 
 test('versions are listed, and the repository redirects to the latest', async () => {
@@ -151,7 +206,10 @@ test('O4 links are not followed, and names that are not keys are reported', asyn
   symlinkSync(join(dir, 'secret'), join(folder, 'linked.txt'))
   symlinkSync(dir, join(folder, 'linked'))
   writeFileSync(join(folder, 'back\\slash'), 'x')
-  expect((await run()).skipped).toEqual(['back\\slash', 'linked', 'linked.txt'])
+  const notText = (name: string) => Buffer.concat([Buffer.from(`${folder}/${name}`), Buffer.from([0xff])])
+  writeFileSync(notText('bad'), 'x')
+  mkdirSync(notText('dir'))
+  expect((await run()).skipped).toEqual(['back\\slash', 'bad\ufffd', 'dir\ufffd', 'linked', 'linked.txt'])
   expect(await store.open('repos/guide/linked.txt')).toBe('missing')
 })
 
@@ -193,7 +251,7 @@ test('unpublish removes a repository with its versions, but keeps files from oth
 })
 
 test('unpublish of a version keeps the others, and the newest of them becomes the latest', async () => {
-  const { ask, store } = await startContent({}, { settings: { cache: { ttl: '0s', negative_ttl: '0s' } } })
+  const { ask, store } = await startContent({}, NO_CACHE)
   const { run } = publisher(store)
   for (const version of ['1.0', '2.0', '3.0']) await run({ version })
   await unpublish({ repo: 'guide', version: '3.0' }, store)

@@ -56,6 +56,10 @@ export class FaultyStore implements Store {
     return this.#inner.remove(key)
   }
 
+  removeUnfinished(...given: Parameters<Store['removeUnfinished']>): Promise<void> {
+    return this.#inner.removeUnfinished(...given)
+  }
+
   close(): void {
     this.#inner.close()
   }

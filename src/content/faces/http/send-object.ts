@@ -37,7 +37,7 @@ function sendForm(
   { headers, method }: FastifyRequest,
   reply: FastifyReply,
 ): Sent | Promise<Sent> {
-  const { lastModifiedMs } = form.source.info
+  const { lastModifiedMs } = form
   const { shown, whole } = headersOf(form)
   const { etag: tag = '' } = shown
   const describe = (status: number): FastifyReply => {
@@ -94,7 +94,7 @@ const kept = new WeakMap<object, Map<string, FormHeaders>>()
 function headersOf(form: Form): FormHeaders {
   let forms = kept.get(form.source)
   if (forms === undefined) kept.set(form.source, (forms = new Map()))
-  const key = form.coding ?? ''
+  const key = (form.coding ?? '') + form.variant
   let headers = forms.get(key)
   if (headers === undefined) {
     const shown = makeHeaders(form)
@@ -104,11 +104,11 @@ function headersOf(form: Form): FormHeaders {
   return headers
 }
 
-function makeHeaders({ source, coding = '', contentType, varies }: Form): Headers {
+function makeHeaders({ source, coding = '', contentType, lastModifiedMs, varies }: Form): Headers {
   return {
     'content-type': contentType,
     etag: tagOf(source.info.etag, coding === '' ? undefined : coding),
-    'last-modified': new Date(source.info.lastModifiedMs).toUTCString(),
+    'last-modified': new Date(lastModifiedMs).toUTCString(),
     // Readers must revalidate each time; caches on the way must not store it.
     'cache-control': 'private, no-cache',
     'accept-ranges': 'bytes',

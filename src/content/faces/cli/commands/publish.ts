@@ -59,6 +59,8 @@ export function addPublish(program: Command): void {
           {
             store,
             nowMs: Date.now(),
+            ttlMs: config.cache.ttlMs,
+            memoryDir: config.hashDir,
             onProgress(done, total) {
               if (performance.now() - shownMs < SHOW_EVERY_MS && done < total) return
               shownMs = performance.now()

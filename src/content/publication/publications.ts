@@ -1,0 +1,195 @@
+import { LRUCache } from 'lru-cache'
+import type { Clock } from '../../lib/clock/clock.ts'
+import { isFault } from '../../lib/errors/fault.ts'
+import { readAll, withinMs } from '../cache/object-cache.ts'
+import { fault } from '../errors.ts'
+import type { Store } from '../store/store.ts'
+import {
+  IndexedManifest,
+  isContentKey,
+  isOfThisFormat,
+  MANIFEST_FILE,
+  MAX_MANIFEST_BYTES,
+  type Published,
+} from './manifest.ts'
+
+/** Memory for manifests; each fits. */
+const MAX_BYTES = MAX_MANIFEST_BYTES
+/** Overhead of an entry besides its bytes and its key. */
+const ENTRY_BYTES = 512
+/** Maximum number of files whose entries remain parsed, per publication. */
+const MAX_PARSED = 10_000
+/** Maximum wait for the store if the publication is known. */
+const STALE_WAIT_MS = 2_000
+/** How long a failed store is left alone while the publication is known. */
+const REST_MS = 5_000
+
+/** Files of a folder that were published together. */
+export class Publication {
+  readonly etag: string
+  readonly #manifest: IndexedManifest
+  readonly #hidden: ReadonlySet<string>
+  readonly #parsed = new Map<string, Published>()
+
+  constructor(etag: string, manifest: IndexedManifest) {
+    this.etag = etag
+    this.#manifest = manifest
+    this.#hidden = new Set(manifest.retired(true).map(({ key }) => key))
+  }
+
+  /** Memory that it uses, without parsed entries. */
+  get byteLength(): number {
+    return this.#manifest.byteLength
+  }
+
+  /** Returns a file by its path in the folder. Returns the same object each time while it is in use. */
+  find(path: string): Published | undefined {
+    const known = this.#parsed.get(path)
+    if (known !== undefined) return known
+    const file = this.#manifest.find(path)
+    if (file === undefined) return undefined
+    if (this.#parsed.size >= MAX_PARSED) this.#parsed.clear()
+    this.#parsed.set(path, file)
+    return file
+  }
+
+  /** Whether an object in the folder belongs to another publication or is stored by its content. */
+  isHidden(path: string): boolean {
+    return this.#hidden.has(path) || isContentKey(path)
+  }
+}
+
+interface Entry {
+  /** Undefined if the folder has no manifest: its objects are published under their keys. */
+  readonly publication: Publication | undefined
+  /** Monotonic time of the store's answer. */
+  readonly checkedMs: number
+}
+
+/** Expiry of publications. */
+export interface PublicationLimits {
+  readonly ttlMs: number
+  readonly negativeTtlMs: number
+}
+
+/**
+ * Current publications of repositories and versions, by folder (a key that ends with a slash). Each is replaced as a
+ * whole, so readers never get files of two publications from one lookup to the next unless a new one was published.
+ * Expired ones are revalidated by ETag, and used while the store fails (fault F22).
+ */
+export class Publications {
+  readonly #store: Store
+  readonly #limits: PublicationLimits
+  readonly #clock: Clock
+  readonly #entries = new LRUCache<string, Entry>({
+    maxSize: MAX_BYTES,
+    sizeCalculation: ({ publication }, folder) =>
+      Math.min(MAX_BYTES, (publication?.byteLength ?? 0) + 2 * folder.length + ENTRY_BYTES),
+  })
+  readonly #flights = new Map<string, Promise<Entry>>()
+  /** Incremented by each purge: an answer requested before it must not be kept. */
+  #generation = 0
+  #failedMs = Number.NEGATIVE_INFINITY
+
+  constructor(store: Store, limits: PublicationLimits, clock: Clock) {
+    this.#store = store
+    this.#limits = limits
+    this.#clock = clock
+  }
+
+  /** Returns the publication of a folder if it is valid, `none` if the folder has none, undefined if it must be read. */
+  fresh(folder: string): Publication | 'none' | undefined {
+    const entry = this.#entries.get(folder)
+    if (entry === undefined || !this.#isFresh(entry, this.#limits.ttlMs)) return undefined
+    return entry.publication ?? 'none'
+  }
+
+  /** Whether a folder was checked so recently that an object missing in it counts as missing. */
+  isRecent(folder: string): boolean {
+    const entry = this.#entries.get(folder)
+    return entry !== undefined && this.#isFresh(entry, this.#negativeTtlMs)
+  }
+
+  /**
+   * Returns the publication of a folder, reading it if it is not valid.
+   *
+   * @param maxAgeMs age up to which it is valid
+   * @throws STORE_UNAVAILABLE when the store fails and it was never read
+   */
+  async lookUp(folder: string, maxAgeMs = this.#limits.ttlMs): Promise<Publication | undefined> {
+    const entry = this.#entries.get(folder)
+    if (entry !== undefined && this.#isFresh(entry, maxAgeMs)) return entry.publication
+    if (entry === undefined) return (await this.#ask(folder, undefined)).publication
+    if (this.#clock.nowMs() - this.#failedMs < REST_MS) return entry.publication
+    const asking = this.#ask(folder, entry.publication).catch((error: unknown) => {
+      if (isFault(error) && error.code === 'STORE_UNAVAILABLE') return entry
+      throw error
+    })
+    const known = await withinMs(STALE_WAIT_MS, asking, () => {
+      this.#failedMs = this.#clock.nowMs()
+      return entry
+    })
+    return known.publication
+  }
+
+  /** Checks whether a folder has a newer publication, unless that was checked just now. Returns whether it has. */
+  async renew(folder: string): Promise<boolean> {
+    const before = this.#entries.get(folder)?.publication?.etag
+    return (await this.lookUp(folder, this.#negativeTtlMs))?.etag !== before
+  }
+
+  /** Makes the next lookup of each folder read it again. */
+  purge(): void {
+    this.#generation++
+    this.#entries.clear()
+    this.#flights.clear()
+    this.#failedMs = Number.NEGATIVE_INFINITY
+  }
+
+  get #negativeTtlMs(): number {
+    return Math.min(this.#limits.negativeTtlMs, this.#limits.ttlMs)
+  }
+
+  #isFresh({ checkedMs }: Entry, maxAgeMs: number): boolean {
+    return this.#clock.nowMs() - checkedMs < maxAgeMs
+  }
+
+  #ask(folder: string, old: Publication | undefined): Promise<Entry> {
+    const running = this.#flights.get(folder)
+    if (running !== undefined) return running
+    const generation = this.#generation
+    const flight = this.#read(folder, old)
+      .then(
+        (publication) => {
+          const entry = { publication, checkedMs: this.#clock.nowMs() }
+          if (generation === this.#generation) this.#entries.set(folder, entry)
+          return entry
+        },
+        (error: unknown) => {
+          this.#failedMs = this.#clock.nowMs()
+          throw error
+        },
+      )
+      .finally(() => {
+        if (this.#flights.get(folder) === flight) this.#flights.delete(folder)
+      })
+    this.#flights.set(folder, flight)
+    return flight
+  }
+
+  async #read(folder: string, old: Publication | undefined): Promise<Publication | undefined> {
+    const key = `${folder}${MANIFEST_FILE}`
+    const opened = await this.#store.open(key, { ifNoneMatch: old?.etag })
+    if (opened === 'unchanged') return old
+    if (typeof opened === 'string') return undefined
+    if (opened.size > MAX_MANIFEST_BYTES) {
+      opened.body.on('error', () => undefined).destroy()
+      return undefined
+    }
+    const bytes = await readAll(opened)
+    const manifest = IndexedManifest.parse(bytes)
+    if (manifest !== undefined) return new Publication(opened.etag, manifest)
+    if (isOfThisFormat(bytes)) throw fault('STORE_UNAVAILABLE', `the object "${key}" is damaged`)
+    return undefined
+  }
+}
