@@ -87,7 +87,6 @@ export async function publish(request: PublishRequest, deps: PublishDeps): Promi
     deps.memoryDir === undefined ? undefined : await HashMemory.open(deps.memoryDir, request.folder)
   const startedMs = Date.now()
   const { files: found, skipped } = await listFolder(request.folder, memory)
-  await memory?.remember(found, startedMs)
   const files = found.filter(({ path }) => !OWN.has(path))
   if (files.length === 0) throw fault('PUBLISH_INVALID', `the folder ${request.folder} has no files`)
   const { manifest: before, etag } = await readManifest(store, target)
@@ -97,9 +96,12 @@ export async function publish(request: PublishRequest, deps: PublishDeps): Promi
     await sendContents(store, target, missing, (done) => deps.onProgress?.(done, missing.length))
   } catch (error) {
     // A remembered hash that is wrong must not fail the next run too.
-    if (isFault(error) && error.code === 'PUBLISH_INVALID') await memory?.remember([], startedMs)
+    const isWrong = isFault(error) && error.code === 'PUBLISH_INVALID'
+    await memory?.remember(isWrong ? [] : found, startedMs)
     throw error
   }
+  // Not earlier: its file may be in the folder, and would change before it is sent.
+  await memory?.remember(found, startedMs)
 
   const gone = request.deletes ? absentPaths(before, files) : []
   const searchable = files.filter((file) => isPage(file) && !isErrorPage(file))

@@ -79,7 +79,8 @@ test(
     // From either process.
     expect(await Promise.all(Array.from({ length: 8 }, status))).toEqual(Array(8).fill(200))
     writeFileSync(join(dir, 'index.html'), 'newer')
-    await content('publish', '.', '--repo', 'guide')
+    const again = await content('publish', '.', '--repo', 'guide')
+    expect([again.status, again.stderr]).toEqual([0, ''])
     expect((await fetch(`${url}/_admin/cache/purge`, { method: 'POST', headers })).status).toBe(200)
     const text = async (): Promise<string> => (await fetch(`${url}/repos/guide/`, { headers })).text()
     await waitFor('the purge in both', async () =>
