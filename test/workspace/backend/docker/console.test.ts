@@ -37,11 +37,12 @@ describe('container output', () => {
       ),
     )
     expect(status).toBe(0)
+    // The engine reads the pipe after the program has exited.
+    await expect.poll(() => backend.logs(name, 1)).toEqual(['the end'])
     const path = await docker('inspect', '--format', '{{.LogPath}}', `ws-${name}`)
     // The engine may write one more line before it checks again.
     const bytes = logBytes(path)
     if (bytes !== undefined) expect(bytes).toBeLessThanOrEqual(MOST_BYTES + 2 ** 20)
-    expect(await backend.logs(name, 1)).toEqual(['the end'])
   })
 
   test('B5 a container has less CPU weight than the host’s own services', () => {
