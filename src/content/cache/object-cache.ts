@@ -3,7 +3,9 @@ import { brotliCompress, constants, gzip } from 'node:zlib'
 import { LRUCache } from 'lru-cache'
 import { isFault } from '../../lib/errors/fault.ts'
 import type { Clock } from '../../lib/clock/clock.ts'
-import type { ObjectInfo, OpenedObject, Store } from '../store/store.ts'
+import { discard, readAll } from '../store/read-object.ts'
+import { inTime, SharedReads } from '../store/shared-reads.ts'
+import type { ObjectInfo, Store } from '../store/store.ts'
 
 const compressBrotli = promisify(brotliCompress)
 const compressGzip = promisify(gzip)
@@ -11,10 +13,6 @@ const compressGzip = promisify(gzip)
 const BROTLI_QUALITY = 5
 /** Overhead of an entry besides its bytes and its key. */
 const ENTRY_BYTES = 512
-/** Maximum wait for the store if a stale copy exists. */
-const STALE_WAIT_MS = 2_000
-/** How long a failed store is left alone while a stale copy exists. */
-const REST_MS = 5_000
 
 /** Content codings, as in Accept-Encoding. */
 export type Coding = 'br' | 'gzip'
@@ -84,17 +82,15 @@ export class ObjectCache {
   readonly #clock: Clock
   readonly #entries: LRUCache<string, Entry>
   readonly #compressed: LRUCache<string, Buffer>
-  readonly #flights = new Map<string, Promise<CacheEntry>>()
+  readonly #reads: SharedReads<CacheEntry>
   readonly #compressing = new Map<string, Promise<Buffer>>()
-  /** Incremented by each purge: a fetch that started before it must not be cached. */
-  #generation = 0
-  #failedMs = Number.NEGATIVE_INFINITY
   readonly #counts = { hits: 0, misses: 0, stale: 0 }
 
   constructor(store: Store, limits: CacheLimits, clock: Clock) {
     this.#store = store
     this.#limits = limits
     this.#clock = clock
+    this.#reads = new SharedReads(clock)
     // Compressed forms are smaller than the text they come from, and they are all that most readers request.
     const compressedBytes = Math.floor(limits.maxBytes / 4)
     this.#entries = new LRUCache({
@@ -145,7 +141,7 @@ export class ObjectCache {
       this.#counts.stale++
       return { known: entry.known, staleMs: this.#clock.nowMs() - entry.checkedMs }
     }
-    if (this.#clock.nowMs() - this.#failedMs < REST_MS) return stale()
+    if (this.#reads.isResting) return stale()
     const asking = this.#ask(key, entry.known).then(
       (known): LookupResult => ({ known, staleMs: undefined }),
       (error: unknown) => {
@@ -153,7 +149,7 @@ export class ObjectCache {
         throw error
       },
     )
-    return withinMs(STALE_WAIT_MS, asking, stale)
+    return inTime(asking, stale)
   }
 
   /**
@@ -214,11 +210,11 @@ export class ObjectCache {
     const key = compressedKey(object, coding)
     const running = this.#compressing.get(key)
     if (running !== undefined) return running
-    const generation = this.#generation
+    const { generation } = this.#reads
     const making = compress(object.bytes, coding).finally(() => this.#compressing.delete(key))
     this.#compressing.set(key, making)
     const bytes = await making
-    if (generation === this.#generation) this.#compressed.set(key, bytes)
+    if (generation === this.#reads.generation) this.#compressed.set(key, bytes)
     return bytes
   }
 
@@ -236,11 +232,9 @@ export class ObjectCache {
   }
 
   purge(): void {
-    this.#generation++
+    this.#reads.purge()
     this.#entries.clear()
     this.#compressed.clear()
-    this.#flights.clear()
-    this.#failedMs = Number.NEGATIVE_INFINITY
   }
 
   #isFresh({ known, checkedMs }: Entry, missingTtlMs: number): boolean {
@@ -250,26 +244,11 @@ export class ObjectCache {
   }
 
   #ask(key: string, old: CacheEntry | undefined): Promise<CacheEntry> {
-    const running = this.#flights.get(key)
-    if (running !== undefined) return running
-    const generation = this.#generation
-    const flight = this.#fetch(key, old)
-      .then(
-        (known) => {
-          if (generation === this.#generation)
-            this.#entries.set(key, { known, checkedMs: this.#clock.nowMs() })
-          return known
-        },
-        (error: unknown) => {
-          this.#failedMs = this.#clock.nowMs()
-          throw error
-        },
-      )
-      .finally(() => {
-        if (this.#flights.get(key) === flight) this.#flights.delete(key)
-      })
-    this.#flights.set(key, flight)
-    return flight
+    return this.#reads.ask(
+      key,
+      () => this.#fetch(key, old),
+      (known) => this.#entries.set(key, { known, checkedMs: this.#clock.nowMs() }),
+    )
   }
 
   async #fetch(key: string, old: CacheEntry | undefined): Promise<CacheEntry> {
@@ -280,7 +259,7 @@ export class ObjectCache {
     const { body: _body, ...info } = opened
     if (opened.size <= this.#limits.maxObjectBytes)
       return { is: 'cached', info, bytes: await readAll(opened) }
-    opened.body.on('error', () => undefined).destroy()
+    discard(opened)
     return { is: 'large', info }
   }
 }
@@ -298,17 +277,6 @@ function compressedKey({ info: { etag, key } }: CachedObject, coding: Coding): s
   return `${coding}:${etag}:${key}`
 }
 
-/** Reads all bytes of an object. */
-export async function readAll({ body, size }: OpenedObject): Promise<Buffer> {
-  const bytes = Buffer.allocUnsafeSlow(size)
-  let filled = 0
-  for await (const chunk of body) {
-    filled += (chunk as Buffer).copy(bytes, filled)
-  }
-  // The file may have been truncated meanwhile.
-  return filled === size ? bytes : bytes.subarray(0, filled)
-}
-
 function compress(bytes: Buffer, coding: Coding): Promise<Buffer> {
   if (coding === 'gzip') return compressGzip(bytes)
   return compressBrotli(bytes, {
@@ -317,15 +285,4 @@ function compress(bytes: Buffer, coding: Coding): Promise<Buffer> {
       [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length,
     },
   })
-}
-
-/** Returns the result of work, or another one if the work takes too long; it continues afterwards. */
-export async function withinMs<T>(ms: number, work: Promise<T>, otherwise: () => T): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<T>((resolve) => (timer = setTimeout(() => resolve(otherwise()), ms)))
-  try {
-    return await Promise.race([work, late])
-  } finally {
-    clearTimeout(timer)
-  }
 }

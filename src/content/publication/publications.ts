@@ -1,8 +1,9 @@
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../../lib/clock/clock.ts'
 import { isFault } from '../../lib/errors/fault.ts'
-import { readAll, withinMs } from '../cache/object-cache.ts'
 import { fault } from '../errors.ts'
+import { readObject } from '../store/read-object.ts'
+import { inTime, SharedReads } from '../store/shared-reads.ts'
 import type { Store } from '../store/store.ts'
 import {
   IndexedManifest,
@@ -19,10 +20,6 @@ const MAX_BYTES = MAX_MANIFEST_BYTES
 const ENTRY_BYTES = 512
 /** Maximum number of files whose entries remain parsed, per publication. */
 const MAX_PARSED = 10_000
-/** Maximum wait for the store if the publication is known. */
-const STALE_WAIT_MS = 2_000
-/** How long a failed store is left alone while the publication is known. */
-const REST_MS = 5_000
 
 /** Files of a folder that were published together. */
 export class Publication {
@@ -86,15 +83,13 @@ export class Publications {
     sizeCalculation: ({ publication }, folder) =>
       Math.min(MAX_BYTES, (publication?.byteLength ?? 0) + 2 * folder.length + ENTRY_BYTES),
   })
-  readonly #flights = new Map<string, Promise<Entry>>()
-  /** Incremented by each purge: an answer requested before it must not be kept. */
-  #generation = 0
-  #failedMs = Number.NEGATIVE_INFINITY
+  readonly #reads: SharedReads<Entry>
 
   constructor(store: Store, limits: PublicationLimits, clock: Clock) {
     this.#store = store
     this.#limits = limits
     this.#clock = clock
+    this.#reads = new SharedReads(clock)
   }
 
   /** Returns the publication of a folder if it is valid, `none` if the folder has none, undefined if it must be read. */
@@ -120,13 +115,13 @@ export class Publications {
     const entry = this.#entries.get(folder)
     if (entry !== undefined && this.#isFresh(entry, maxAgeMs)) return entry.publication
     if (entry === undefined) return (await this.#ask(folder, undefined)).publication
-    if (this.#clock.nowMs() - this.#failedMs < REST_MS) return entry.publication
+    if (this.#reads.isResting) return entry.publication
     const asking = this.#ask(folder, entry.publication).catch((error: unknown) => {
       if (isFault(error) && error.code === 'STORE_UNAVAILABLE') return entry
       throw error
     })
-    const known = await withinMs(STALE_WAIT_MS, asking, () => {
-      this.#failedMs = this.#clock.nowMs()
+    const known = await inTime(asking, () => {
+      this.#reads.rest()
       return entry
     })
     return known.publication
@@ -140,10 +135,8 @@ export class Publications {
 
   /** Makes the next lookup of each folder read it again. */
   purge(): void {
-    this.#generation++
+    this.#reads.purge()
     this.#entries.clear()
-    this.#flights.clear()
-    this.#failedMs = Number.NEGATIVE_INFINITY
   }
 
   get #negativeTtlMs(): number {
@@ -155,40 +148,21 @@ export class Publications {
   }
 
   #ask(folder: string, old: Publication | undefined): Promise<Entry> {
-    const running = this.#flights.get(folder)
-    if (running !== undefined) return running
-    const generation = this.#generation
-    const flight = this.#read(folder, old)
-      .then(
-        (publication) => {
-          const entry = { publication, checkedMs: this.#clock.nowMs() }
-          if (generation === this.#generation) this.#entries.set(folder, entry)
-          return entry
-        },
-        (error: unknown) => {
-          this.#failedMs = this.#clock.nowMs()
-          throw error
-        },
-      )
-      .finally(() => {
-        if (this.#flights.get(folder) === flight) this.#flights.delete(folder)
-      })
-    this.#flights.set(folder, flight)
-    return flight
+    return this.#reads.ask(
+      folder,
+      async () => ({ publication: await this.#read(folder, old), checkedMs: this.#clock.nowMs() }),
+      (entry) => this.#entries.set(folder, entry),
+    )
   }
 
   async #read(folder: string, old: Publication | undefined): Promise<Publication | undefined> {
     const key = `${folder}${MANIFEST_FILE}`
-    const opened = await this.#store.open(key, { ifNoneMatch: old?.etag })
-    if (opened === 'unchanged') return old
-    if (typeof opened === 'string') return undefined
-    if (opened.size > MAX_MANIFEST_BYTES) {
-      opened.body.on('error', () => undefined).destroy()
-      return undefined
-    }
-    const bytes = await readAll(opened)
+    const read = await readObject(this.#store, key, MAX_MANIFEST_BYTES, { ifNoneMatch: old?.etag })
+    if (read === 'unchanged') return old
+    if (typeof read === 'string') return undefined
+    const { bytes, etag } = read
     const manifest = IndexedManifest.parse(bytes)
-    if (manifest !== undefined) return new Publication(opened.etag, manifest)
+    if (manifest !== undefined) return new Publication(etag, manifest)
     if (isOfThisFormat(bytes)) throw fault('STORE_UNAVAILABLE', `the object "${key}" is damaged`)
     return undefined
   }

@@ -1,5 +1,5 @@
-import { readAll } from '../cache/object-cache.ts'
 import { fault } from '../errors.ts'
+import { readObject } from '../store/read-object.ts'
 import type { Store } from '../store/store.ts'
 import {
   formatManifest,
@@ -23,14 +23,10 @@ const NONE: StoredManifest = {
 
 /** Reads the manifest of a folder; an empty one if it is missing or unreadable, so that everything is published again. */
 export async function readManifest(store: Store, folder: string): Promise<StoredManifest> {
-  const opened = await store.open(`${folder}${MANIFEST_FILE}`)
-  if (typeof opened === 'string') return NONE
-  if (opened.size > MAX_MANIFEST_BYTES) {
-    opened.body.on('error', () => undefined).destroy()
-    return NONE
-  }
-  const manifest = parseManifest(await readAll(opened))
-  return manifest === undefined ? NONE : { manifest, etag: opened.etag }
+  const read = await readObject(store, `${folder}${MANIFEST_FILE}`, MAX_MANIFEST_BYTES)
+  if (typeof read === 'string') return NONE
+  const manifest = parseManifest(read.bytes)
+  return manifest === undefined ? NONE : { manifest, etag: read.etag }
 }
 
 /**

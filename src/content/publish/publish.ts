@@ -15,7 +15,7 @@ import { HashMemory } from './hash-memory.ts'
 import { hashOf, listFolder, type LocalFile } from './list-folder.ts'
 import { absentPaths, findUnchanged, isSameManifest, nextManifest } from './next-manifest.ts'
 import { listContents, MAX_TEXT_BYTES, missingContents, sendContents } from './send-contents.ts'
-import { readMeta, writeMeta } from './stored-meta.ts'
+import { readMeta, writeMeta } from '../repo/stored-meta.ts'
 import { removeUnfinished, sweepRetired } from './sweep.ts'
 
 const PARALLEL = 16

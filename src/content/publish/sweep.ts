@@ -1,6 +1,7 @@
 import { isContentKey, type Manifest } from '../publication/manifest.ts'
 import { readManifest, writeManifest } from '../publication/stored-manifest.ts'
 import { mapConcurrently } from '../repo/repo-list.ts'
+import { discard } from '../store/read-object.ts'
 import type { Store } from '../store/store.ts'
 import { isSameManifest } from './next-manifest.ts'
 
@@ -33,7 +34,7 @@ async function isUnchanged(store: Store, target: string, key: string, sinceMs: n
   if (isContentKey(key)) return true
   const opened = await store.open(target + key)
   if (typeof opened === 'string') return false
-  opened.body.on('error', () => undefined).destroy()
+  discard(opened)
   return opened.lastModifiedMs <= sinceMs
 }
 

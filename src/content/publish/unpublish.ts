@@ -5,7 +5,7 @@ import { INDEX_FILE } from '../search/search-index.ts'
 import type { Store } from '../store/store.ts'
 import { CONTENTS, isContentKey, MANIFEST_FILE, usedKeys } from '../publication/manifest.ts'
 import { readManifest } from '../publication/stored-manifest.ts'
-import { readMeta, writeMeta } from './stored-meta.ts'
+import { readMeta, writeMeta } from '../repo/stored-meta.ts'
 
 const PARALLEL = 16
 

@@ -1,8 +1,8 @@
 import { isFault } from '../../lib/errors/fault.ts'
-import { readAll } from '../cache/object-cache.ts'
 import type { Clock } from '../../lib/clock/clock.ts'
 import type { Store } from '../store/store.ts'
-import { MAX_META_BYTES, META_FILE, parseMeta, type Repo } from './meta.ts'
+import type { Repo } from './meta.ts'
+import { readMeta } from './stored-meta.ts'
 
 /** Prefix of all repositories in the store. */
 export const REPOS = 'repos/'
@@ -72,11 +72,7 @@ export class RepoList {
   /** Returns undefined for an unreadable repository, which must not hide the others. */
   async #meta(name: string): Promise<Repo | undefined> {
     try {
-      const opened = await this.#store.open(`${REPOS}${name}/${META_FILE}`)
-      if (typeof opened === 'string') return { name }
-      if (opened.size <= MAX_META_BYTES) return parseMeta(name, await readAll(opened))
-      opened.body.on('error', () => undefined).destroy()
-      return { name }
+      return await readMeta(this.#store, name, `${REPOS}${name}/`)
     } catch (error) {
       if (isFault(error)) return undefined
       throw error

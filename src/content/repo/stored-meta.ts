@@ -1,11 +1,11 @@
-import { readAll } from '../cache/object-cache.ts'
-import { formatMeta, META_FILE, parseMeta, type Repo } from '../repo/meta.ts'
+import { readObject } from '../store/read-object.ts'
 import type { Store } from '../store/store.ts'
+import { formatMeta, MAX_META_BYTES, META_FILE, parseMeta, type Repo } from './meta.ts'
 
 /** Reads a repository's metadata; only its name if there is none. */
 export async function readMeta(store: Store, name: string, root: string): Promise<Repo> {
-  const opened = await store.open(`${root}${META_FILE}`)
-  return typeof opened === 'string' ? { name } : parseMeta(name, await readAll(opened))
+  const read = await readObject(store, `${root}${META_FILE}`, MAX_META_BYTES)
+  return typeof read === 'string' ? { name } : parseMeta(name, read.bytes)
 }
 
 /** Writes a repository's metadata. */
