@@ -16,14 +16,17 @@ export interface CallerFilter {
   readonly includeSubtypes: boolean
 }
 
-interface Caller {
+/** A call, described by its caller. */
+export interface Caller {
   readonly classFqn: string
   readonly classSimpleName: string
   readonly classSource: string
   /** Source method: a lambda's body counts as the enclosing method. */
   readonly methodName: string
   readonly methodDescriptor: string
+  /** Type named in the bytecode. */
   readonly ownerType: string
+  /** Descriptor of the called method. */
   readonly descriptor: string
   readonly lineNumber: number | null
   readonly via: 'call' | 'methodRef' | 'lambda'

@@ -1,24 +1,14 @@
 import { type Facts, rows } from '../../bytecode/facts.ts'
-import { isMetafactory, lambdaOwners } from '../../bytecode/lambdas.ts'
+import { isMetafactory, isMethodReference, lambdaOwners } from '../../bytecode/lambdas.ts'
+import type { Caller } from '../calls/callers.ts'
 import { lineOf } from '../calls/calls.ts'
 import { simpleNameOf, toFqn } from '../names.ts'
 import type { Snapshot } from '../snapshot.ts'
 import type { CallGraph, Receivers } from './call-graph.ts'
 import type { ScopedCalls } from './scoped-calls.ts'
 
-/** A call in a path. The caller has the fields of a caller in the answer of `callers`. */
-export interface PathStep {
-  readonly classFqn: string
-  readonly classSimpleName: string
-  readonly classSource: string
-  readonly methodName: string
-  readonly methodDescriptor: string
-  /** Type named in the bytecode. */
-  readonly ownerType: string
-  /** Descriptor of the called method. */
-  readonly descriptor: string
-  readonly lineNumber: number | null
-  readonly via: 'call' | 'methodRef' | 'lambda'
+/** A call in a path. */
+export interface PathStep extends Caller {
   /** "direct call", "override of shop.Priced#cents", "lambda", "method reference" … */
   readonly reason: string
   readonly calleeFqn: string
@@ -96,7 +86,7 @@ interface FoundCall {
   readonly name: string
   readonly descriptor: string
   readonly line: number | undefined
-  readonly via: PathStep['via']
+  readonly via: Caller['via']
 }
 
 /** Returns the calls, lambdas and method references in a method, in the order of lines. */
@@ -110,20 +100,20 @@ function callsOf(facts: Facts, classRow: number, method: number): readonly Found
     line: calls.line[at],
     via: 'call' as const,
   }))
-  const bodies = new Set(
-    Array.from(
-      lambdaOwners(facts, classRow).keys(),
-      (body) => `${text(methods.name[body])}${text(methods.descriptor[body])}`,
-    ),
-  )
-  const self = text(facts.classes.name[classRow])
+  const owners = lambdaOwners(facts, classRow)
+  const self = facts.classes.name[classRow]
   const dynamic = rows(methods.firstDynamicCall, method)
     .filter((at) => (dynamicCalls.handleOwner[at] ?? -1) >= 0 && isMetafactory(facts, at))
     .map((at): FoundCall => {
-      const [owner, name] = [text(dynamicCalls.handleOwner[at]), text(dynamicCalls.handleName[at])]
-      const descriptor = text(dynamicCalls.handleDescriptor[at])
-      const isLambda = owner === self && bodies.has(name + descriptor)
-      return { owner, name, descriptor, line: dynamicCalls.line[at], via: isLambda ? 'lambda' : 'methodRef' }
+      const { handleOwner, handleName, handleDescriptor, line } = dynamicCalls
+      const isLambda = handleOwner[at] === self && !isMethodReference(facts, at, owners)
+      return {
+        owner: text(handleOwner[at]),
+        name: text(handleName[at]),
+        descriptor: text(handleDescriptor[at]),
+        line: line[at],
+        via: isLambda ? 'lambda' : 'methodRef',
+      }
     })
   return [...direct, ...dynamic].toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0))
 }

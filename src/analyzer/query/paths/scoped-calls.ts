@@ -1,7 +1,7 @@
 import type { Snapshot } from '../snapshot.ts'
 import type { CallGraph, CallScope } from './call-graph.ts'
 import type { CallerLookup, CallGroup } from './find-paths.ts'
-import { partsOf } from './slice-calls.ts'
+import { partsOf, partsOfReceiver, receiverOf } from './slice-calls.ts'
 
 /** A method that calls name, but that is not on the class path. */
 export interface UnreadMethod {
@@ -47,15 +47,17 @@ export class ScopedCalls implements CallerLookup {
     const { inheriting, dispatching } = yield* this.#graph.receiversOf(method)
     const groups = yield* this.#callsOf(this.#graph.signatureOf(method))
     if (groups.size < dispatching.size) {
-      const isOfMethod = (key: number): boolean =>
-        (isDispatched(key) ? dispatching : inheriting).has(ownerOf(key))
-      return [...groups].flatMap(([key, group]) => (isOfMethod(key) ? [group] : []))
+      const isOfMethod = (receiver: number): boolean => {
+        const { owner, isDispatched } = partsOfReceiver(receiver)
+        return (isDispatched ? dispatching : inheriting).has(owner)
+      }
+      return [...groups].flatMap(([receiver, group]) => (isOfMethod(receiver) ? [group] : []))
     }
-    const keys = [
-      ...Array.from(dispatching, (owner) => keyOf(owner, true)),
-      ...Array.from(inheriting, (owner) => keyOf(owner, false)),
+    const receivers = [
+      ...Array.from(dispatching, (owner) => receiverOf(owner, true)),
+      ...Array.from(inheriting, (owner) => receiverOf(owner, false)),
     ]
-    return keys.flatMap((key) => groups.get(key) ?? [])
+    return receivers.flatMap((receiver) => groups.get(receiver) ?? [])
   }
 
   orderOf(method: number): number {
@@ -91,9 +93,9 @@ export class ScopedCalls implements CallerLookup {
     const groups = new Map<number, Group>()
     yield* this.#graph.forEachCall(signature, this.#scope, (caller, call) => {
       if (!this.#counts(caller)) return
-      const key = keyOf(call.owner, call.isDispatched)
-      const group = groups.get(key)
-      if (group === undefined) groups.set(key, { callers: [caller] })
+      const receiver = receiverOf(call.owner, call.isDispatched)
+      const group = groups.get(receiver)
+      if (group === undefined) groups.set(receiver, { callers: [caller] })
       else group.callers.push(caller)
     })
     this.#bySignature.set(signature, groups)
@@ -109,16 +111,4 @@ export class ScopedCalls implements CallerLookup {
     if (this.#scope.includeLibraries || this.#sources.has(caller)) return true
     return this.#snapshot.counts(this.#graph.placeOf(caller).classId, false)
   }
-}
-
-function keyOf(owner: number, dispatched: boolean): number {
-  return owner * 2 + Number(dispatched)
-}
-
-function ownerOf(key: number): number {
-  return key >>> 1
-}
-
-function isDispatched(key: number): boolean {
-  return (key & 1) === 1
 }

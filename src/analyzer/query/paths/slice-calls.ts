@@ -99,13 +99,23 @@ export class SliceCalls {
   }
 }
 
+/** Returns the number of an owner and of whether calls on it are dispatched. */
+export function receiverOf(owner: number, isDispatched: boolean): number {
+  return owner * 2 + Number(isDispatched)
+}
+
+/** Returns the owner in the number of a receiver, and whether calls on it are dispatched. */
+export function partsOfReceiver(receiver: number): Pick<CallSite, 'owner' | 'isDispatched'> {
+  return { owner: receiver >>> 1, isDispatched: (receiver & 1) === 1 }
+}
+
 function packed(owner: number, isDispatched: boolean, caller: number): number {
-  return (owner * 2 + Number(isDispatched)) * LIMIT + caller
+  return receiverOf(owner, isDispatched) * LIMIT + caller
 }
 
 function unpacked(call: number): CallSite {
-  const owner = Math.floor(call / LIMIT)
-  return { owner: owner >>> 1, isDispatched: (owner & 1) === 1, caller: call - owner * LIMIT }
+  const receiver = Math.floor(call / LIMIT)
+  return { ...partsOfReceiver(receiver), caller: call - receiver * LIMIT }
 }
 
 /** Reads the calls in a slice's facts; yields after each class. */
