@@ -1,6 +1,7 @@
 import { formatRecord, formatTable } from '../../../lib/cli/table.ts'
 import type { WireConnected } from '../../api/bus.ts'
 import type { WireWorkspace } from '../../api/workspace.ts'
+import { formatLabels } from '../../format-labels.ts'
 
 const HEADINGS = ['NAME', 'STATUS', 'BACKEND', 'AGE', 'SOURCE']
 
@@ -25,7 +26,9 @@ export function workspacesTable(
     headings,
     workspaces.map((each) => [
       ...cellsOf(each),
-      ...(verbosity > 0 ? [each.image ?? '', each.ip_address ?? '', labelsCell(each)] : []),
+      ...(verbosity > 0
+        ? [each.image ?? '', each.ip_address ?? '', formatLabels(each.labels).join(',')]
+        : []),
       ...(verbosity > 1 ? [extensionsCell(extensions.get(each.name))] : []),
     ]),
   )
@@ -36,12 +39,6 @@ function extensionsCell(extensions: WireConnected['extensions'] | undefined): st
   return extensions
     .map(({ namespace, guest, host }) => `${namespace}(guest=${guest}, host=${host})`)
     .join(' ')
-}
-
-function labelsCell({ labels = {} }: WireWorkspace): string {
-  return Object.entries(labels)
-    .map(([key, value]) => `${key}=${value}`)
-    .join(',')
 }
 
 /** Formats the workspaces of several servers; an offline server has a line with the error. */

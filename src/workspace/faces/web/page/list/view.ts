@@ -1,5 +1,5 @@
 import type { WireWorkspace } from '../../../../api/workspace.ts'
-import { pairsOf } from '../parts/format.ts'
+import { formatLabels } from '../../../../format-labels.ts'
 import type { UsageSample } from '../state/usage-sample.ts'
 
 /** Columns of the list. */
@@ -43,7 +43,7 @@ export function selectRows(
   const rows = [...all].filter((each) => {
     if (view.status !== 'all' && each.status !== view.status) return false
     const { name, repo, backend, image = '' } = each
-    const text = [name, repo, backend, image, ...pairsOf(each.labels)].join(' ').toLowerCase()
+    const text = [name, repo, backend, image, ...formatLabels(each.labels)].join(' ').toLowerCase()
     return words.every((word) => text.includes(word))
   })
   const direction = view.isDescending ? -1 : 1

@@ -31,11 +31,6 @@ export function formatTimeOfDay(when: string): string {
   return new Date(when).toLocaleTimeString(undefined, { timeStyle: 'medium' })
 }
 
-/** Formats labels as `KEY=VALUE`. */
-export function pairsOf(labels: Readonly<Record<string, string>> = {}): readonly string[] {
-  return Object.entries(labels).map(([key, value]) => `${key}=${value}`)
-}
-
 /** Formats a percentage; `–` if unknown. */
 export function formatPercent(percent: number | null): string {
   return percent === null ? '–' : `${percent < 10 ? percent.toFixed(1) : Math.round(percent)}%`

@@ -1,9 +1,10 @@
 import type { ComponentChildren } from 'preact'
 import type { WireWorkspace } from '../../../../api/workspace.ts'
 import { EDITORS } from '../../../../editors.ts'
+import { formatLabels } from '../../../../format-labels.ts'
 import { Card } from '../parts/card.tsx'
 import { CopyLine } from '../parts/copy-line.tsx'
-import { formatTime, pairsOf } from '../parts/format.ts'
+import { formatTime } from '../parts/format.ts'
 import { serverInfo } from '../state/server-info.ts'
 import { useStore } from '../state/store.ts'
 import { texts } from '../texts.ts'
@@ -19,7 +20,7 @@ export function Facts({ workspace }: { readonly workspace: WireWorkspace }) {
         <Fact name={labels.image} value={workspace.image} />
         <Fact name={labels.repo} value={<Repo repo={workspace.repo} />} isShown={workspace.repo !== ''} />
         <Fact name={labels.localDir} value={workspace.local_dir} />
-        <Fact name={labels.labels} value={pairsOf(workspace.labels).join(', ')} />
+        <Fact name={labels.labels} value={formatLabels(workspace.labels).join(', ')} />
         <Fact name={labels.created} value={formatTime(workspace.created_at)} />
         <Fact name={labels.cpus} value={workspace.cpus} />
         <Fact name={labels.memory} value={workspace.memory_mb && `${workspace.memory_mb} MiB`} />
