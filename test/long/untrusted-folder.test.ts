@@ -1,16 +1,5 @@
-import { expect, test } from 'vitest'
-import { enterFolder, LIMIT_MS } from '../support/hostile/entered-folder.ts'
+import { testFolders } from '../support/hostile/folder-suite.ts'
 import { HOSTILE_FOLDERS } from '../support/hostile/hostile-folders.ts'
 
 // Those that test/scenarios/untrusted-folder.test.ts leaves out.
-const others = HOSTILE_FOLDERS.filter((_, at) => at % 5 !== 0)
-
-test.each(others)(
-  'V9 no client command sends, runs or writes anything in a folder with %s',
-  { timeout: LIMIT_MS + 30_000 },
-  async (_what, fill) => {
-    const { ended, harm } = await enterFolder(fill)
-    expect(harm).toEqual([])
-    expect(ended.length).toBeGreaterThan(70)
-  },
-)
+testFolders(HOSTILE_FOLDERS.filter((_, at) => at % 5 !== 0))

@@ -13,25 +13,31 @@ export interface PrintedClass {
 
 /** @param where options that locate the classes */
 export function javap(where: readonly string[], names: readonly string[]): ReadonlyMap<string, PrintedClass> {
-  const text = execFileSync('javap', ['-v', '-p', ...where, ...names], {
+  const classes = printedSections([...where, ...names]).map(printedClass)
+  return new Map(classes.map((each) => [each.name, each]))
+}
+
+/** Runs `javap -v -p`. Returns its output class by class. */
+export function printedSections(argv: readonly string[]): readonly string[] {
+  const text = execFileSync('javap', ['-v', '-p', ...argv], {
     encoding: 'utf8',
     maxBuffer: 2 ** 30,
     stdio: ['ignore', 'pipe', 'ignore'],
   })
-  const classes = text
-    .split(/^Classfile .*$/m)
-    .slice(1)
-    .map((section) => printedClass(section))
-  return new Map(classes.map((each) => [each.name, each]))
+  return text.split(/^Classfile .*$/m).slice(1)
+}
+
+/** Returns the fields and methods in the output of a class. */
+export function printedMembers(section: string): readonly string[] {
+  const [, body = ''] = section.slice(0, section.lastIndexOf('\n}') + 1).split(/^\{$/m)
+  return body.split(/\n\n|\n(?= {2}\S)/)
 }
 
 function printedClass(section: string): PrintedClass {
   const name = /^ {2}this_class: #\d+ +\/\/ (.*)$/m.exec(section)?.[1]?.replaceAll('"', '') ?? ''
-  const end = section.lastIndexOf('\n}')
-  const [, body = ''] = section.slice(0, end + 1).split(/^\{$/m)
   const fields: string[] = []
   const methods = new Map<string, string[]>()
-  for (const member of body.split(/\n\n|\n(?= {2}\S)/)) {
+  for (const member of printedMembers(section)) {
     const descriptor = /^ {4}descriptor: (.*)$/m.exec(member)?.[1]
     if (descriptor === undefined) continue
     if (descriptor.startsWith('('))
@@ -41,7 +47,8 @@ function printedClass(section: string): PrintedClass {
   return { name, fields, methods, annotations: annotationsOf(section) }
 }
 
-function methodName(member: string, owner: string): string {
+/** Returns the name of a printed method in the class file; `owner` is the internal name of its class. */
+export function methodName(member: string, owner: string): string {
   const [declaration = ''] = member.trimStart().split('\n')
   if (declaration.endsWith('static {};')) return '<clinit>'
   const name = /([^\s(]+)\(/.exec(declaration)?.[1] ?? ''

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process'
+import { methodName, printedMembers, printedSections } from './javap.ts'
 
 interface PrintedClass {
   readonly name: string
@@ -130,15 +130,7 @@ export class PrintedGraph {
   }
 
   #print(names: readonly string[]): readonly string[] {
-    const text = execFileSync('javap', ['-v', '-p', ...names], {
-      encoding: 'utf8',
-      maxBuffer: 2 ** 30,
-      stdio: ['ignore', 'pipe', 'ignore'],
-    })
-    const found = text
-      .split(/^Classfile .*$/m)
-      .slice(1)
-      .map(printedClass)
+    const found = printedSections(names).map(printedClass)
     for (const each of found) this.classes.set(each.name, each)
     return found.map(({ name }) => name)
   }
@@ -153,10 +145,9 @@ function printedClass(section: string): PrintedClass {
   const clause = flags.includes('ACC_INTERFACE') ? 'extends' : 'implements'
   const declaration = withoutTypeArguments(/^(?:\w+ )*(?:class|interface) .*$/m.exec(head)?.[0] ?? '')
   const listed = new RegExp(` ${clause} (.*)$`).exec(declaration)?.[1] ?? ''
-  const [, body = ''] = section.slice(0, section.lastIndexOf('\n}') + 1).split(/^\{$/m)
   const handles = handlesOf(section)
   const methods = new Map<string, PrintedMethod>()
-  for (const member of body.split(/\n\n|\n(?= {2}\S)/)) {
+  for (const member of printedMembers(section)) {
     const descriptor = /^ {4}descriptor: (\(.*)$/m.exec(member)?.[1]
     if (descriptor === undefined) continue
     const own = /^ {4}flags: \(0x[\da-f]+\) ?(.*)$/m.exec(member)?.[1] ?? ''
@@ -197,13 +188,6 @@ function handlesOf(section: string): readonly (PrintedHandle | undefined)[] {
 function withoutTypeArguments(declaration: string): string {
   const without = declaration.replaceAll(/<[^<>]*>/g, '')
   return without === declaration ? without : withoutTypeArguments(without)
-}
-
-function methodName(member: string, owner: string): string {
-  const [declaration = ''] = member.trimStart().split('\n')
-  if (declaration.endsWith('static {};')) return '<clinit>'
-  const name = /([^\s(]+)\(/.exec(declaration)?.[1] ?? ''
-  return name === owner.replaceAll('/', '.') ? '<init>' : name
 }
 
 function callsOf(
