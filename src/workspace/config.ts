@@ -23,6 +23,8 @@ import { cloudSection, cloudSettings } from './credentials/settings.ts'
 import { defaultRunDir, defaultStateDir, localUrl } from './default-paths.ts'
 import { networkPolicy, networkSection } from './network/policy.ts'
 import { pruneSchedule, pruneSection } from './disk/prune/settings.ts'
+import { configuredTemplates, templatesSection } from './lifecycle/template.ts'
+import { reachOf } from './network/reach.ts'
 import { KEYS_FILE, TOKEN_FILE } from './state-dir.ts'
 import { BACKEND_NAMES } from './backend-name.ts'
 import type { BackendName } from './backend-name.ts'
@@ -75,6 +77,7 @@ export const workspaceSchema = section({
   }),
   default_image: text('workspace-base:1', 'image of workspaces created without one'),
   image_aliases: named(Type.String(), 'short names for images'),
+  templates: templatesSection,
   dotfiles: optionalText(
     'repository that sets up the home directory of workspaces created without one; must not contain a password',
   ),
@@ -228,6 +231,8 @@ function resolveConfig(
 ) {
   const { http, ssh, docker, vm, qemu, firecracker, vz, hardened } = settings
   const stateDir = settings.stateDir ?? defaultStateDir(environment)
+  const imageAliases = new Map(Object.entries(settings.imageAliases))
+  const network = networkPolicy(settings.network)
   const tokenFile = http.tokenFile ?? (hardened ? join(stateDir, TOKEN_FILE) : undefined)
   return {
     ...settings,
@@ -239,13 +244,18 @@ function resolveConfig(
       authorizedKeys: ssh.authorizedKeys ?? (hardened ? join(stateDir, KEYS_FILE) : undefined),
       processes: ssh.processes ?? Math.min(4, availableParallelism()),
     },
-    imageAliases: new Map(Object.entries(settings.imageAliases)),
+    imageAliases,
+    templates: configuredTemplates(settings.templates, {
+      imageAliases,
+      defaultBackend: settings.defaultBackend,
+      reachOf: (name) => reachOf(name, { network, docker, vm }),
+    }),
     bus: busSettings(settings.bus),
     extensions: extensionSettings(settings.extensions),
     cloud: cloudSettings(settings.cloud),
     server: { url: settings.server.url ?? localUrl(http), tokenFile },
     upperSizeDefaultBytes: settings.upperSizeDefault * 2 ** 30,
-    network: networkPolicy(settings.network),
+    network,
     vm: { ...vm, runDir: vm.runDir ?? defaultRunDir(environment) },
     qemu: { ...qemu, root: qemu.root ?? join(stateDir, 'qemu') },
     docker: {

@@ -16,6 +16,7 @@ export const WORKSPACE_CODES = {
   SESSION_NOT_FOUND: 'missing',
   IMAGE_NOT_FOUND: 'missing',
   SNAPSHOT_NOT_FOUND: 'missing',
+  TEMPLATE_NOT_FOUND: 'missing',
   WORKSPACE_NOT_CONNECTED: 'missing',
   WORKSPACE_ALREADY_EXISTS: 'conflict',
   WORKSPACE_ALREADY_RUNNING: 'conflict',

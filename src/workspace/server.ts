@@ -206,6 +206,7 @@ async function openWorkspaces({
       backend: config.defaultBackend,
       image: config.defaultImage,
       imageAliases: config.imageAliases,
+      templates: config.templates,
       dotfiles: dotfilesOf(config),
       forbiddenDirs: [state.path],
       reachOf: (backend) => reachOf(backend, config),

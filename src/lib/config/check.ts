@@ -22,6 +22,7 @@ export interface SchemaNode {
   readonly patternProperties?: Readonly<Record<string, SchemaNode>>
   readonly additionalProperties?: boolean
   readonly items?: SchemaNode
+  readonly anyOf?: readonly SchemaNode[]
 }
 
 /** Returns the value schema of a map; undefined for other schemas. */

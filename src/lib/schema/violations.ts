@@ -122,6 +122,7 @@ const number =
   (isRight: (value: number, limit: number) => boolean, sign: string) => (limit: number, value: unknown) =>
     typeof value !== 'number' || isRight(value, limit) ? undefined : `must be ${sign} ${limit}`
 const fewer = (limit: number, what: string) => `must NOT have fewer than ${limit} ${what}`
+const more = (limit: number, what: string) => `must NOT have more than ${limit} ${what}`
 const lengthOf = (value: unknown): number | undefined =>
   typeof value === 'string' ? Array.from(value).length : undefined
 
@@ -136,9 +137,13 @@ const CHECKS: Readonly<Record<string, (expected: never, value: unknown) => strin
   minLength: (limit: number, value) =>
     (lengthOf(value) ?? limit) >= limit ? undefined : fewer(limit, 'characters'),
   maxLength: (limit: number, value) =>
-    (lengthOf(value) ?? limit) <= limit ? undefined : `must NOT have more than ${limit} characters`,
+    (lengthOf(value) ?? limit) <= limit ? undefined : more(limit, 'characters'),
   minItems: (limit: number, value) =>
     !Array.isArray(value) || value.length >= limit ? undefined : fewer(limit, 'items'),
+  maxProperties: (limit: number, value) =>
+    !isOfType('object', value) || Object.keys(value as object).length <= limit
+      ? undefined
+      : more(limit, 'properties'),
   pattern: (pattern: string, value) =>
     typeof value !== 'string' || new RegExp(pattern, 'u').test(value)
       ? undefined

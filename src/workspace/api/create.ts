@@ -13,6 +13,9 @@ const orNull = <T extends TSchema>(schema: T) => Type.Optional(Type.Union([schem
 export const createBodySchema = Type.Object(
   {
     name: nameSchema,
+    template: orNull(
+      Type.String({ description: 'template of the server; values of this request take precedence' }),
+    ),
     repo: orNull(Type.String({ description: 'owner/repo (GitHub) or an https, http, ssh or git URL' })),
     image: orNull(Type.String({ description: 'Docker image or alias; default from the configuration' })),
     backend: orNull(

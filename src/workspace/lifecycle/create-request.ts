@@ -2,7 +2,7 @@ import type { Snapshot } from '../backend/snapshot.ts'
 import type { DevContainerReading } from '../devcontainer/dev-container.ts'
 import { readFromHost } from '../devcontainer/read-dev-container.ts'
 import { fault } from '../errors.ts'
-import { type NetworkLimits, parseNetworkLimits, type WireNetworkLimits } from '../network/narrow.ts'
+import type { NetworkLimits, WireNetworkLimits } from '../network/narrow.ts'
 import type { NetworkReach } from '../network/reach.ts'
 import type { BackendName } from '../backend-name.ts'
 import { isImageBackend } from '../image/image-backend.ts'
@@ -12,6 +12,7 @@ import { parseLocalDir } from './local-dir.ts'
 import { parseLabels, type WorkspaceLabels } from '../labels.ts'
 import { parseWorkspaceName } from '../name.ts'
 import { parseRepo, type Repo } from './repo.ts'
+import { findTemplate, limitsWithin, type Template, type Templates } from './template.ts'
 
 const MIN_UPPER_BYTES = 2 ** 30
 const MAX_UPPER_BYTES = 100 * 2 ** 30
@@ -19,6 +20,8 @@ const MAX_UPPER_BYTES = 100 * 2 ** 30
 /** An unvalidated create request; null and absent are equivalent. */
 export interface CreateInput {
   readonly name: unknown
+  /** Name of the template that completes the request. */
+  readonly template?: string | null | undefined
   readonly repo?: string | null | undefined
   readonly image?: string | null | undefined
   readonly backend?: BackendName | null | undefined
@@ -52,7 +55,10 @@ export interface CreateRequest {
   readonly fromSnapshot: string
   /** Whether a devcontainer.json and dotfiles are honored. */
   readonly isProvisioned: boolean
-  /** devcontainer.json of the mounted directory; that of a repository is read after cloning. */
+  /**
+   * devcontainer.json of the template or the mounted directory; without either, that of a repository is read
+   * after cloning.
+   */
   readonly devContainer: DevContainerReading
   /** The repository that sets up the user's home directory. */
   readonly dotfiles: Repo | undefined
@@ -66,6 +72,7 @@ export interface CreateDefaults {
   readonly backend: BackendName
   readonly image: string
   readonly imageAliases: ReadonlyMap<string, string>
+  readonly templates: Templates
   /** Dotfiles of workspaces created without any. */
   readonly dotfiles: Repo | undefined
   /** Host directories that workspaces must not mount. */
@@ -78,10 +85,12 @@ export interface CreateDefaults {
 
 /** Validates a create request before anything is changed. */
 export async function parseCreateRequest(
-  input: CreateInput,
+  given: CreateInput,
   defaults: CreateDefaults,
 ): Promise<CreateRequest> {
-  const name = parseWorkspaceName(input.name)
+  const name = parseWorkspaceName(given.name)
+  const template = findTemplate(defaults.templates, given.template)
+  const input = template === undefined ? given : withTemplate(given, template)
   if (isGiven(input.repo) && isGiven(input.localDir)) {
     throw fault('INVALID_REQUEST', 'repo and local_dir are mutually exclusive')
   }
@@ -90,10 +99,9 @@ export async function parseCreateRequest(
   const localDir = isGiven(input.localDir) ? await parseLocalDir(input.localDir, defaults.forbiddenDirs) : ''
   // A snapshot's source has already been set up.
   const isProvisioned = input.noProvision !== true && snapshot === undefined
-  const devContainer =
-    isProvisioned && localDir !== ''
-      ? withResolvedImage(await readFromHost(localDir), defaults.imageAliases)
-      : ({ is: 'none' } as const)
+  const devContainer = isProvisioned
+    ? await readDevContainer(template, localDir, defaults)
+    : ({ is: 'none' } as const)
   const image = isGiven(input.image) ? parseImage(input.image, defaults.imageAliases) : undefined
   // VMs cannot boot a container image.
   const isMachine = isImageBackend(backend)
@@ -113,9 +121,41 @@ export async function parseCreateRequest(
     isProvisioned,
     devContainer,
     dotfiles: isProvisioned ? dotfiles : undefined,
-    networkLimits: parseNetworkLimits(input.network, defaults.reachOf(backend)),
+    networkLimits: limitsWithin(template, input.network, defaults.reachOf(backend)),
     labels: parseLabels(input.labels),
   }
+}
+
+/** Completes a request: its values take precedence, and its source replaces the template's. */
+function withTemplate(given: CreateInput, template: Template): CreateInput {
+  const isFromSnapshot = isGiven(given.fromSnapshot)
+  const hasSource = isFromSnapshot || isGiven(given.repo) || isGiven(given.localDir)
+  const { repo, fromSnapshot } = hasSource ? given : template
+  const backend = given.backend ?? (isFromSnapshot ? undefined : template.backend)
+  return {
+    ...given,
+    repo,
+    fromSnapshot,
+    backend,
+    image: isGiven(given.image) || isFromSnapshot ? given.image : template.image,
+    cpus: given.cpus ?? template.cpus,
+    memoryMb: given.memoryMb ?? template.memoryMb,
+    // A container has no separate disk.
+    upperSize: given.upperSize ?? (backend === 'docker' || isFromSnapshot ? undefined : template.upperBytes),
+    noProvision: given.noProvision ?? template.noProvision,
+    dotfiles: isGiven(given.dotfiles) ? given.dotfiles : template.dotfiles,
+    labels: { ...template.labels, ...given.labels },
+  }
+}
+
+/** Reads the settings known before the creation; those of a repository are read after cloning. */
+async function readDevContainer(
+  template: Template | undefined,
+  localDir: string,
+  { imageAliases }: CreateDefaults,
+): Promise<DevContainerReading> {
+  if (template?.devContainer !== undefined) return { is: 'found', config: template.devContainer }
+  return localDir === '' ? { is: 'none' } : withResolvedImage(await readFromHost(localDir), imageAliases)
 }
 
 async function readSnapshot(input: CreateInput, defaults: CreateDefaults): Promise<Snapshot> {

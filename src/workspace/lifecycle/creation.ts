@@ -100,11 +100,10 @@ async function createWithFiles(
       progress,
       signal,
     )
-  if (request.localDir !== '') {
-    const devContainer = acceptSettings(request.devContainer, request.name, context)
-    return { workspace: await create(devContainer, request.image, false), devContainer }
-  }
-  const workspace = await create(undefined, request.image, keepVolume)
+  const known = acceptSettings(request.devContainer, request.name, context)
+  if (request.localDir !== '')
+    return { workspace: await create(known, request.image, false), devContainer: known }
+  const workspace = await create(known, request.image, keepVolume)
   let mayHaveFile = keepVolume
   if (keepVolume) progress('using the files of an earlier workspace with this name')
   if (request.repo !== undefined) {
@@ -116,7 +115,8 @@ async function createWithFiles(
       mayHaveFile = await cloneInside(backend, request.name, request.repo, progress, signal)
     }
   }
-  if (!request.isProvisioned || !mayHaveFile) return { workspace, devContainer: undefined }
+  if (!request.isProvisioned || !mayHaveFile || request.devContainer.is !== 'none')
+    return { workspace, devContainer: known }
   const reading = withResolvedImage(await readFromInside(backend, request.name), context.imageAliases)
   const devContainer = acceptSettings(reading, request.name, context)
   // VMs cannot boot a container image.

@@ -16,7 +16,7 @@ const everyKeyword = Type.Object(
     b: Type.Optional(Type.Integer({ minimum: 0, maximum: 9, default: 4 })),
     c: Type.Union([Type.Object({ d: Type.Literal(1) }), Type.Null()]),
     e: Type.Array(Type.String({ pattern: '^[a-z]$' }), { minItems: 1, default: ['x'] }),
-    f: Type.Record(Type.String(), Type.Integer()),
+    f: Type.Record(Type.String(), Type.Integer(), { maxProperties: 1 }),
     g: Type.Optional(Type.Unsafe<number>({ type: 'number', exclusiveMinimum: 0 })),
     h: Type.Enum(['yes', 'no'], { default: 'no' }),
   },

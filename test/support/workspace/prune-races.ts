@@ -22,7 +22,7 @@ import type { Workspace } from '../../../src/workspace/workspace.ts'
 import { FakeBackend } from './fake-backend.ts'
 import { HOUR_MS, MachineDisk } from './machine-disk.ts'
 import { tempDir } from '../temp-dir.ts'
-import { OPEN_REACH } from './open-reach.ts'
+import { CREATE_DEFAULTS } from './create-defaults.ts'
 import { systemClock } from '../../../src/lib/clock/clock.ts'
 
 const logger = createLogger({ level: 'silent', format: 'json' })
@@ -41,14 +41,7 @@ async function world(disk?: MachineDisk) {
     backends: new Map([['docker', backend]]),
     marks: new CreationMarks(tempDir()),
     snapshots,
-    defaults: {
-      backend: 'docker',
-      image: 'i',
-      imageAliases: new Map(),
-      dotfiles: undefined,
-      forbiddenDirs: [],
-      reachOf: () => OPEN_REACH,
-    },
+    defaults: CREATE_DEFAULTS,
     logger,
     clock: systemClock,
   })

@@ -17,7 +17,7 @@ import { openHttpTunnel } from '../../support/http/http-tunnel.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import { waitFor } from '../../support/wait-for.ts'
 import { call, makeWorkspace, startWorkspaceServer } from '../../support/workspace/workspace-server.ts'
-import { OPEN_REACH } from '../../support/workspace/open-reach.ts'
+import { CREATE_DEFAULTS } from '../../support/workspace/create-defaults.ts'
 import { systemClock } from '../../../src/lib/clock/clock.ts'
 
 const TIMEOUT_MS = 60_000
@@ -38,14 +38,7 @@ async function idleWorld() {
     backends,
     marks: new CreationMarks(tempDir()),
     snapshots: new SnapshotLibrary([backend], systemClock),
-    defaults: {
-      backend: 'docker',
-      image: 'any:1',
-      imageAliases: new Map(),
-      dotfiles: undefined,
-      forbiddenDirs: [],
-      reachOf: () => OPEN_REACH,
-    },
+    defaults: CREATE_DEFAULTS,
     logger,
     clock: systemClock,
   })

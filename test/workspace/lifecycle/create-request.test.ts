@@ -2,12 +2,18 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import type { BackendName } from '../../../src/workspace/backend-name.ts'
-import { parseCreateRequest } from '../../../src/workspace/lifecycle/create-request.ts'
+import { type CreateDefaults, parseCreateRequest } from '../../../src/workspace/lifecycle/create-request.ts'
 import { FakeBackend } from '../../support/workspace/fake-backend.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import { workspaceCli } from '../../support/workspace/workspace-cli.ts'
 import { call, startWorkspaceServer } from '../../support/workspace/workspace-server.ts'
-import { OPEN_REACH } from '../../support/workspace/open-reach.ts'
+import { CREATE_DEFAULTS } from '../../support/workspace/create-defaults.ts'
+
+const DEFAULTS: CreateDefaults = {
+  ...CREATE_DEFAULTS,
+  image: 'base',
+  getSnapshot: () => Promise.reject(new Error('nobody asked for one')),
+}
 
 async function imageOf(settings: Readonly<Record<string, unknown>>, image: string | undefined) {
   const server = await startWorkspaceServer({ backends: () => [new FakeBackend()], settings })
@@ -89,30 +95,12 @@ test.each([
 ] as const)('for %s, the image in a devcontainer.json yields %s', async (backend, expected) => {
   const localDir = tempDir()
   writeFileSync(join(localDir, '.devcontainer.json'), '{"image": "golang:1.25"}')
-  const defaults = {
-    backend: 'docker',
-    image: 'base',
-    imageAliases: new Map<string, string>(),
-    dotfiles: undefined,
-    forbiddenDirs: [],
-    reachOf: () => OPEN_REACH,
-    getSnapshot: () => Promise.reject(new Error('nobody asked for one')),
-  } as const
-  expect((await parseCreateRequest({ name: 'demo', backend, localDir }, defaults)).image).toBe(expected)
+  expect((await parseCreateRequest({ name: 'demo', backend, localDir }, DEFAULTS)).image).toBe(expected)
 })
 
 test('a disk size must be 1 to 100 GiB and is refused for containers', async () => {
-  const defaults = {
-    backend: 'qemu',
-    image: 'base',
-    imageAliases: new Map<string, string>(),
-    dotfiles: undefined,
-    forbiddenDirs: [],
-    reachOf: () => OPEN_REACH,
-    getSnapshot: () => Promise.reject(new Error('nobody asked for one')),
-  } as const
   const upperOf = async (upperSize: number, backend: BackendName = 'qemu') =>
-    (await parseCreateRequest({ name: 'demo', backend, upperSize }, defaults)).upperBytes
+    (await parseCreateRequest({ name: 'demo', backend, upperSize }, DEFAULTS)).upperBytes
   expect(await upperOf(2 ** 30)).toBe(2 ** 30)
   expect(await upperOf(100 * 2 ** 30)).toBe(100 * 2 ** 30)
   for (const bytes of [0, 2 ** 30 - 1, 100 * 2 ** 30 + 1, 1.5 * 2 ** 30 + 0.5])

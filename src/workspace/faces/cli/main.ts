@@ -20,6 +20,7 @@ import { addServe } from './commands/serve.ts'
 import { addSessions } from './commands/sessions.ts'
 import { addSsh } from './commands/ssh.ts'
 import { addSystem } from './commands/system.ts'
+import { addTemplates } from './commands/templates.ts'
 import { addTop } from './commands/top.ts'
 import { addWorkspaceCommands } from './commands/workspaces.ts'
 
@@ -37,6 +38,7 @@ export function createWorkspaceProgram(): Command {
   )
   program.commandsGroup('Workspaces:')
   addWorkspaceCommands(program)
+  addTemplates(program)
   addEvents(program)
   addTop(program)
   program.commandsGroup('Inside a workspace:')

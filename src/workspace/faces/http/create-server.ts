@@ -27,6 +27,7 @@ import { sessionRoutes } from './routes/sessions.ts'
 import { systemRoutes } from './routes/system.ts'
 import { terminalRoute } from './routes/terminal.ts'
 import { usageRoute } from './routes/usage.ts'
+import { templateRoute } from './routes/templates.ts'
 import { workspaceRoutes } from './routes/workspaces.ts'
 
 /** Creates the HTTP server of the workspace server, ready to listen. */
@@ -69,6 +70,7 @@ export function createWorkspaceHttp(
   infoRoutes(server, face)
   imageRoutes(server, face)
   snapshotRoutes(server, face)
+  templateRoute(server, face)
   workspaceRoutes(server, face)
   eventRoute(server, face)
   usageRoute(server, face)

@@ -14,7 +14,7 @@ import { SnapshotLibrary } from '../../../../src/workspace/snapshot/snapshot-lib
 import { WorkspaceTable } from '../../../../src/workspace/lifecycle/table.ts'
 import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
 import { waitFor } from '../../../support/wait-for.ts'
-import { OPEN_REACH } from '../../../support/workspace/open-reach.ts'
+import { CREATE_DEFAULTS } from '../../../support/workspace/create-defaults.ts'
 import { systemClock } from '../../../../src/lib/clock/clock.ts'
 
 const NAMES = ['one', 'Two', 'tWO']
@@ -74,14 +74,7 @@ class World {
       backends: new Map([['docker', this.backend]]),
       marks: new CreationMarks(this.#stateDir),
       snapshots: new SnapshotLibrary([this.backend], systemClock),
-      defaults: {
-        backend: 'docker',
-        image: 'fake:1',
-        imageAliases: new Map(),
-        dotfiles: undefined,
-        forbiddenDirs: [],
-        reachOf: () => OPEN_REACH,
-      },
+      defaults: CREATE_DEFAULTS,
       logger: Object.assign(this.#log, { level: 'silent' }),
       clock: systemClock,
     })

@@ -12,6 +12,7 @@ import { hostOf } from '../ssh-client.ts'
 import { serversTable, workspaceRecord, workspacesTable } from '../workspace-table.ts'
 
 interface CreateOptions {
+  readonly template?: string
   readonly repo?: string
   readonly localDir?: string
   readonly image?: string
@@ -124,6 +125,10 @@ function addCreate(program: Command): void {
   addServerOption(program.command('create'))
     .description('create a workspace and wait until it is running')
     .argument('<name>', 'letters, digits and hyphens')
+    .option(
+      '--template <name>',
+      "template to start from (see 'workspace templates'); other options override it",
+    )
     .option('--repo <repo>', 'repository to clone: owner/repo on GitHub, or a URL')
     .option(
       '--local-dir <dir>',
@@ -151,6 +156,7 @@ function addCreate(program: Command): void {
       'after',
       examples(
         'workspace create demo --repo octocat/Hello-World',
+        'workspace create demo --template web --cpus 8',
         'workspace create here --local-dir "$PWD" --label team=web --label temporary=',
       ),
     )
@@ -158,7 +164,7 @@ function addCreate(program: Command): void {
       const { client, output, server } = await contextOf(command)
       const { localDir, memoryMb, upperSize, repo, image, backend, cpus, provision, dotfiles, fromSnapshot } =
         options
-      const { egress, hostPorts, label: labels } = options
+      const { template, egress, hostPorts, label: labels } = options
       const renamed = {
         local_dir: localDir === undefined ? undefined : directoryFor(server, localDir),
         from_snapshot: fromSnapshot,
@@ -169,7 +175,7 @@ function addCreate(program: Command): void {
           network: { egress, allow_host_ports: hostPorts },
         }),
       }
-      const body = { name, repo, image, backend, cpus, dotfiles, labels, ...renamed }
+      const body = { name, template, repo, image, backend, cpus, dotfiles, labels, ...renamed }
       const workspace = await client.postWithProgress<WireWorkspace>('/api/workspaces', body, output.progress)
       output.result(workspace, () => workspaceRecord(workspace))
     })

@@ -86,6 +86,7 @@ export const texts = {
   },
   fields: {
     name: 'Name',
+    template: 'Template',
     repo: 'Repository',
     image: 'Image',
     backend: 'Backend',
@@ -108,6 +109,7 @@ export const texts = {
     busy: 'Creating…',
     leave: 'Continue in background',
     problemAt: (field: string) => `Not created. Check the field “${field}”.`,
+    noTemplate: 'none',
     defaultBackend: (backend: string) => (backend === '' ? 'default' : `default (${backend})`),
     suggestion: (backend: string, name: string) => `${backend}: ${name}`,
   },

@@ -20,7 +20,11 @@ async function start() {
   const backend = dockerBackend()
   const server = await startWorkspaceServer({
     backends: () => [backend],
-    settings: { http: { token_file: tokenFile }, default_image: TEST_IMAGE },
+    settings: {
+      http: { token_file: tokenFile },
+      default_image: TEST_IMAGE,
+      templates: { web: { description: 'for the web team', cpus: 1, labels: { team: 'web' } } },
+    },
   })
   onTestFinished(() => server.stop())
   return server
@@ -63,8 +67,15 @@ test('the page creates, uses and deletes a workspace with a token', { timeout: 1
   await page.evaluate(
     `(() => { const field = document.querySelector('input[name=repo]'); field.value = ''; field.dispatchEvent(new Event('input', { bubbles: true })) })()`,
   )
+  await page.evaluate(
+    `(() => { const field = document.querySelector('select[name=template]'); field.value = 'web'; field.dispatchEvent(new Event('change', { bubbles: true })) })()`,
+  )
+  await page.untilText('.create', 'for the web team')
+  expect(await page.evaluate(`document.querySelector('input[name=labels]').placeholder`)).toBe('team=web')
+  await page.keep('template')
   await page.choose('.create button[type=submit]')
   await page.untilText('h1', name)
+  await page.untilText('[data-card=facts]', 'team=web')
   await page.untilText('[data-card=facts]', TEST_IMAGE)
   await page.untilText('[data-card=facts] code', `ssh -p ${server.sshPort} ${name}@127.0.0.1`)
 

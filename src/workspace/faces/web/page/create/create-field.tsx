@@ -2,25 +2,30 @@ import type { VNode } from 'preact'
 import { useId } from 'preact/hooks'
 import type { WireImage } from '../../../../api/image.ts'
 import type { WireSnapshot } from '../../../../api/snapshot.ts'
+import type { WireTemplate } from '../../../../api/template.ts'
 import { useQuery } from '../parts/use-query.ts'
 import { serverInfo } from '../state/server-info.ts'
 import { useStore } from '../state/store.ts'
 import { texts } from '../texts.ts'
-import type { FormField } from './form-fields.ts'
+import { type FormField, valueOfTemplate } from './form-fields.ts'
 
 interface CreateFieldProps {
   readonly field: FormField
+  readonly templates: readonly WireTemplate[]
+  /** The chosen template, whose values apply to empty fields. */
+  readonly template: WireTemplate | undefined
   readonly value: string
   readonly problem: string | undefined
   readonly onValue: (value: string) => void
 }
 
 /** A form field with its label, description and validation error. */
-export function CreateField({ field, value, problem, onValue }: CreateFieldProps) {
+export function CreateField({ field, templates, template, value, problem, onValue }: CreateFieldProps) {
   const id = useId()
   const { name, is, isRequired, description, minimum, maximum } = field
   const label = texts.fields[name] ?? name
   const Suggestions = SUGGESTIONS[name]
+  const fromTemplate = template && valueOfTemplate(template, name)
   const common = {
     id,
     name,
@@ -41,7 +46,9 @@ export function CreateField({ field, value, problem, onValue }: CreateFieldProps
           onChange={(event) => onValue(event.currentTarget.checked ? 'true' : '')}
         />
       ) : name === 'backend' ? (
-        <BackendSelect {...common} value={value} onValue={onValue} />
+        <BackendSelect {...common} fallback={fromTemplate} value={value} onValue={onValue} />
+      ) : name === 'template' ? (
+        <TemplateSelect {...common} templates={templates} value={value} onValue={onValue} />
       ) : (
         <input
           {...common}
@@ -52,7 +59,7 @@ export function CreateField({ field, value, problem, onValue }: CreateFieldProps
           autocomplete="off"
           autocapitalize="off"
           spellcheck={false}
-          placeholder={is === 'pairs' ? texts.create.pairsHint : undefined}
+          placeholder={fromTemplate ?? (is === 'pairs' ? texts.create.pairsHint : undefined)}
           list={Suggestions === undefined ? undefined : `${id}-suggestions`}
           value={value}
           onInput={(event) => onValue(event.currentTarget.value)}
@@ -60,7 +67,7 @@ export function CreateField({ field, value, problem, onValue }: CreateFieldProps
       )}
       {Suggestions !== undefined && <Suggestions id={`${id}-suggestions`} />}
       <p id={`${id}-help`} class="faint">
-        {description}
+        {(name === 'template' && template?.description) || description}
       </p>
       <p id={`${id}-problem`} class="problem" hidden={problem === undefined}>
         {problem}
@@ -69,21 +76,44 @@ export function CreateField({ field, value, problem, onValue }: CreateFieldProps
   )
 }
 
-interface BackendSelectProps {
+interface SelectProps {
   readonly id: string
   readonly name: string
   readonly value: string
   readonly onValue: (value: string) => void
 }
 
-function BackendSelect({ value, onValue, ...common }: BackendSelectProps) {
+function BackendSelect({
+  value,
+  onValue,
+  fallback,
+  ...common
+}: SelectProps & { readonly fallback: string | undefined }) {
   const info = useStore(serverInfo)
   return (
     <select {...common} value={value} onChange={(event) => onValue(event.currentTarget.value)}>
-      <option value="">{texts.create.defaultBackend(info?.default_backend ?? '')}</option>
+      <option value="">{texts.create.defaultBackend(fallback ?? info?.default_backend ?? '')}</option>
       {info?.enabled_backends.map((backend) => (
         <option key={backend} value={backend}>
           {backend}
+        </option>
+      ))}
+    </select>
+  )
+}
+
+function TemplateSelect({
+  value,
+  onValue,
+  templates,
+  ...common
+}: SelectProps & { readonly templates: readonly WireTemplate[] }) {
+  return (
+    <select {...common} value={value} onChange={(event) => onValue(event.currentTarget.value)}>
+      <option value="">{texts.create.noTemplate}</option>
+      {templates.map(({ name }) => (
+        <option key={name} value={name}>
+          {name}
         </option>
       ))}
     </select>

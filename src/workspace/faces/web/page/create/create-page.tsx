@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import type { WireTemplate } from '../../../../api/template.ts'
 import type { WireWorkspace } from '../../../../api/workspace.ts'
 import { QueryView } from '../parts/query-view.tsx'
 import { Button } from '../parts/button.tsx'
@@ -12,7 +13,7 @@ import { CreateField } from './create-field.tsx'
 import { type ApiDescription, bodyOf, fieldOf, type FormField, formFields } from './form-fields.ts'
 
 /** Fields that are always visible; the others are collapsed. */
-const FIRST_FIELDS = new Set(['name', 'repo', 'image', 'backend'])
+const FIRST_FIELDS = new Set(['name', 'template', 'repo', 'image', 'backend'])
 
 interface Problem {
   readonly field: string | undefined
@@ -22,17 +23,29 @@ interface Problem {
 /** The page that creates a workspace: a form with every field the server accepts, then the progress. */
 export function CreatePage() {
   const description = useQuery<ApiDescription>('/openapi.json')
+  const templates = useQuery<{ templates: readonly WireTemplate[] }>('/api/templates')
   return (
     <>
       <div class="page-head">
         <h1>{texts.titles.create}</h1>
       </div>
-      <QueryView query={description}>{(value) => <CreateForm fields={formFields(value)} />}</QueryView>
+      <QueryView query={templates}>
+        {({ templates: known }) => (
+          <QueryView query={description}>
+            {(value) => <CreateForm fields={formFields(value)} templates={known} />}
+          </QueryView>
+        )}
+      </QueryView>
     </>
   )
 }
 
-function CreateForm({ fields }: { readonly fields: readonly FormField[] }) {
+interface CreateFormProps {
+  readonly fields: readonly FormField[]
+  readonly templates: readonly WireTemplate[]
+}
+
+function CreateForm({ fields, templates }: CreateFormProps) {
   const [entered, setEntered] = useState<Readonly<Record<string, string>>>({})
   const [lines, setLines] = useState<readonly string[]>()
   const [problem, setProblem] = useState<Problem>()
@@ -62,16 +75,22 @@ function CreateForm({ fields }: { readonly fields: readonly FormField[] }) {
       setBusy(false)
     }
   }
+  const template = templates.find(({ name }) => name === entered['template'])
   const group = (shown: readonly FormField[]) =>
     shown.map((field) => (
       <CreateField
         key={field.name}
         field={field}
+        templates={templates}
+        template={template}
         value={entered[field.name] ?? ''}
         problem={problem?.field === field.name ? problem.message : undefined}
         onValue={(value) => setEntered({ ...entered, [field.name]: value })}
       />
     ))
+  const first = fields.filter(
+    ({ name }) => FIRST_FIELDS.has(name) && (name !== 'template' || templates.length > 0),
+  )
   const more = fields.filter(({ name }) => !FIRST_FIELDS.has(name))
   const isMoreOpen = more.some(({ name }) => name in entered || name === problem?.field)
   return (
@@ -85,7 +104,7 @@ function CreateForm({ fields }: { readonly fields: readonly FormField[] }) {
     >
       {/* Disabled while creating, so that the form shows what was sent. */}
       <fieldset disabled={isBusy}>
-        {group(fields.filter(({ name }) => FIRST_FIELDS.has(name)))}
+        {group(first)}
         <details open={isMoreOpen}>
           <summary>{texts.create.more}</summary>
           {group(more)}

@@ -1,3 +1,6 @@
+import { isRecord } from '../../../../../lib/envelope/envelope.ts'
+import type { WireTemplate } from '../../../../api/template.ts'
+
 /** A field of the form, derived from the OpenAPI document. */
 export interface FormField {
   /** A dotted path for a field of a nested object. */
@@ -100,6 +103,21 @@ function toPair(text: string): readonly [string, string] {
   return [key.trim(), value.join('=').trim()]
 }
 
+/** Returns a template's value for a field as the form shows it; undefined if it has none. */
+export function valueOfTemplate(template: WireTemplate, field: string): string | undefined {
+  if (field === 'name') return undefined
+  const value = field
+    .split('.')
+    .reduce<unknown>((outer, key) => (isRecord(outer) ? outer[key] : undefined), template)
+  if (typeof value === 'string') return value
+  if (Array.isArray(value)) return value.join(', ')
+  if (isRecord(value))
+    return Object.entries(value)
+      .map(([label, text]) => `${label}=${String(text)}`)
+      .join(', ')
+  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : undefined
+}
+
 const FIELD_OF_CODE: Readonly<Record<string, string>> = {
   INVALID_WORKSPACE_NAME: 'name',
   WORKSPACE_ALREADY_EXISTS: 'name',
@@ -108,6 +126,7 @@ const FIELD_OF_CODE: Readonly<Record<string, string>> = {
   INVALID_LOCAL_DIR: 'local_dir',
   IMAGE_NOT_FOUND: 'image',
   SNAPSHOT_NOT_FOUND: 'from_snapshot',
+  TEMPLATE_NOT_FOUND: 'template',
 }
 
 /** Returns the field an error refers to, or undefined if it refers to none or several. */

@@ -6,6 +6,7 @@ import {
   fieldOf,
   type FormField,
   formFields,
+  valueOfTemplate,
 } from '../../../../../../src/workspace/faces/web/page/create/form-fields.ts'
 import { createBodySchema } from '../../../../../../src/workspace/api/create.ts'
 import { FakeBackend } from '../../../../../support/workspace/fake-backend.ts'
@@ -56,6 +57,25 @@ test('the value of each field has a type that the server accepts', () => {
     const wrongTypes = check.errors?.filter(({ params }) => !['null', undefined].includes(params['type']))
     expect(wrongTypes ?? [], field.name).toEqual([])
   }
+})
+
+test.each([
+  ['repo', 'acme/web'],
+  ['cpus', '4'],
+  ['labels', 'team=web, tier=dev'],
+  ['network.allow_host_ports', '80, 443'],
+  ['network.egress', undefined],
+  ['name', undefined],
+  ['backend', undefined],
+])('the form shows the template’s value of %s as %j', (field, shown) => {
+  const template = {
+    name: 'web',
+    repo: 'acme/web',
+    cpus: 4,
+    labels: { team: 'web', tier: 'dev' },
+    network: { allow_host_ports: [80, 443] },
+  }
+  expect(valueOfTemplate(template, field)).toBe(shown)
 })
 
 test('empty fields are not sent, and values have the type of their field', () => {
