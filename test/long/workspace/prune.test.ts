@@ -124,12 +124,16 @@ function trashIn(disk: MachineDisk): readonly string[] {
   }
 }
 
-test.for(['unlinkat', 'renameat2'])(
+// The second value is the distance between the calls at which it is killed.
+test.for([
+  ['unlinkat', rounds(3, 1)],
+  ['renameat2', 1],
+] as const)(
   'F2 P9 after a kill at any %s of a prune, the next server completes exactly the rest',
   { timeout: LONG_MS },
-  async (call_, context) => {
+  async ([call_, stride], context) => {
     let kills = 0
-    for (let nth = 1; ; nth++) {
+    for (let nth = 1; ; nth += stride) {
       const disk = new MachineDisk()
       disk.machine('young')
       disk.machine('old', { ageMs: 100 * HOUR_MS })
