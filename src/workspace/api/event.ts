@@ -1,5 +1,6 @@
 import { Type } from '../../lib/schema/type.ts'
 import type { TableChange } from '../lifecycle/table.ts'
+import type { Explanation } from '../timeline/timeline.ts'
 import type { Workspace } from '../workspace.ts'
 import { type WireWorkspace, workspaceToWire } from './workspace.ts'
 
@@ -20,13 +21,17 @@ export type WireChange =
   | { readonly type: 'created' | 'changed'; readonly workspace: WireWorkspace }
   | { readonly type: 'deleted'; readonly name: string }
 
+/** Explains why a workspace is not running; undefined while it is. */
+type Explain = (workspace: Workspace) => Explanation | undefined
+
 /** Encodes the list of workspaces. */
-export function snapshotToWire(workspaces: readonly Workspace[]): WireSnapshot {
-  return { workspaces: workspaces.map((each) => workspaceToWire(each)) }
+export function snapshotToWire(workspaces: readonly Workspace[], explain: Explain): WireSnapshot {
+  return { workspaces: workspaces.map((each) => workspaceToWire(each, explain(each))) }
 }
 
 /** Encodes a workspace change. */
-export function changeToWire(change: TableChange): WireChange {
+export function changeToWire(change: TableChange, explain: Explain): WireChange {
   if (change.type === 'deleted') return { type: 'deleted', name: change.name }
-  return { type: change.type, workspace: workspaceToWire(change.workspace) }
+  const { type, workspace } = change
+  return { type, workspace: workspaceToWire(workspace, explain(workspace)) }
 }

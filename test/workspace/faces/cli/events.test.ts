@@ -28,7 +28,14 @@ test('events prints JSON lines when piped, and exits cleanly when interrupted', 
   await waitFor('the events', () => lines().length === 3)
   expect(lines().map((line) => JSON.parse(line))).toMatchObject([
     { type: 'snapshot', workspaces: [{ name: 'demo', status: 'running' }] },
-    { type: 'changed', workspace: { name: 'demo', status: 'stopped' } },
+    {
+      type: 'changed',
+      workspace: {
+        name: 'demo',
+        status: 'stopped',
+        status_reason: { reason: 'a client requested the stop' },
+      },
+    },
     { type: 'deleted', name: 'demo' },
   ])
   cli.child.kill('SIGINT')
@@ -39,12 +46,13 @@ test('events prints one line per event on a terminal', async () => {
   await makeWorkspace(server.url, { name: 'other' })
   const cli = events('--table')
   await waitFor('the snapshot', () => cli.stdout().includes('other'))
+  await call(`${server.url}/api/workspaces/demo/stop`, 'POST')
   await call(`${server.url}/api/workspaces/demo`, 'DELETE')
   await waitFor('the event', () => cli.stdout().includes('deleted'))
   const time = String.raw`\d\d:\d\d:\d\d`
   expect(cli.stdout()).toMatch(
     new RegExp(
-      `^${time}  snapshot  demo  running\n${time}  snapshot  other  running\n${time}  deleted   demo\n$`,
+      `^${time}  snapshot  demo  running\n${time}  snapshot  other  running\n${time}  changed   demo  stopped: a client requested the stop\n${time}  deleted   demo\n$`,
     ),
   )
 })

@@ -37,7 +37,14 @@ describe('the event stream', () => {
       { type: 'created', workspace: expect.objectContaining({ name: 'Demo', status: 'starting' }) },
       { type: 'changed', workspace: made },
       { type: 'changed', workspace: stopped },
-      { type: 'changed', workspace: { ...stopped, status: 'starting' } },
+      {
+        type: 'changed',
+        workspace: {
+          ...stopped,
+          status: 'starting',
+          status_reason: expect.objectContaining({ reason: 'a client requested the start' }),
+        },
+      },
       { type: 'changed', workspace: made },
       { type: 'deleted', name: 'Demo' },
     ])

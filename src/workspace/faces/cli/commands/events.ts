@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { formatTable } from '../../../../lib/cli/table.ts'
 import type { WireTimeline } from '../../../api/timeline.ts'
 import type { WireChange, WireSnapshot } from '../../../api/event.ts'
+import type { WireWorkspace } from '../../../api/workspace.ts'
 import { addServerOption, contextOf } from '../context.ts'
 import { exitOnSignal } from '../exit-on-signal.ts'
 import { examples } from '../../../../lib/cli/examples.ts'
@@ -51,8 +52,10 @@ function timelineTable({ entries }: WireTimeline): string {
 function lines(event: FeedEvent): string {
   const time = new Date().toTimeString().slice(0, 8)
   const line = (...columns: readonly string[]): string => [time, event.type.padEnd(8), ...columns].join('  ')
+  const described = ({ name, status, status_reason: why }: WireWorkspace): string =>
+    line(name, why === undefined ? status : `${status}: ${why.reason}`)
   if (event.type === 'deleted') return line(event.name)
-  if (event.type !== 'snapshot') return line(event.workspace.name, event.workspace.status)
+  if (event.type !== 'snapshot') return described(event.workspace)
   if (event.workspaces.length === 0) return line('no workspaces')
-  return event.workspaces.map(({ name, status }) => line(name, status)).join('\n')
+  return event.workspaces.map(described).join('\n')
 }

@@ -5,8 +5,8 @@ import type { HttpFace } from '../face.ts'
 import { WorkspaceFeed } from '../workspace-feed.ts'
 
 /** Registers the stream of workspace changes. */
-export function eventRoute({ app, openStream }: HttpServer, { table }: HttpFace): void {
-  const feed = new WorkspaceFeed(table)
+export function eventRoute({ app, openStream }: HttpServer, { table, timeline }: HttpFace): void {
+  const feed = new WorkspaceFeed(table, timeline)
   app.get(
     '/api/events',
     {

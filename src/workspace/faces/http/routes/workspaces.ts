@@ -8,6 +8,7 @@ import { workspaceToWire, workspaceWithDetails } from '../../../api/workspace.ts
 import { labelQuerySchema, matchesLabels, parseLabelFilters } from '../../../labels.ts'
 import { parseWorkspaceName } from '../../../name.ts'
 import { reachOf } from '../../../network/reach.ts'
+import type { Workspace } from '../../../workspace.ts'
 import { subjectOf, textIn } from '../audit-subject.ts'
 import type { HttpFace } from '../face.ts'
 import { streamProgress, wantsEvents } from '../stream-progress.ts'
@@ -38,6 +39,7 @@ export function workspaceRoutes(
   { config, table, timeline, lifecycle, audit }: HttpFace,
 ): void {
   const { app } = server
+  const encode = (each: Workspace) => workspaceToWire(each, timeline.explain(each))
   app.get<{ readonly Querystring: Static<typeof labelQuerySchema> }>(
     '/api/workspaces',
     {
@@ -50,7 +52,7 @@ export function workspaceRoutes(
     (request) => {
       const filters = parseLabelFilters(request.query.label)
       const selected = table.list().filter(({ labels }) => matchesLabels(labels, filters))
-      return { workspaces: selected.map((each) => workspaceToWire(each, timeline.explain(each))) }
+      return { workspaces: selected.map(encode) }
     },
   )
 
@@ -121,7 +123,7 @@ export function workspaceRoutes(
       async (request) => {
         const { name } = request.params
         const subject = subjectOf(request, `workspace.${action}`, name)
-        return workspaceToWire(await audit.follow(subject, () => lifecycle[action](name)))
+        return encode(await audit.follow(subject, () => lifecycle[action](name)))
       },
     )
   }

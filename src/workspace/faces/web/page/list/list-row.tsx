@@ -37,7 +37,7 @@ export class ListRow extends Component<ListRowProps> {
         <div role="cell" class="name">
           <a href={workspaceHref(name)}>{name}</a>
         </div>
-        <div role="cell" class="status" title={workspace.error_message}>
+        <div role="cell" class="status" title={workspace.status_reason?.reason ?? workspace.error_message}>
           <Status status={status} />
         </div>
         <div role="cell" class="backend">

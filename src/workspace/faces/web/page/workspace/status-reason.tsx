@@ -1,16 +1,9 @@
 import type { WireWorkspace } from '../../../../api/workspace.ts'
-import { useQuery } from '../parts/use-query.ts'
 import { texts } from '../texts.ts'
 
 /** The reason of a status other than running, the event before it, and a remedy. */
 export function StatusReason({ workspace }: { readonly workspace: WireWorkspace }) {
-  const { name, status, error_message: message } = workspace
-  const isRunning = status === 'running'
-  const path = isRunning ? undefined : `/api/workspaces/${encodeURIComponent(name)}`
-  const { value } = useQuery<WireWorkspace>(path, undefined, workspace)
-  if (isRunning) return null
-  // The answer may be of an earlier status.
-  const why = value?.status === status ? value.status_reason : undefined
+  const { status, error_message: message, status_reason: why } = workspace
   const reason = why?.reason ?? message
   if (reason === undefined) return null
   return (
