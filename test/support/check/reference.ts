@@ -76,7 +76,7 @@ export function commandsOf(
   command: Command,
   path: string,
 ): readonly (readonly [string, readonly string[]])[] {
-  const flags = command.options.map((option) => option.flags)
+  const flags = command.options.filter(({ hidden }) => !hidden).map(({ flags }) => flags)
   return [
     [commandLine(command, path), flags],
     ...command.commands.flatMap((child) => commandsOf(child, `${path} ${child.name()}`)),

@@ -10,6 +10,7 @@ import { addInit } from './commands/init.ts'
 import { addLifecycle } from './commands/lifecycle.ts'
 import { addLogs } from './commands/logs.ts'
 import { addMcp } from './commands/mcp.ts'
+import { completedValues } from './completed-values.ts'
 import { addProcesses } from './commands/processes.ts'
 import { addRequests } from './commands/requests.ts'
 import { addRun } from './commands/run.ts'
@@ -60,7 +61,7 @@ export function createSupervisorProgram(): Command {
     'file with the token for --url; default: SUPERVISOR_API__TOKEN_FILE',
   )
   addOutputOptions(program)
-  addCompletion(program)
+  addCompletion(program, completedValues)
   // Last, because commands added later would inherit its group.
   program.helpCommand('help [command]')
   return program

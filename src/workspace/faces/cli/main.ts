@@ -4,6 +4,7 @@ import { addOutputOptions } from '../../../lib/cli/output.ts'
 import { createProgram, runProgram } from '../../../lib/cli/run.ts'
 import type { Fault } from '../../../lib/errors/fault.ts'
 import { packageVersion } from '../../../lib/process/package.ts'
+import { completedValues } from './completed-values.ts'
 import { addConfig } from './commands/config.ts'
 import { addConnect } from './commands/connect.ts'
 import { addCopy } from './commands/cp.ts'
@@ -64,7 +65,7 @@ export function createWorkspaceProgram(): Command {
   addInstallService(program)
   program.commandsGroup('Other:')
   addOutputOptions(program)
-  addCompletion(program)
+  addCompletion(program, completedValues)
   // Last, because commands added later would inherit its group.
   program.helpCommand('help [command]')
   return program

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
@@ -157,34 +156,4 @@ test('doctor lists what is missing with its remedy and exits with 1', async () =
   expect((await workspaceCli(['doctor', '--table'], user)).stdout).toMatch(
     /^MISSING +docker +no engine responds at/m,
   )
-})
-
-test('the bash completion offers commands and options in a real bash', async () => {
-  const script = file('completion', (await workspaceCli(['completion', 'bash'])).stdout)
-  const complete = (...words: readonly string[]) =>
-    execFileSync(
-      'bash',
-      [
-        '-c',
-        'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _workspace; printf "%s\\n" "${COMPREPLY[@]}"',
-        'bash',
-        script,
-        ...words,
-      ],
-      { encoding: 'utf8' },
-    )
-      .trim()
-      .split('\n')
-  expect(complete('workspace', 'st')).toEqual(['start', 'stop'])
-  expect(complete('workspace', 'create', 'demo', '--rep')).toEqual(['--repo'])
-  expect(complete('workspace', 'config', '')).toEqual(expect.arrayContaining(['check', 'show']))
-  expect(complete('workspace', 'list', '--se')).toEqual(['--server'])
-  expect(complete('workspace', 'ls', '-s', 'near', '--js')).toEqual(['--json'])
-})
-
-test.each(['zsh', 'fish'])('the %s completion includes every command', async (shell) => {
-  const { status, stdout } = await workspaceCli(['completion', shell])
-  expect(status).toBe(0)
-  for (const command of ['serve', 'list', 'create', 'rm', 'ssh', 'doctor', 'completion'])
-    expect(stdout).toContain(command)
 })
