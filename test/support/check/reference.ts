@@ -76,7 +76,8 @@ export function commandsOf(
   command: Command,
   path: string,
 ): readonly (readonly [string, readonly string[]])[] {
-  const flags = command.options.filter(({ hidden }) => !hidden).map(({ flags }) => flags)
+  const visible = command.options.filter(({ hidden }) => !hidden)
+  const flags = visible.map((option) => option.flags)
   return [
     [commandLine(command, path), flags],
     ...command.commands.flatMap((child) => commandsOf(child, `${path} ${child.name()}`)),

@@ -209,12 +209,12 @@ test('idle stop in a server spares open tunnels, and is off by default', async (
   await new Promise((resolve) => echo.once('listening', resolve))
   onTestFinished(() => void echo.close())
   const backends = () => [new FakeBackend()]
-  const server = await startWorkspaceServer({ backends, settings: { idle_timeout: '400ms' } })
+  const server = await startWorkspaceServer({ backends, settings: { idle_timeout: '1500ms' } })
   onTestFinished(() => server.stop())
   await makeWorkspace(server.url, { name: 'used' })
-  await makeWorkspace(server.url, { name: 'idle' })
   const port = (echo.address() as AddressInfo).port
   const tunnel = await openHttpTunnel(`${server.url}/api/workspaces/used/connect/${port}`)
+  await makeWorkspace(server.url, { name: 'idle' })
   const status = async (name: string) => (await call(`${server.url}/api/workspaces/${name}`)).body.status
   await waitFor('the idle one to stop', async () => (await status('idle')) === 'stopped')
   expect(await status('used')).toBe('running')

@@ -21,7 +21,7 @@ const entriesOf = (file: string) =>
 
 test('the audit log records who did what with which outcome', async () => {
   const file = join(tempDir(), 'audit.jsonl')
-  const settings = { audit: { file }, idle_timeout: '300ms' }
+  const settings = { audit: { file }, idle_timeout: '1500ms' }
   const backend = new FakeBackend()
   const server = await startWorkspaceServer({ backends: () => [backend], settings })
   onTestFinished(() => server.stop())

@@ -12,7 +12,7 @@ while chunk := s.recv(1 << 20):
     n += len(chunk)
     report(n)
 `
-const WAIT_MS = 10_000
+const WAIT_MS = 30_000
 
 /** Ways of replacing the rules while a guest is busy; new rules must apply in each case. */
 const replacements = {
