@@ -48,6 +48,11 @@ export async function supervisorUser(
   const ask = async (path: string, method = 'GET'): Promise<any> =>
     (await fetch(`${url}/api/v1${path}`, { method })).json()
   const isUp = async (): Promise<boolean> => (await ask('/status').catch(() => ({}))).status === 'running'
+  // Processes outlive a killed supervisor, so it is asked first.
+  const shutDown = async (): Promise<void> => {
+    await ask('/shutdown', 'POST').catch(() => undefined)
+    await waitFor('the supervisor to end', async () => !(await isUp()))
+  }
   const start = (around: readonly string[] = []): Up => {
     const words = [...around, process.execPath, PROGRAM, 'up']
     const child = spawn(words[0] ?? '', words.slice(1), {
@@ -55,17 +60,14 @@ export async function supervisorUser(
       env: environment,
       stdio: ['ignore', 'pipe', 'pipe'],
     })
-    onTestFinished(() => void child.kill('SIGKILL'))
+    onTestFinished(() => shutDown().finally(() => child.kill('SIGKILL')))
     let output = ''
     for (const stream of [child.stdout, child.stderr])
       stream.on('data', (bytes: Buffer) => (output += bytes.toString()))
     const ended = once(child, 'exit').then(([code, signal]) => (code ?? signal) as number | string)
     return { child, output: () => output, ended }
   }
-  onTestFinished(async () => {
-    await ask('/shutdown', 'POST').catch(() => undefined)
-    await waitFor('the supervisor to end', async () => !(await isUp()))
-  })
+  onTestFinished(shutDown)
   return {
     dir,
     url,
