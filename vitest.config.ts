@@ -9,14 +9,17 @@ process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, 'node_modules/.c
 export const shared = {
   // Tests use real sockets, containers and child processes: a separate process per file isolates crashes.
   pool: 'forks',
-  // At least two, because most tests wait for something outside.
-  maxWorkers: Math.max(2, Math.floor(availableParallelism() / 2)),
+  // More than two cores can compute, because most tests wait for something outside.
+  maxWorkers: Math.max(3, Math.floor(availableParallelism() / 2)),
   // For hanging tests: on a busy machine a test takes several times as long as alone.
   testTimeout: 60_000,
   hookTimeout: 120_000,
   teardownTimeout: 20_000,
   expect: { poll: { timeout: 15_000 } },
 } as const
+
+/** Number of files at a time in suites whose programs compute, such as emulated machines. */
+export const COMPUTING_WORKERS = Math.max(2, Math.floor(availableParallelism() / 2))
 
 /**
  * Files whose tests start no process and open no socket, by folder or name, as test/support/unit.ts ensures. They

@@ -1,10 +1,11 @@
 import { defineConfig } from 'vitest/config'
-import { shared } from './vitest.config.ts'
+import { COMPUTING_WORKERS, shared } from './vitest.config.ts'
 
 /** Tests of the package, installed as by a user: `npm run test:package`. */
 export default defineConfig({
   test: {
     ...shared,
+    maxWorkers: COMPUTING_WORKERS,
     testTimeout: 120_000,
     include: ['test/package/**/*.test.ts'],
     exclude: [],
