@@ -6,6 +6,8 @@ import type { Logger } from '../lib/log/logger.ts'
 import { packageVersion } from '../lib/process/package.ts'
 import { ObjectCache } from './cache/object-cache.ts'
 import { type Clock, systemClock } from '../lib/clock/clock.ts'
+import { AccessRules } from './access/access-rules.ts'
+import { ReaderGrants } from './access/reader-grants.ts'
 import type { ContentConfig } from './config.ts'
 import { fault } from './errors.ts'
 import { Cookies } from './faces/http/cookies.ts'
@@ -76,7 +78,9 @@ async function start(
     }),
   )
   const passwords = new PasswordLogin(config.users, new Throttle(sessionStore))
-  const openId = config.oidc === undefined ? undefined : await openIdLogin(config.oidc)
+  const rules = new AccessRules(config.access)
+  const openId =
+    config.oidc === undefined ? undefined : await openIdLogin(config.oidc, (group) => rules.namesGroup(group))
   const purge = (): void => {
     publications.purge()
     cache.purge()
@@ -97,6 +101,8 @@ async function start(
     repos,
     search,
     sessions,
+    rules,
+    grants: new ReaderGrants(rules, config.users, config.groupsSeparator),
     handOver: new LoginHandoff(sessionStore, sessions, clock),
     cookies: new Cookies(config),
     hosts: new RepoHosts(config.http),
@@ -128,9 +134,12 @@ async function listening({ host, port }: ContentConfig['http'], http: HttpServer
 }
 
 /** Imports on demand the fifteen modules of OpenID login. */
-async function openIdLogin(config: NonNullable<ContentConfig['oidc']>): Promise<OpenIdLogin> {
+async function openIdLogin(
+  config: NonNullable<ContentConfig['oidc']>,
+  isWanted: (group: string) => boolean,
+): Promise<OpenIdLogin> {
   const { OpenIdLogin: Login } = await import('./login/openid.ts')
-  return new Login(config)
+  return new Login(config, isWanted)
 }
 
 /** Refuses to start a server without any way to log in. */

@@ -5,12 +5,23 @@ import { Type } from '../../lib/schema/type.ts'
 /** Milliseconds since the epoch. */
 const time = Type.Integer({ minimum: 0 })
 
+const claims = {
+  /** Groups that the provider reported at the login. */
+  groups: Type.Optional(Type.Array(Type.String())),
+  /** Whether the provider has verified that the user's name, an address, is theirs. */
+  isVerified: Type.Optional(Type.Boolean()),
+}
+
+/** Schema of what a provider reported at a login; sessions of earlier versions have nothing of it. */
+export const claimsSchema = Type.Object(claims)
+
 /** Schema of a stored session. */
 export const sessionSchema = Type.Object({
   user: Type.String(),
   /** Proof of the login; the session ends when the user's proof changes. */
   proof: Type.String(),
   expiresMs: time,
+  ...claims,
   /** Set on the session of a repository's host, which ends with its parent session. */
   of: Type.Optional(Type.Object({ repo: Type.String(), parent: Type.String() })),
 })

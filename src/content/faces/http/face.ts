@@ -1,4 +1,7 @@
 import type { Logger } from '../../../lib/log/logger.ts'
+import type { AccessRules } from '../../access/access-rules.ts'
+import type { Grants } from '../../access/grants.ts'
+import type { ReaderGrants } from '../../access/reader-grants.ts'
 import type { ObjectCache } from '../../cache/object-cache.ts'
 import type { ContentConfig } from '../../config.ts'
 import type { ClientAddress } from '../../login/client-address.ts'
@@ -21,6 +24,8 @@ export interface ContentFace {
   readonly repos: RepoList
   readonly search: SiteSearch
   readonly sessions: Sessions
+  readonly rules: AccessRules
+  readonly grants: ReaderGrants
   readonly handOver: LoginHandoff
   readonly cookies: Cookies
   readonly hosts: RepoHosts
@@ -34,9 +39,11 @@ export interface ContentFace {
   readonly purge: () => void
 }
 
-/** A logged-in reader. */
+/** A reader: logged in, or a visitor of a public repository. */
 export interface Reader {
+  /** Empty if there is one shared password, and for a visitor. */
   readonly user: string
-  /** Undefined for a reader named by a proxy. */
+  /** Undefined for a reader named by a proxy, and for a visitor. */
   readonly sessionId: string | undefined
+  readonly grants: Grants
 }
