@@ -68,9 +68,13 @@ function resolveConfig(settings: Settings, source: string, base: string, data: s
   const { http, session, cache, search, oidc, headerAuth } = settings
   const wrong = (sentence: string) => configFault('CONFIG_INVALID', `${source}: ${sentence}`)
   const users = usersOf(settings, wrong)
+  // A configuration for publishing has no logins.
+  const hasLogin = users.length > 0 || oidc !== undefined || headerAuth !== undefined
+  const hasOnlyUsers = hasLogin && oidc === undefined && headerAuth === undefined
   const mistake = checkAccess(settings.access.rules, {
-    users: oidc === undefined && headerAuth === undefined ? users.map(({ name }) => name) : undefined,
+    users: hasOnlyUsers ? users.map(({ name }) => name) : undefined,
     hasGroups:
+      !hasLogin ||
       users.some(({ groups = [] }) => groups.length > 0) ||
       oidc?.groupsClaim !== undefined ||
       headerAuth?.groupsHeader !== undefined,

@@ -25,6 +25,7 @@ import { RepoList } from './repo/repo-list.ts'
 import { SiteSearch } from './search/site-search.ts'
 import { openSessionStore } from './session/open-session-store.ts'
 import { LoginHandoff } from './session/handoff.ts'
+import { ServiceTokens } from './session/service-tokens.ts'
 import { Sessions } from './session/sessions.ts'
 import { openStore } from './store/open-store.ts'
 import type { Store } from './store/store.ts'
@@ -101,6 +102,7 @@ async function start(
     repos,
     search,
     sessions,
+    tokens: new ServiceTokens(sessionStore, clock),
     rules,
     grants: new ReaderGrants(rules, config.users, config.groupsSeparator),
     handOver: new LoginHandoff(sessionStore, sessions, clock),

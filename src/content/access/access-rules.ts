@@ -72,11 +72,18 @@ export class AccessRules {
   /** Returns the grants of a client limited to some repositories; public ones are always included. */
   grantsWithin(patterns: readonly string[]): Grants {
     const folded = patterns.map(foldName)
-    const { visitor } = this
+    const known = new Map<string, boolean>()
     return {
       hasSite: false,
-      mayRead: (repo) =>
-        visitor.mayRead(repo) || folded.some((pattern) => matchesPattern(pattern, foldName(repo))),
+      mayRead: (repo) => {
+        let mayRead = known.get(repo)
+        if (mayRead !== undefined) return mayRead
+        const name = foldName(repo)
+        mayRead = this.visitor.mayRead(repo) || folded.some((pattern) => matchesPattern(pattern, name))
+        if (known.size >= REMEMBERED) known.clear()
+        known.set(repo, mayRead)
+        return mayRead
+      },
     }
   }
 

@@ -2,18 +2,20 @@ import { LRUCache } from 'lru-cache'
 import type { User } from '../login/user.ts'
 import { splitGroups } from '../login/groups.ts'
 import { isPasswordProof } from '../login/password-login.ts'
+import type { ServiceToken } from '../session/service-token.ts'
 import type { Session } from '../session/session-store.ts'
 import type { AccessRules, Identity } from './access-rules.ts'
 import type { Grants } from './grants.ts'
 
 const REMEMBERED = 1_000
 
-/** Grants of logged-in readers, computed once for a session as it was read, and for the headers of a proxy. */
+/** Grants of readers, computed once for a session or token as it was read, and for the headers of a proxy. */
 export class ReaderGrants {
   readonly #rules: AccessRules
   readonly #users: ReadonlyMap<string, User>
   readonly #separator: string
   readonly #ofSessions = new WeakMap<Session, Grants>()
+  readonly #ofTokens = new WeakMap<ServiceToken, Grants>()
   readonly #ofProxied = new LRUCache<string, Grants>({ max: REMEMBERED })
 
   /** @param separator what separates groups in a proxy's header */
@@ -28,6 +30,15 @@ export class ReaderGrants {
     if (grants === undefined) {
       grants = this.#rules.grantsOf(this.#identityOf(session))
       this.#ofSessions.set(session, grants)
+    }
+    return grants
+  }
+
+  ofToken(token: ServiceToken): Grants {
+    let grants = this.#ofTokens.get(token)
+    if (grants === undefined) {
+      grants = this.#rules.grantsWithin(token.repos)
+      this.#ofTokens.set(token, grants)
     }
     return grants
   }

@@ -6,6 +6,7 @@ import { messageOf } from '../../lib/errors/message.ts'
 import type { Clock } from '../../lib/clock/clock.ts'
 import { fault } from '../errors.ts'
 import { parseJson } from '../../lib/schema/parse-json.ts'
+import { type ServiceToken, serviceTokenSchema } from './service-token.ts'
 import { claimsSchema, type Session, type SessionStore, type Ticket, type Tries } from './session-store.ts'
 
 /** How long a process waits for another process's write. */
@@ -14,7 +15,7 @@ const SWEEP_MS = 60_000
 
 /** Version of the tables below, stored in the file; 0 means a new file. */
 const FORMAT = 3
-/** Format 2 added the sessions of repository hosts and their tickets, format 3 what a provider reported at the login. */
+/** Format 2 added the sessions of repository hosts and their tickets, format 3 claims of providers and service tokens. */
 const TABLE = `
   CREATE TABLE IF NOT EXISTS session (
     digest TEXT PRIMARY KEY, user TEXT NOT NULL, proof TEXT NOT NULL, expires_ms INTEGER NOT NULL
@@ -24,10 +25,16 @@ const TABLE = `
   CREATE TABLE IF NOT EXISTS ticket (
     digest TEXT PRIMARY KEY, parent TEXT NOT NULL, repo TEXT NOT NULL, state TEXT NOT NULL, expires_ms INTEGER NOT NULL
   ) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS token (
+    name TEXT PRIMARY KEY, digest TEXT NOT NULL UNIQUE, expires_ms INTEGER NOT NULL, json TEXT NOT NULL
+  ) WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS try (who TEXT PRIMARY KEY, count INTEGER NOT NULL, ends_ms INTEGER NOT NULL) WITHOUT ROWID`
 const FIND = `
   SELECT user, proof, expires_ms, repo, parent, json AS claims
   FROM session LEFT JOIN host_session USING (digest) LEFT JOIN claims USING (digest) WHERE digest = ?`
+const ADD_TOKEN = `
+  INSERT INTO token (name, digest, expires_ms, json) VALUES ($name, $digest, $expires, $json)
+  ON CONFLICT (name) DO UPDATE SET digest = $digest, expires_ms = $expires, json = $json WHERE expires_ms <= $now`
 const COUNT_TRY = `
   INSERT INTO try (who, count, ends_ms) VALUES ($who, 1, $ends)
   ON CONFLICT (who) DO UPDATE SET
@@ -127,6 +134,34 @@ export class FileSessionStore implements SessionStore {
     return row as unknown as Ticket | undefined
   }
 
+  async addToken(digest: string, token: ServiceToken): Promise<boolean> {
+    const { changes } = this.#try(() =>
+      this.#database.prepare(ADD_TOKEN).run({
+        $name: token.name,
+        $digest: digest,
+        $expires: token.expiresMs,
+        $json: JSON.stringify(token),
+        $now: this.#clock.wallMs(),
+      }),
+    )
+    return Number(changes) > 0
+  }
+
+  findToken(digest: string): ServiceToken | undefined {
+    const row = this.#try(() => this.#database.prepare('SELECT json FROM token WHERE digest = ?').get(digest))
+    return row === undefined ? undefined : parseJson(serviceTokenSchema, String(row['json']))
+  }
+
+  async listTokens(): Promise<readonly ServiceToken[]> {
+    const rows = this.#try(() => this.#database.prepare('SELECT json FROM token').all())
+    return rows.flatMap(({ json }) => parseJson(serviceTokenSchema, String(json)) ?? [])
+  }
+
+  async removeToken(name: string): Promise<boolean> {
+    const { changes } = this.#try(() => this.#database.prepare('DELETE FROM token WHERE name = ?').run(name))
+    return Number(changes) > 0
+  }
+
   async remove(digest: string): Promise<void> {
     this.#try(() => this.#database.prepare('DELETE FROM session WHERE digest = ?').run(digest))
   }
@@ -197,7 +232,7 @@ function checkFormat(database: DatabaseSync): void {
 function unavailable(file: string, error: unknown): Error {
   return fault(
     'SESSIONS_UNAVAILABLE',
-    `the sessions in ${file} cannot be used: ${messageOf(error)}; move the file away to start with an empty one, and everybody must log in again`,
+    `the sessions in ${file} cannot be used: ${messageOf(error)}; move the file away to start with an empty one; everybody must log in again, and service tokens must be created again`,
     error,
   )
 }

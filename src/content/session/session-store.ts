@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { Static } from 'typebox'
 import { Type } from '../../lib/schema/type.ts'
+import type { ServiceToken } from './service-token.ts'
 
 /** Milliseconds since the epoch. */
 const time = Type.Integer({ minimum: 0 })
@@ -43,7 +44,7 @@ export const ticketSchema = Type.Object({
 export type Ticket = Readonly<Static<typeof ticketSchema>>
 
 /**
- * Stores sessions under the digests of their ids, so that a reader of the store cannot log in with its content. Every
+ * Stores sessions and service tokens under digests, so that a reader of the store cannot log in with its content. Every
  * method throws SESSIONS_UNAVAILABLE when the store fails.
  */
 export interface SessionStore {
@@ -55,6 +56,14 @@ export interface SessionStore {
   addTicket(digest: string, ticket: Ticket): Promise<void>
   /** Removes a ticket and returns it, to exactly one of all concurrent callers on all hosts. */
   consumeTicket(digest: string): Promise<Ticket | undefined>
+  /** Stores a service token under the digest of its secret; returns false if a token with its name has not expired. */
+  addToken(digest: string, token: ServiceToken): Promise<boolean>
+  /** Returns the token with a secret, even if it has expired. */
+  findToken(digest: string): ServiceToken | undefined | Promise<ServiceToken | undefined>
+  /** Returns all tokens, including those that have expired. */
+  listTokens(): Promise<readonly ServiceToken[]>
+  /** Revokes the token with a name, on every host; returns whether it existed. */
+  removeToken(name: string): Promise<boolean>
   /** Ends one session, on every host. */
   remove(digest: string): Promise<void>
   /** Ends all sessions of a user; returns how many. */

@@ -4,7 +4,7 @@ import type { Clock } from '../../lib/clock/clock.ts'
 import { createSessionId, digestOf, isSessionId, type Session, type SessionStore } from './session-store.ts'
 
 /** How long a session is trusted without asking the store, and so how late its end elsewhere is noticed. */
-const TRUST_MS = 1_000
+export const TRUST_MS = 1_000
 const KEPT = 10_000
 
 /** A successful login. */

@@ -1,8 +1,10 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
+import { httpFault } from '../../../lib/http/faults.ts'
 import { fault } from '../../errors.ts'
 import { loginPath } from '../../page/next.ts'
 import { parsePath, pathOf, repoOf } from '../../page/request-path.ts'
+import type { ServiceToken } from '../../session/service-token.ts'
 import type { Session } from '../../session/session-store.ts'
 import { stateOf } from '../../session/handoff.ts'
 import type { ContentFace, Reader } from './face.ts'
@@ -13,6 +15,8 @@ declare module 'fastify' {
     readonly needsNoLogin?: boolean
     /** Set on the few routes that repository hosts serve too; all others are missing there (threat O6). */
     readonly isOnRepoHosts?: boolean
+    /** Set on the routes that service tokens may use. */
+    readonly acceptsTokens?: boolean
   }
   interface FastifyRequest {
     /** The reader; undefined on routes that need no login. */
@@ -47,7 +51,10 @@ export function createAdmission(face: ContentFace): onRequestHookHandler {
       request.reader = admitted
       done()
     }
-    const reader = identify(face, request.raw, repo)
+    const secret = secretOf(request.raw)
+    if (secret !== undefined && request.routeOptions.config.acceptsTokens !== true)
+      throw fault('TOKEN_REFUSED', 'service tokens only read repositories, their list and the search')
+    const reader = secret === undefined ? identify(face, request.raw, repo) : programOf(face, secret)
     if (!(reader instanceof Promise)) return settle(reader)
     void reader.then(settle, done)
   }
@@ -76,6 +83,22 @@ function ambiguous({ cookies }: ContentFace, reply: FastifyReply): Error {
     'SESSION_AMBIGUOUS',
     'the browser sent several sessions, one of them set by another page; reload the page, or remove the cookies of this site',
   )
+}
+
+/** Returns the secret of a service token; other credentials are for proxies in front of the server. */
+function secretOf({ headers: { authorization } }: IncomingMessage): string | undefined {
+  return authorization === undefined ? undefined : /^Bearer +(cst_\S*)$/i.exec(authorization)?.[1]
+}
+
+/** @throws UNAUTHORIZED when the token is not valid */
+function programOf({ tokens, grants }: ContentFace, secret: string): Reader | Promise<Reader> {
+  const toReader = (token: ServiceToken | undefined): Reader => {
+    if (token === undefined)
+      throw httpFault('UNAUTHORIZED', 'the service token has expired, was revoked or never existed')
+    return { user: '', token: token.name, sessionId: undefined, grants: grants.ofToken(token) }
+  }
+  const found = tokens.find(secret)
+  return found instanceof Promise ? found.then(toReader) : toReader(found)
 }
 
 function identify(

@@ -11,6 +11,7 @@ import type { PageFinder } from '../../page/find-page.ts'
 import type { RepoList } from '../../repo/repo-list.ts'
 import type { SiteSearch } from '../../search/site-search.ts'
 import type { LoginHandoff } from '../../session/handoff.ts'
+import type { ServiceTokens } from '../../session/service-tokens.ts'
 import type { Sessions } from '../../session/sessions.ts'
 import type { Cookies } from './cookies.ts'
 import type { RepoHosts } from './repo-hosts.ts'
@@ -24,6 +25,7 @@ export interface ContentFace {
   readonly repos: RepoList
   readonly search: SiteSearch
   readonly sessions: Sessions
+  readonly tokens: ServiceTokens
   readonly rules: AccessRules
   readonly grants: ReaderGrants
   readonly handOver: LoginHandoff
@@ -39,11 +41,13 @@ export interface ContentFace {
   readonly purge: () => void
 }
 
-/** A reader: logged in, or a visitor of a public repository. */
+/** A reader: logged in, a program with a token, or a visitor of a public repository. */
 export interface Reader {
-  /** Empty if there is one shared password, and for a visitor. */
+  /** Empty if there is one shared password, and for programs and visitors. */
   readonly user: string
-  /** Undefined for a reader named by a proxy, and for a visitor. */
+  /** Name of the token of a program. */
+  readonly token?: string
+  /** Undefined for a reader without a session here. */
   readonly sessionId: string | undefined
   readonly grants: Grants
 }

@@ -34,7 +34,7 @@ export function pageRoutes({ app }: HttpServer, face: ContentFace): void {
   app.route({
     method: ['GET', 'HEAD'],
     url: PAGES,
-    config: { isOnRepoHosts: true },
+    config: { isOnRepoHosts: true, acceptsTokens: true },
     schema: { hide: true },
     handler(request, reply) {
       const path = pathOf(request.raw)

@@ -12,6 +12,7 @@ export function repoRoutes({ app }: HttpServer, { repos, search, hosts }: Conten
   app.get(
     '/_api/repos',
     {
+      config: { acceptsTokens: true },
       schema: {
         summary: 'List the repositories that the reader may read',
         response: { 200: Type.Array(Type.Ref('Repo')) },
@@ -26,7 +27,7 @@ export function repoRoutes({ app }: HttpServer, { repos, search, hosts }: Conten
   app.get<{ readonly Querystring: SearchParameters }>(
     '/_api/search',
     {
-      config: { isOnRepoHosts: true },
+      config: { isOnRepoHosts: true, acceptsTokens: true },
       schema: {
         summary: 'Search for pages',
         description:
