@@ -78,6 +78,16 @@ export const contentSchema = section({
       description: 'rules by repository: {repos, users, groups, email_domains, readers, public}',
     }),
   }),
+  reads: section({
+    file: optionalText('file of the log of who read what; default: no log'),
+    max_bytes: size('64MiB', 'size at which the log is rotated'),
+    keep: Type.Integer({
+      minimum: 1,
+      maximum: 1_000,
+      default: 10,
+      description: 'number of older files to keep',
+    }),
+  }),
   session: section({
     max_age: duration('90d', 'how long a login lasts'),
     secure: flag(true, 'whether browsers send the cookie only over https'),

@@ -65,7 +65,7 @@ export function loadContentConfig(
  * location of the file.
  */
 function resolveConfig(settings: Settings, source: string, base: string, data: string) {
-  const { http, session, cache, search, oidc, headerAuth } = settings
+  const { http, session, cache, search, oidc, headerAuth, reads } = settings
   const wrong = (sentence: string) => configFault('CONFIG_INVALID', `${source}: ${sentence}`)
   const users = usersOf(settings, wrong)
   // A configuration for publishing has no logins.
@@ -93,6 +93,8 @@ function resolveConfig(settings: Settings, source: string, base: string, data: s
     store: storeOf(settings, base, data, wrong),
     users,
     session: { ...session, location: sessionLocation(session, base, data, wrong) },
+    /** Undefined if reads are not logged. */
+    readLog: reads.file === undefined ? undefined : { ...reads, file: resolve(base, reads.file) },
     /** In lower case; undefined if no proxy names the readers. */
     userHeader: headerAuth?.header.toLowerCase(),
     /** In lower case; undefined if no proxy reports groups. */

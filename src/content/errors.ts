@@ -20,6 +20,7 @@ export const CONTENT_CODES = {
   TOKEN_INVALID: 'invalid',
   TOKEN_EXISTS: 'conflict',
   TOKEN_NOT_FOUND: 'missing',
+  READS_NOT_LOGGED: 'invalid',
 } as const
 
 /** Creates an error of the content server. */

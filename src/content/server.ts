@@ -21,6 +21,9 @@ import { Throttle } from './login/throttle.ts'
 import { PageFinder } from './page/find-page.ts'
 import { Publications } from './publication/publications.ts'
 import { SiteObjects } from './publication/site-objects.ts'
+import { ReadLog } from './reads/read-log.ts'
+import { type ReadRecord, withVersion } from './reads/read-record.ts'
+import type { Repo } from './repo/meta.ts'
 import { RepoList } from './repo/repo-list.ts'
 import { SiteSearch } from './search/site-search.ts'
 import { openSessionStore } from './session/open-session-store.ts'
@@ -97,6 +100,8 @@ async function start(
   const face: ContentFace = {
     config,
     version: packageVersion(),
+    clock,
+    reads: openReadLog(config, repos, logger, opened),
     cache,
     finder: new PageFinder(objects, repos),
     repos,
@@ -121,6 +126,21 @@ async function start(
   opened.defer(() => http.stop())
   const port = await listening(config.http, http)
   return { port, purge, stop: () => opened.close() }
+}
+
+/** Opens the log of reads, which adds versions from the list of repositories. */
+function openReadLog(
+  { readLog }: ContentConfig,
+  repos: RepoList,
+  logger: Logger,
+  opened: DisposalStack,
+): ReadLog | undefined {
+  if (readLog === undefined) return undefined
+  const complete = async (records: readonly ReadRecord[]): Promise<readonly ReadRecord[]> => {
+    const listed = await repos.read().catch(() => new Map<string, Repo>())
+    return records.map((record) => withVersion(record, listed))
+  }
+  return opened.use(new ReadLog(readLog, logger, complete))
 }
 
 async function listening({ host, port }: ContentConfig['http'], http: HttpServer): Promise<number> {

@@ -100,7 +100,7 @@ test(
   { timeout: 90_000 },
   async () => {
     const port = await freePort()
-    const { dir, content, start } = user({ http: { port } })
+    const { dir, content, start } = user({ http: { port }, reads: { file: 'reads.jsonl' } })
     mkdirSync(join(dir, 'store/repos/guide'), { recursive: true })
     writeFileSync(join(dir, 'store/repos/guide/index.html'), 'x')
     const { output } = start('serve', '--workers', '2')
@@ -130,6 +130,17 @@ test(
     const none = await content('token', 'revoke', 'ci')
     expect([none.status, none.stderr]).toEqual([1, expect.stringContaining('not found')])
     expect(output()).not.toContain(String(token).slice(4))
+    const reads = async (...words: readonly string[]): Promise<readonly string[]> => {
+      const { status, stdout } = await content('reads', '--repo', 'guide', ...words)
+      expect(status).toBe(0)
+      return stdout.split('\n').filter((line) => line !== '')
+    }
+    await waitFor('the log of both', async () => (await reads()).length >= 8)
+    const [line = ''] = await reads('--token', 'ci', '--since', '1h')
+    expect(JSON.parse(line)).toMatchObject({ token: 'ci', repo: 'guide', path: '/', status: 200 })
+    expect(await reads('--since', '2100-01-01T00:00:00Z')).toEqual([])
+    expect(await reads('--user', 'ci')).toEqual([])
+    expect((await reads('--table'))[0]).toMatch(/^\S+ {2}token ci {2}GET guide\/ {2}200$/)
   },
 )
 

@@ -7,6 +7,7 @@ import { addConfig } from './commands/config.ts'
 import { addHashPassword } from './commands/hash-password.ts'
 import { addPublish } from './commands/publish.ts'
 import { addUnpublish } from './commands/unpublish.ts'
+import { addReads } from './commands/reads.ts'
 import { addRevoke } from './commands/revoke.ts'
 import { addToken } from './commands/token.ts'
 import { addServe } from './commands/serve.ts'
@@ -32,6 +33,7 @@ export function createContentProgram(): Command {
   addHashPassword(program)
   addRevoke(program)
   addToken(program)
+  addReads(program)
   program.commandsGroup('Other:')
   addConfig(program)
   addEverywhere(

@@ -1,3 +1,4 @@
+import type { Clock } from '../../../lib/clock/clock.ts'
 import type { Logger } from '../../../lib/log/logger.ts'
 import type { AccessRules } from '../../access/access-rules.ts'
 import type { Grants } from '../../access/grants.ts'
@@ -8,6 +9,7 @@ import type { ClientAddress } from '../../login/client-address.ts'
 import type { OpenIdLogin } from '../../login/openid.ts'
 import type { PasswordLogin } from '../../login/password-login.ts'
 import type { PageFinder } from '../../page/find-page.ts'
+import type { ReadLog } from '../../reads/read-log.ts'
 import type { RepoList } from '../../repo/repo-list.ts'
 import type { SiteSearch } from '../../search/site-search.ts'
 import type { LoginHandoff } from '../../session/handoff.ts'
@@ -20,6 +22,7 @@ import type { RepoHosts } from './repo-hosts.ts'
 export interface ContentFace {
   readonly config: ContentConfig
   readonly version: string
+  readonly clock: Clock
   readonly cache: ObjectCache
   readonly finder: PageFinder
   readonly repos: RepoList
@@ -35,6 +38,8 @@ export interface ContentFace {
   /** Undefined without single sign-on. */
   readonly openId: OpenIdLogin | undefined
   readonly addresses: ClientAddress
+  /** Undefined if reads are not logged. */
+  readonly reads: ReadLog | undefined
   /** Audit log, written at any log level. */
   readonly audit: Logger
   /** Purges all cached data of the store. */
