@@ -40,6 +40,7 @@ async function indexOf(...texts: readonly string[]): Promise<string> {
 async function accessFiles(has: 'hidden' | 'none'): Promise<Record<string, string>> {
   const versions = JSON.stringify({ versions: ['2.0', '1.0'], latest: '2.0', description: 'A secret plan' })
   const visible = {
+    '_root/notes.html': 'notes of the site',
     'repos/open/index.html': 'open page',
     'repos/open/404.html': 'nothing here',
     'repos/shared/_meta.json': JSON.stringify({ versions: ['2.0'], latest: '2.0' }),

@@ -44,9 +44,11 @@ test('O9 a token reads its repositories and public ones, in pages, lists and sea
     ['/shared/', 404],
     [`/${HIDDEN}/`, 302],
     ['/nowhere', 404],
+    ['/notes.html', 404],
     ['/', 200],
   ] as const)
     expect([path, (await ask(path)).status]).toEqual([path, status])
+  expect((await site.as('bob', '/notes.html')).status).toBe(200)
   const names = ((await (await ask('/_api/repos')).json()) as { name: string }[]).map(({ name }) => name)
   expect(names).toEqual(['hr-broken', 'hr-plain', HIDDEN, 'open'])
   expect(await (await ask('/_api/search?q=the')).json()).toMatchObject({ total: 1, hits: [{ repo: HIDDEN }] })
