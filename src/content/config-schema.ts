@@ -16,6 +16,20 @@ import { Type } from '../lib/schema/type.ts'
 const secret = (description: string) =>
   Type.Optional(Type.String({ minLength: 1, writeOnly: true, description }))
 
+const names = Type.Array(Type.String({ minLength: 1 }))
+
+const accessRule = Type.Object(
+  {
+    repos: Type.Array(Type.String({ minLength: 1 }), { minItems: 1 }),
+    users: Type.Optional(names),
+    groups: Type.Optional(names),
+    email_domains: Type.Optional(names),
+    readers: Type.Optional(Type.Boolean()),
+    public: Type.Optional(Type.Boolean()),
+  },
+  { additionalProperties: false },
+)
+
 /** Schema of the content server's configuration file. */
 export const contentSchema = section({
   title: text('Documentation', 'name of the site, shown on its pages'),
@@ -47,12 +61,33 @@ export const contentSchema = section({
       {
         name: Type.String({ minLength: 1, maxLength: 128 }),
         password_hash: Type.String({ minLength: 1, writeOnly: true }),
+        groups: Type.Optional(names),
       },
       { additionalProperties: false },
     ),
-    { default: [], writeOnly: true, description: 'users who may log in: {name, password_hash}' },
+    { default: [], writeOnly: true, description: 'users who may log in: {name, password_hash, groups}' },
   ),
   password_hash: secret('hash of the shared password, if there are no users'),
+  access: section({
+    default: Type.Enum(['readers', 'nobody'], {
+      default: 'readers',
+      description: 'who may read a repository without a rule: everyone who has logged in, or nobody',
+    }),
+    rules: Type.Array(accessRule, {
+      default: [],
+      description: 'rules by repository: {repos, users, groups, email_domains, readers, public}',
+    }),
+  }),
+  reads: section({
+    file: optionalText('file of the log of who read what; default: no log'),
+    max_bytes: size('64MiB', 'size at which the log is rotated'),
+    keep: Type.Integer({
+      minimum: 1,
+      maximum: 1_000,
+      default: 10,
+      description: 'number of older files to keep',
+    }),
+  }),
   session: section({
     max_age: duration('90d', 'how long a login lasts'),
     secure: flag(true, 'whether browsers send the cookie only over https'),
@@ -73,11 +108,24 @@ export const contentSchema = section({
       'verified email addresses that may log in; if allowed_domains is empty too, everybody may',
     ),
     allowed_domains: texts('email domains whose verified addresses may log in'),
+    scope: text('openid email profile', 'scopes to request from the provider'),
+    groups_claim: optionalText('claim with the groups of a reader'),
   }),
   header_auth: optionalSection({
     header: Type.String({
       pattern: '^[A-Za-z0-9-]+$',
       description: 'header in which a trusted proxy sends the reader’s name',
+    }),
+    groups_header: Type.Optional(
+      Type.String({
+        pattern: '^[A-Za-z0-9-]+$',
+        description: 'header in which the proxy sends the reader’s groups',
+      }),
+    ),
+    groups_separator: Type.String({
+      default: ',',
+      minLength: 1,
+      description: 'what separates the groups in that header',
     }),
   }),
   cache: section({

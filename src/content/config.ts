@@ -2,6 +2,7 @@ import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { configFault } from '../lib/config/check.ts'
 import { loadConfig } from '../lib/config/load.ts'
+import { checkAccess } from './access/check-access.ts'
 import { type Settings, contentSchema } from './config-schema.ts'
 import { isPasswordHash } from './login/password.ts'
 import type { User } from './login/user.ts'
@@ -64,12 +65,26 @@ export function loadContentConfig(
  * location of the file.
  */
 function resolveConfig(settings: Settings, source: string, base: string, data: string) {
-  const { http, session, cache, search, oidc, headerAuth } = settings
+  const { http, session, cache, search, oidc, headerAuth, reads } = settings
   const wrong = (sentence: string) => configFault('CONFIG_INVALID', `${source}: ${sentence}`)
   const users = usersOf(settings, wrong)
+  // A configuration for publishing has no logins.
+  const hasLogin = users.length > 0 || oidc !== undefined || headerAuth !== undefined
+  const hasOnlyUsers = hasLogin && oidc === undefined && headerAuth === undefined
+  const mistake = checkAccess(settings.access.rules, {
+    users: hasOnlyUsers ? users.map(({ name }) => name) : undefined,
+    hasGroups:
+      !hasLogin ||
+      users.some(({ groups = [] }) => groups.length > 0) ||
+      oidc?.groupsClaim !== undefined ||
+      headerAuth?.groupsHeader !== undefined,
+  })
+  if (mistake !== undefined) throw wrong(mistake)
   if (headerAuth !== undefined && http.trustedProxies.length === 0)
     throw wrong('"header_auth" requires "http.trusted_proxies"; otherwise any client could send the header')
   if (oidc !== undefined && !URL.canParse(oidc.issuer)) throw wrong('"oidc.issuer" must be a URL')
+  if (oidc !== undefined && !oidc.scope.split(' ').includes('openid'))
+    throw wrong('"oidc.scope" must include openid')
   if (http.publicUrl !== undefined && !URL.canParse(http.publicUrl))
     throw wrong('"http.public_url" must be a URL such as https://docs.example')
   return {
@@ -78,8 +93,13 @@ function resolveConfig(settings: Settings, source: string, base: string, data: s
     store: storeOf(settings, base, data, wrong),
     users,
     session: { ...session, location: sessionLocation(session, base, data, wrong) },
+    /** Undefined if reads are not logged. */
+    readLog: reads.file === undefined ? undefined : { ...reads, file: resolve(base, reads.file) },
     /** In lower case; undefined if no proxy names the readers. */
     userHeader: headerAuth?.header.toLowerCase(),
+    /** In lower case; undefined if no proxy reports groups. */
+    groupsHeader: headerAuth?.groupsHeader?.toLowerCase(),
+    groupsSeparator: headerAuth?.groupsSeparator ?? ',',
     search: { ...search, dir: search.dir === undefined ? join(data, 'search') : resolve(base, search.dir) },
     /** Hashes of published files, a cache. */
     hashDir: join(data, 'hashes'),
@@ -92,7 +112,7 @@ type Wrong = (sentence: string) => Error
 function usersOf({ users, passwordHash: single }: Settings, wrong: Wrong): readonly User[] {
   if (users.length > 0 && single !== undefined)
     throw wrong('"users" and "password_hash" are mutually exclusive; give each user a password_hash')
-  const all = [...users]
+  const all: User[] = [...users]
   if (single !== undefined) all.push({ name: '', passwordHash: single })
   for (const { name, passwordHash } of all) {
     const whose = name === '' ? '"password_hash"' : `the password_hash of user "${name}"`

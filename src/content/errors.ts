@@ -16,6 +16,11 @@ export const CONTENT_CODES = {
   CANNOT_LISTEN: 'conflict',
   PUBLISH_INVALID: 'invalid',
   PASSWORD_INVALID: 'invalid',
+  TOKEN_REFUSED: 'forbidden',
+  TOKEN_INVALID: 'invalid',
+  TOKEN_EXISTS: 'conflict',
+  TOKEN_NOT_FOUND: 'missing',
+  READS_NOT_LOGGED: 'invalid',
 } as const
 
 /** Creates an error of the content server. */

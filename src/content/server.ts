@@ -6,6 +6,8 @@ import type { Logger } from '../lib/log/logger.ts'
 import { packageVersion } from '../lib/process/package.ts'
 import { ObjectCache } from './cache/object-cache.ts'
 import { type Clock, systemClock } from '../lib/clock/clock.ts'
+import { AccessRules } from './access/access-rules.ts'
+import { ReaderGrants } from './access/reader-grants.ts'
 import type { ContentConfig } from './config.ts'
 import { fault } from './errors.ts'
 import { Cookies } from './faces/http/cookies.ts'
@@ -19,10 +21,14 @@ import { Throttle } from './login/throttle.ts'
 import { PageFinder } from './page/find-page.ts'
 import { Publications } from './publication/publications.ts'
 import { SiteObjects } from './publication/site-objects.ts'
+import { ReadLog } from './reads/read-log.ts'
+import { type ReadRecord, withVersion } from './reads/read-record.ts'
+import type { Repo } from './repo/meta.ts'
 import { RepoList } from './repo/repo-list.ts'
 import { SiteSearch } from './search/site-search.ts'
 import { openSessionStore } from './session/open-session-store.ts'
 import { LoginHandoff } from './session/handoff.ts'
+import { ServiceTokens } from './session/service-tokens.ts'
 import { Sessions } from './session/sessions.ts'
 import { openStore } from './store/open-store.ts'
 import type { Store } from './store/store.ts'
@@ -76,7 +82,9 @@ async function start(
     }),
   )
   const passwords = new PasswordLogin(config.users, new Throttle(sessionStore))
-  const openId = config.oidc === undefined ? undefined : await openIdLogin(config.oidc)
+  const rules = new AccessRules(config.access)
+  const openId =
+    config.oidc === undefined ? undefined : await openIdLogin(config.oidc, (group) => rules.namesGroup(group))
   const purge = (): void => {
     publications.purge()
     cache.purge()
@@ -92,11 +100,16 @@ async function start(
   const face: ContentFace = {
     config,
     version: packageVersion(),
+    clock,
+    reads: openReadLog(config, repos, logger, opened),
     cache,
     finder: new PageFinder(objects, repos),
     repos,
     search,
     sessions,
+    tokens: new ServiceTokens(sessionStore, clock),
+    rules,
+    grants: new ReaderGrants(rules, config.users, config.groupsSeparator),
     handOver: new LoginHandoff(sessionStore, sessions, clock),
     cookies: new Cookies(config),
     hosts: new RepoHosts(config.http),
@@ -115,6 +128,21 @@ async function start(
   return { port, purge, stop: () => opened.close() }
 }
 
+/** Opens the log of reads, which adds versions from the list of repositories. */
+function openReadLog(
+  { readLog }: ContentConfig,
+  repos: RepoList,
+  logger: Logger,
+  opened: DisposalStack,
+): ReadLog | undefined {
+  if (readLog === undefined) return undefined
+  const complete = async (records: readonly ReadRecord[]): Promise<readonly ReadRecord[]> => {
+    const listed = await repos.read().catch(() => new Map<string, Repo>())
+    return records.map((record) => withVersion(record, listed))
+  }
+  return opened.use(new ReadLog(readLog, logger, complete))
+}
+
 async function listening({ host, port }: ContentConfig['http'], http: HttpServer): Promise<number> {
   try {
     return await http.listen({ host, port })
@@ -128,9 +156,12 @@ async function listening({ host, port }: ContentConfig['http'], http: HttpServer
 }
 
 /** Imports on demand the fifteen modules of OpenID login. */
-async function openIdLogin(config: NonNullable<ContentConfig['oidc']>): Promise<OpenIdLogin> {
+async function openIdLogin(
+  config: NonNullable<ContentConfig['oidc']>,
+  isWanted: (group: string) => boolean,
+): Promise<OpenIdLogin> {
   const { OpenIdLogin: Login } = await import('./login/openid.ts')
-  return new Login(config)
+  return new Login(config, isWanted)
 }
 
 /** Refuses to start a server without any way to log in. */

@@ -3,6 +3,8 @@ import { messageOf } from '../../lib/errors/message.ts'
 import type { Settings } from '../config-schema.ts'
 import { fault } from '../errors.ts'
 import type { Flow } from './flow.ts'
+import { parseGroups } from './groups.ts'
+import type { Login } from '../session/sessions.ts'
 
 const ANSWER_S = 10
 
@@ -11,10 +13,13 @@ type OpenIdConfig = NonNullable<Settings['oidc']>
 /** Login with an OpenID provider: the authorization code flow with PKCE. */
 export class OpenIdLogin {
   readonly #config: OpenIdConfig
+  readonly #isWanted: (group: string) => boolean
   #provider: Promise<client.Configuration> | undefined
 
-  constructor(config: OpenIdConfig) {
+  /** @param isWanted whether a rule names a group */
+  constructor(config: OpenIdConfig, isWanted: (group: string) => boolean) {
     this.#config = config
+    this.#isWanted = isWanted
   }
 
   get label(): string {
@@ -41,7 +46,7 @@ export class OpenIdLogin {
     }
     const url = client.buildAuthorizationUrl(provider, {
       redirect_uri: redirectUri,
-      scope: 'openid email profile',
+      scope: this.#config.scope,
       state: flow.state,
       nonce: flow.nonce,
       code_challenge: await client.calculatePKCECodeChallenge(flow.verifier),
@@ -51,11 +56,11 @@ export class OpenIdLogin {
   }
 
   /**
-   * Returns the user whom the provider sent back.
+   * Returns the login of the user whom the provider sent back.
    *
    * @throws LOGIN_REFUSED or PROVIDER_UNAVAILABLE when the login fails
    */
-  async finish(currentUrl: URL, { state, nonce, verifier }: Flow): Promise<string> {
+  async finish(currentUrl: URL, { state, nonce, verifier }: Flow): Promise<Login> {
     const provider = await this.#connect()
     let claims: Readonly<Record<string, unknown>>
     try {
@@ -67,9 +72,10 @@ export class OpenIdLogin {
       })
       const given: Readonly<Record<string, unknown>> = tokens.claims() ?? {}
       const subject = given['sub']
-      // Many providers report addresses only at the user-info endpoint.
+      // Many providers report addresses and groups only at the user-info endpoint.
+      const { groupsClaim = 'email' } = this.#config
       claims =
-        'email' in given || typeof subject !== 'string'
+        ('email' in given && groupsClaim in given) || typeof subject !== 'string'
           ? given
           : { ...given, ...(await client.fetchUserInfo(provider, tokens.access_token, subject)) }
     } catch (error) {
@@ -78,13 +84,19 @@ export class OpenIdLogin {
     return this.#admit(claims)
   }
 
-  #admit(claims: Readonly<Record<string, unknown>>): string {
-    const { allowedEmails: emails, allowedDomains: domains } = this.#config
+  #admit(claims: Readonly<Record<string, unknown>>): Login {
+    const { allowedEmails: emails, allowedDomains: domains, groupsClaim } = this.#config
     const email = typeof claims['email'] === 'string' ? claims['email'].toLowerCase() : undefined
-    if (emails.length === 0 && domains.length === 0) return email ?? String(claims['sub'])
     const isVerified = email !== undefined && claims['email_verified'] === true
+    const login = {
+      user: email ?? String(claims['sub']),
+      proof: this.proof,
+      isVerified,
+      groups: groupsClaim === undefined ? [] : parseGroups(claims[groupsClaim], this.#isWanted),
+    }
+    if (emails.length === 0 && domains.length === 0) return login
     const domain = email?.slice(email.lastIndexOf('@') + 1) ?? ''
-    if (isVerified && (lower(emails).includes(email) || lower(domains).includes(domain))) return email
+    if (isVerified && (lower(emails).includes(email) || lower(domains).includes(domain))) return login
     throw fault('LOGIN_REFUSED', `${email ?? 'an account without an email address'} is not allowed to log in`)
   }
 

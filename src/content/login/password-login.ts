@@ -83,7 +83,14 @@ export class PasswordLogin {
   }
 }
 
+const PROOF = 'password:'
+
+/** Whether a login was made with a password of a configured user. */
+export function isPasswordProof(proof: string): boolean {
+  return proof.startsWith(PROOF)
+}
+
 /** Identifies a password without revealing anything about it. */
 function proofOf({ passwordHash }: User): string {
-  return `password:${createHash('sha256').update(passwordHash).digest('base64url')}`
+  return `${PROOF}${createHash('sha256').update(passwordHash).digest('base64url')}`
 }

@@ -3,4 +3,5 @@ export interface User {
   /** Empty if there is one shared password. */
   readonly name: string
   readonly passwordHash: string
+  readonly groups?: readonly string[] | undefined
 }

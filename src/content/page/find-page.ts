@@ -1,12 +1,15 @@
+import type { Grants } from '../access/grants.ts'
 import type { Sendable } from '../cache/object-cache.ts'
 import type { SiteObjects } from '../publication/site-objects.ts'
 import { REPOS, type RepoList } from '../repo/repo-list.ts'
-import { formatPath, type RequestPath } from './request-path.ts'
+import { formatPath, repoOf, type RequestPath } from './request-path.ts'
 
 /** Folder of all paths outside `/repos/`. */
 const ROOT = '_root'
 const INDEX = 'index.html'
 const NOT_FOUND = '404.html'
+/** Turns the name of a repository into one that nothing is published under. */
+const MISSING_PREFIX = '.denied-'
 
 /** Result of resolving a path. */
 export type Page =
@@ -34,27 +37,52 @@ export class PageFinder {
   }
 
   /**
-   * Returns the page of a path; synchronously if it is in memory.
+   * Returns the page of a path; synchronously if it is in memory. A repository that the reader may not read is missing.
    *
    * @param path on a repository's host, preceded by `repos` and the repository's name
    */
-  find(path: RequestPath): Page | Promise<Page> {
+  find(path: RequestPath, grants: Grants): Page | Promise<Page> {
+    const repo = repoOf(path.segments)
+    if (repo === undefined ? grants.hasSite : grants.mayRead(repo)) return this.#find(path, grants)
+    return repo === undefined ? this.#otherThanSite(path, grants) : this.#denied(path, grants)
+  }
+
+  #find(path: RequestPath, grants: Grants): Page | Promise<Page> {
     const { segments, isDirectory } = path
-    const base = isOfRepo(segments) ? segments : [ROOT, ...segments]
+    const base = repoOf(segments) === undefined ? [ROOT, ...segments] : segments
     const key = isDirectory ? `${base.join('/')}/${INDEX}` : base.join('/')
     const object = this.#objects.fresh(key)
     if (object !== undefined && object.is !== 'missing')
       return { is: 'object', object, staleMs: undefined, isNotFound: false }
-    return this.#search(path, base.join('/'), key)
+    return this.#search(path, grants, base.join('/'), key)
   }
 
-  async #search({ segments, isDirectory }: RequestPath, base: string, key: string): Promise<Page> {
+  /**
+   * Does the same lookups as for a missing repository, so that neither time nor a failing store reveals
+   * whether it exists.
+   */
+  async #denied(
+    { segments: [first = '', name = '', ...rest], ...path }: RequestPath,
+    grants: Grants,
+  ): Promise<Page> {
+    await this.#find({ ...path, segments: [first, MISSING_PREFIX + name, ...rest] }, grants)
+    return { is: 'missing' }
+  }
+
+  async #search(
+    { segments, isDirectory }: RequestPath,
+    grants: Grants,
+    base: string,
+    key: string,
+  ): Promise<Page> {
     const object = await this.#object(key)
     if (object !== undefined) return object
     if (segments.length === 0) return { is: 'home' }
     if (!isDirectory && (await this.#object(`${base}/${INDEX}`)) !== undefined)
       return { is: 'redirect', to: formatPath(segments, true) }
-    return isOfRepo(segments) ? this.#otherInRepo(segments) : this.#otherInRoot({ segments, isDirectory })
+    if (repoOf(segments) !== undefined) return this.#otherInRepo(segments)
+    const other = await this.#repoRedirect({ segments, isDirectory }, grants)
+    return other ?? (await this.#object(`${ROOT}/${NOT_FOUND}`, true)) ?? { is: 'missing' }
   }
 
   async #otherInRepo(segments: readonly string[]): Promise<Page> {
@@ -64,11 +92,17 @@ export class PageFinder {
     return this.#notFound(segments)
   }
 
-  async #otherInRoot({ segments, isDirectory }: RequestPath): Promise<Page> {
+  /** Returns the generated pages outside of repositories. */
+  async #otherThanSite(path: RequestPath, grants: Grants): Promise<Page> {
+    if (path.segments.length === 0) return { is: 'home' }
+    return (await this.#repoRedirect(path, grants)) ?? { is: 'missing' }
+  }
+
+  /** Redirects `/REPO/PATH` to the repository. */
+  async #repoRedirect({ segments, isDirectory }: RequestPath, grants: Grants): Promise<Page | undefined> {
     const [name = ''] = segments
-    if ((await this.#repos.read()).has(name))
-      return { is: 'redirect', to: formatPath(['repos', ...segments], isDirectory) }
-    return (await this.#object(`${ROOT}/${NOT_FOUND}`, true)) ?? { is: 'missing' }
+    if (!(await this.#repos.read()).has(name) || !grants.mayRead(name)) return undefined
+    return { is: 'redirect', to: formatPath(['repos', ...segments], isDirectory) }
   }
 
   /** Returns the "not found" page of the version, else of the repository. */
@@ -84,8 +118,4 @@ export class PageFinder {
     const { known: object, staleMs } = result
     return object.is === 'missing' ? undefined : { is: 'object', object, staleMs, isNotFound }
   }
-}
-
-function isOfRepo(segments: readonly string[]): boolean {
-  return segments[0] === 'repos' && segments.length > 1
 }

@@ -24,6 +24,17 @@ export function parsePath(path: string): RequestPath | undefined {
   return path.startsWith('/') && isKey(segments.join('/')) ? { segments, isDirectory } : undefined
 }
 
+/** Returns the path of a request without its query. */
+export function pathOf({ url = '/' }: { readonly url?: string | undefined }): string {
+  const end = url.indexOf('?')
+  return end === -1 ? url : url.slice(0, end)
+}
+
+/** Returns the name of the repository that a path is in; undefined outside of repositories. */
+export function repoOf([first, name]: readonly string[]): string | undefined {
+  return first === 'repos' ? name : undefined
+}
+
 /** Encodes segments as a path, which never leaves the site. */
 export function formatPath(segments: readonly string[], isDirectory: boolean): string {
   if (segments.length === 0) return '/'

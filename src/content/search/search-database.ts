@@ -1,6 +1,6 @@
 import { createReadStream, rmSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
-import { nearest } from '../../lib/config/nearest.ts'
+import { allNear } from '../../lib/config/nearest.ts'
 import { cutExcerpt, type Excerpt, MARK_BEGIN, MARK_END } from './excerpt.ts'
 import { type IndexedPage, parseIndexLine } from './search-index.ts'
 
@@ -26,6 +26,8 @@ const FIND = `
 const MAX_WORDS = 16
 /** Shorter words have too many similar words. */
 const MIN_CORRECTED = 5
+/** Maximum number of similar words for which a search checks whether its sources have them. */
+const MAX_CHECKED = 1_000
 /** Maximum length of a line that `publish` writes. */
 const MAX_LINE = 4 * 2 ** 20
 
@@ -215,7 +217,11 @@ export class SearchDatabase {
     )
       .all(initial, `${initial}\u{10ffff}`, folded.length)
       .map(({ term }) => String(term))
-    return matchOf(nearest(folded, alike) ?? word)
+    // These are the words of all sources, and one of another source must not change the result.
+    const found = allNear(folded, alike)
+      .slice(0, MAX_CHECKED)
+      .find((term) => this.#prepare(isThere).get({ $match: exactMatchOf(term), $sources }) !== undefined)
+    return matchOf(found ?? word)
   }
 
   #prepare(sql: string): StatementSync {
@@ -244,6 +250,11 @@ function toPage({ title, path, sections, marked }: PageRow, key: string): FoundP
 /** Quotes a word for FTS5, as a prefix without operators. */
 function matchOf(word: string): string {
   return `"${word.replaceAll('"', '""').replaceAll('\0', '')}"*`
+}
+
+/** Quotes a word for FTS5, as a whole word without operators. */
+function exactMatchOf(word: string): string {
+  return `"${word.replaceAll('"', '""')}"`
 }
 
 /** Removes characters that would look like marks. */

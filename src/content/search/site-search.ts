@@ -8,6 +8,7 @@ import { isFault } from '../../lib/errors/fault.ts'
 import type { Logger } from '../../lib/log/logger.ts'
 import { IdlePool } from '../../lib/pool/idle-pool.ts'
 import { workerFile } from '../../lib/pool/worker-file.ts'
+import { type Grants, visibleRepos } from '../access/grants.ts'
 import { fault } from '../errors.ts'
 import { formatPath } from '../page/request-path.ts'
 import type { SiteObjects } from '../publication/site-objects.ts'
@@ -145,11 +146,11 @@ export class SiteSearch {
   }
 
   /**
-   * Returns the best hits of a query.
+   * Returns the best hits of a query in the repositories that the reader may read; nothing depends on others.
    *
    * @throws SEARCH_BUSY, or STORE_UNAVAILABLE when the list of repositories is unavailable
    */
-  async find({ words, limit, offset, repo, version }: SearchQuery): Promise<SearchResults> {
+  async find({ words, limit, offset, repo, version }: SearchQuery, grants: Grants): Promise<SearchResults> {
     const query = words.slice(0, MAX_WORDS_LENGTH).trim()
     if (query === '') return { hits: [], total: 0, unsearched: [] }
     if (this.#running >= MAX_SEARCHES)
@@ -157,7 +158,7 @@ export class SiteSearch {
     this.#running++
     try {
       const repos = await this.#repos.read()
-      const targets = targetsOf(repos, repo, version)
+      const targets = targetsOf(visibleRepos(repos, grants), repo, version)
       await this.#prepare(targets, repos)
       const asked = { query, limit, offset }
       const { isCurrent, ...found } = await this.#search(targets, asked)

@@ -5,26 +5,36 @@ import { makeDirs } from '../../lib/fs/make-dirs.ts'
 import { messageOf } from '../../lib/errors/message.ts'
 import type { Clock } from '../../lib/clock/clock.ts'
 import { fault } from '../errors.ts'
-import type { Session, SessionStore, Ticket, Tries } from './session-store.ts'
+import { parseJson } from '../../lib/schema/parse-json.ts'
+import { type ServiceToken, serviceTokenSchema } from './service-token.ts'
+import { claimsSchema, type Session, type SessionStore, type Ticket, type Tries } from './session-store.ts'
 
 /** How long a process waits for another process's write. */
 const BUSY_MS = 2_000
 const SWEEP_MS = 60_000
 
 /** Version of the tables below, stored in the file; 0 means a new file. */
-const FORMAT = 2
-/** Format 2 added the sessions of repository hosts and their tickets. */
+const FORMAT = 3
+/** Format 2 added the sessions of repository hosts and their tickets, format 3 claims of providers and service tokens. */
 const TABLE = `
   CREATE TABLE IF NOT EXISTS session (
     digest TEXT PRIMARY KEY, user TEXT NOT NULL, proof TEXT NOT NULL, expires_ms INTEGER NOT NULL
   ) WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS host_session (digest TEXT PRIMARY KEY, repo TEXT NOT NULL, parent TEXT NOT NULL) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS claims (digest TEXT PRIMARY KEY, json TEXT NOT NULL) WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS ticket (
     digest TEXT PRIMARY KEY, parent TEXT NOT NULL, repo TEXT NOT NULL, state TEXT NOT NULL, expires_ms INTEGER NOT NULL
   ) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS token (
+    name TEXT PRIMARY KEY, digest TEXT NOT NULL UNIQUE, expires_ms INTEGER NOT NULL, json TEXT NOT NULL
+  ) WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS try (who TEXT PRIMARY KEY, count INTEGER NOT NULL, ends_ms INTEGER NOT NULL) WITHOUT ROWID`
 const FIND = `
-  SELECT user, proof, expires_ms, repo, parent FROM session LEFT JOIN host_session USING (digest) WHERE digest = ?`
+  SELECT user, proof, expires_ms, repo, parent, json AS claims
+  FROM session LEFT JOIN host_session USING (digest) LEFT JOIN claims USING (digest) WHERE digest = ?`
+const ADD_TOKEN = `
+  INSERT INTO token (name, digest, expires_ms, json) VALUES ($name, $digest, $expires, $json)
+  ON CONFLICT (name) DO UPDATE SET digest = $digest, expires_ms = $expires, json = $json WHERE expires_ms <= $now`
 const COUNT_TRY = `
   INSERT INTO try (who, count, ends_ms) VALUES ($who, 1, $ends)
   ON CONFLICT (who) DO UPDATE SET
@@ -68,16 +78,21 @@ export class FileSessionStore implements SessionStore {
       const nowMs = clock.wallMs()
       database.prepare('DELETE FROM session WHERE expires_ms <= ?').run(nowMs)
       database.prepare('DELETE FROM try WHERE ends_ms <= ?').run(nowMs)
-      database.exec('DELETE FROM host_session WHERE digest NOT IN (SELECT digest FROM session)')
+      for (const table of ['host_session', 'claims'])
+        database.exec(`DELETE FROM ${table} WHERE digest NOT IN (SELECT digest FROM session)`)
       return new FileSessionStore(file, database, clock)
     } catch (error) {
       throw unavailable(file, error)
     }
   }
 
-  async add(digest: string, { user, proof, expiresMs, of }: Session): Promise<void> {
+  async add(digest: string, { user, proof, expiresMs, of, ...claims }: Session): Promise<void> {
     this.#try(() => {
-      // Written first: the row has no effect without its session, and the session must not exist without it.
+      // Written first: these rows have no effect without their session, and it must not exist without them.
+      if (Object.keys(claims).length > 0)
+        this.#database
+          .prepare('INSERT INTO claims (digest, json) VALUES (?, ?)')
+          .run(digest, JSON.stringify(claims))
       if (of !== undefined)
         this.#database
           .prepare('INSERT INTO host_session (digest, repo, parent) VALUES (?, ?, ?)')
@@ -91,8 +106,14 @@ export class FileSessionStore implements SessionStore {
   find(digest: string): Session | undefined {
     const row = this.#try(() => this.#find.get(digest)) as SessionRow | undefined
     if (row === undefined) return undefined
-    const { user, proof, expires_ms: expiresMs, repo, parent } = row
-    return { user, proof, expiresMs, ...(repo !== null && parent !== null && { of: { repo, parent } }) }
+    const { user, proof, expires_ms: expiresMs, repo, parent, claims } = row
+    return {
+      user,
+      proof,
+      expiresMs,
+      ...(claims !== null && parseJson(claimsSchema, claims)),
+      ...(repo !== null && parent !== null && { of: { repo, parent } }),
+    }
   }
 
   async addTicket(digest: string, { parent, repo, state, expiresMs }: Ticket): Promise<void> {
@@ -111,6 +132,34 @@ export class FileSessionStore implements SessionStore {
         .get(digest),
     )
     return row as unknown as Ticket | undefined
+  }
+
+  async addToken(digest: string, token: ServiceToken): Promise<boolean> {
+    const { changes } = this.#try(() =>
+      this.#database.prepare(ADD_TOKEN).run({
+        $name: token.name,
+        $digest: digest,
+        $expires: token.expiresMs,
+        $json: JSON.stringify(token),
+        $now: this.#clock.wallMs(),
+      }),
+    )
+    return Number(changes) > 0
+  }
+
+  findToken(digest: string): ServiceToken | undefined {
+    const row = this.#try(() => this.#database.prepare('SELECT json FROM token WHERE digest = ?').get(digest))
+    return row === undefined ? undefined : parseJson(serviceTokenSchema, String(row['json']))
+  }
+
+  async listTokens(): Promise<readonly ServiceToken[]> {
+    const rows = this.#try(() => this.#database.prepare('SELECT json FROM token').all())
+    return rows.flatMap(({ json }) => parseJson(serviceTokenSchema, String(json)) ?? [])
+  }
+
+  async removeToken(name: string): Promise<boolean> {
+    const { changes } = this.#try(() => this.#database.prepare('DELETE FROM token WHERE name = ?').run(name))
+    return Number(changes) > 0
   }
 
   async remove(digest: string): Promise<void> {
@@ -169,6 +218,7 @@ interface SessionRow {
   readonly expires_ms: number
   readonly repo: string | null
   readonly parent: string | null
+  readonly claims: string | null
 }
 
 /** @throws Error when a newer version created the file, which is left unchanged */
@@ -182,7 +232,7 @@ function checkFormat(database: DatabaseSync): void {
 function unavailable(file: string, error: unknown): Error {
   return fault(
     'SESSIONS_UNAVAILABLE',
-    `the sessions in ${file} cannot be used: ${messageOf(error)}; move the file away to start with an empty one, and everybody must log in again`,
+    `the sessions in ${file} cannot be used: ${messageOf(error)}; move the file away to start with an empty one; everybody must log in again, and service tokens must be created again`,
     error,
   )
 }

@@ -1,6 +1,9 @@
 import { Redis } from 'ioredis'
+import type { Static } from 'typebox'
+import { Type } from '../../lib/schema/type.ts'
 import { messageOf } from '../../lib/errors/message.ts'
 import { fault } from '../errors.ts'
+import { type ServiceToken, serviceTokenSchema } from './service-token.ts'
 import {
   type Session,
   sessionSchema,
@@ -17,7 +20,12 @@ const RETURNED_MS = 1
 const SESSION = 'content-server:session:'
 const USER = 'content-server:user:'
 const TICKET = 'content-server:ticket:'
+/** Tokens by the digests of their secrets, and a hash of the digests by name. */
+const TOKEN = 'content-server:token:'
+const TOKENS = 'content-server:tokens'
 const TRIES = 'content-server:tries:'
+
+const tokenEntrySchema = Type.Object({ digest: Type.String(), token: serviceTokenSchema })
 
 /** Sessions in a Redis or Valkey server that all hosts share. */
 export class RedisSessionStore implements SessionStore {
@@ -75,6 +83,52 @@ export class RedisSessionStore implements SessionStore {
     const [error, text] = answers?.[0] ?? []
     if (error) throw error
     return typeof text === 'string' ? parseJson(ticketSchema, text) : undefined
+  }
+
+  async addToken(digest: string, token: ServiceToken): Promise<boolean> {
+    const text = JSON.stringify(token)
+    return this.#try(async () => {
+      // The transaction fails if another client changes a token meanwhile.
+      await this.#redis.watch(TOKENS)
+      const before = await this.#entry(token.name)
+      if (before !== undefined && (await this.#redis.exists(TOKEN + before.digest)) === 1) {
+        await this.#redis.unwatch()
+        return false
+      }
+      const done = await this.#redis
+        .multi()
+        .set(TOKEN + digest, text, 'PXAT', token.expiresMs)
+        .hset(TOKENS, token.name, JSON.stringify({ digest, token }))
+        .exec()
+      return done !== null
+    })
+  }
+
+  async findToken(digest: string): Promise<ServiceToken | undefined> {
+    const text = await this.#try(() => this.#redis.get(TOKEN + digest))
+    return text === null ? undefined : parseJson(serviceTokenSchema, text)
+  }
+
+  async listTokens(): Promise<readonly ServiceToken[]> {
+    const entries = await this.#try(() => this.#redis.hvals(TOKENS))
+    return entries.flatMap((text) => parseJson(tokenEntrySchema, text)?.token ?? [])
+  }
+
+  async removeToken(name: string): Promise<boolean> {
+    return this.#try(async () => {
+      const entry = await this.#entry(name)
+      const answers = await this.#redis
+        .multi()
+        .del(TOKEN + (entry?.digest ?? ''))
+        .hdel(TOKENS, name)
+        .exec()
+      return answers?.[1]?.[1] === 1
+    })
+  }
+
+  async #entry(name: string): Promise<Static<typeof tokenEntrySchema> | undefined> {
+    const text = await this.#redis.hget(TOKENS, name)
+    return text === null ? undefined : parseJson(tokenEntrySchema, text)
   }
 
   async remove(digest: string): Promise<void> {

@@ -1,9 +1,20 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { Static } from 'typebox'
 import { Type } from '../../lib/schema/type.ts'
+import type { ServiceToken } from './service-token.ts'
 
 /** Milliseconds since the epoch. */
 const time = Type.Integer({ minimum: 0 })
+
+const claims = {
+  /** Groups that the provider reported at the login. */
+  groups: Type.Optional(Type.Array(Type.String())),
+  /** Whether the provider has verified that the user's name, an address, is theirs. */
+  isVerified: Type.Optional(Type.Boolean()),
+}
+
+/** Schema of what a provider reported at a login; sessions of earlier versions have nothing of it. */
+export const claimsSchema = Type.Object(claims)
 
 /** Schema of a stored session. */
 export const sessionSchema = Type.Object({
@@ -11,6 +22,7 @@ export const sessionSchema = Type.Object({
   /** Proof of the login; the session ends when the user's proof changes. */
   proof: Type.String(),
   expiresMs: time,
+  ...claims,
   /** Set on the session of a repository's host, which ends with its parent session. */
   of: Type.Optional(Type.Object({ repo: Type.String(), parent: Type.String() })),
 })
@@ -32,7 +44,7 @@ export const ticketSchema = Type.Object({
 export type Ticket = Readonly<Static<typeof ticketSchema>>
 
 /**
- * Stores sessions under the digests of their ids, so that a reader of the store cannot log in with its content. Every
+ * Stores sessions and service tokens under digests, so that a reader of the store cannot log in with its content. Every
  * method throws SESSIONS_UNAVAILABLE when the store fails.
  */
 export interface SessionStore {
@@ -44,6 +56,14 @@ export interface SessionStore {
   addTicket(digest: string, ticket: Ticket): Promise<void>
   /** Removes a ticket and returns it, to exactly one of all concurrent callers on all hosts. */
   consumeTicket(digest: string): Promise<Ticket | undefined>
+  /** Stores a service token under the digest of its secret; returns false if a token with its name has not expired. */
+  addToken(digest: string, token: ServiceToken): Promise<boolean>
+  /** Returns the token with a secret, even if it has expired. */
+  findToken(digest: string): ServiceToken | undefined | Promise<ServiceToken | undefined>
+  /** Returns all tokens, including those that have expired. */
+  listTokens(): Promise<readonly ServiceToken[]>
+  /** Revokes the token with a name, on every host; returns whether it existed. */
+  removeToken(name: string): Promise<boolean>
   /** Ends one session, on every host. */
   remove(digest: string): Promise<void>
   /** Ends all sessions of a user; returns how many. */

@@ -4,8 +4,11 @@ import type { Clock } from '../../lib/clock/clock.ts'
 import { createSessionId, digestOf, isSessionId, type Session, type SessionStore } from './session-store.ts'
 
 /** How long a session is trusted without asking the store, and so how late its end elsewhere is noticed. */
-const TRUST_MS = 1_000
+export const TRUST_MS = 1_000
 const KEPT = 10_000
+
+/** A successful login. */
+export type Login = Omit<Session, 'expiresMs' | 'of'>
 
 /** Valid logins. A session that ends here ends immediately; one that another process ends, within a second. */
 export class Sessions {
@@ -29,9 +32,9 @@ export class Sessions {
   }
 
   /** Starts a session under a new id (threat O2), which it returns. */
-  async begin(user: string, proof: string): Promise<string> {
+  async begin(login: Login): Promise<string> {
     const id = createSessionId()
-    await this.#store.add(digestOf(id), { user, proof, expiresMs: this.#clock.wallMs() + this.#maxAgeMs })
+    await this.#store.add(digestOf(id), { ...login, expiresMs: this.#clock.wallMs() + this.#maxAgeMs })
     return id
   }
 

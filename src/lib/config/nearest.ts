@@ -1,7 +1,7 @@
 /** Returns the candidate closest to a misspelled word, or undefined if none is close enough. */
 export function nearest(written: string, candidates: Iterable<string>): string | undefined {
   let best: string | undefined
-  let bestDistance = Math.max(2, Math.floor(written.length / 3)) + 1
+  let bestDistance = maxDistance(written) + 1
   for (const candidate of candidates) {
     if (Math.abs(candidate.length - written.length) >= bestDistance) continue
     const distance = editDistance(written, candidate)
@@ -11,6 +11,22 @@ export function nearest(written: string, candidates: Iterable<string>): string |
     }
   }
   return best
+}
+
+/** Returns all candidates that are close enough, the closest first. */
+export function allNear(written: string, candidates: Iterable<string>): readonly string[] {
+  const limit = maxDistance(written)
+  const near: { readonly candidate: string; readonly distance: number }[] = []
+  for (const candidate of candidates) {
+    if (Math.abs(candidate.length - written.length) > limit) continue
+    const distance = editDistance(written, candidate)
+    if (distance <= limit) near.push({ candidate, distance })
+  }
+  return near.toSorted((a, b) => a.distance - b.distance).map(({ candidate }) => candidate)
+}
+
+function maxDistance(written: string): number {
+  return Math.max(2, Math.floor(written.length / 3))
 }
 
 /** Levenshtein distance that counts a swap of adjacent letters, a common typo, as one edit. */

@@ -95,6 +95,55 @@ test(
   },
 )
 
+test(
+  'O9 a user creates a token, two processes accept it, and a revocation reaches both',
+  { timeout: 90_000 },
+  async () => {
+    const port = await freePort()
+    const { dir, content, start } = user({ http: { port }, reads: { file: 'reads.jsonl' } })
+    mkdirSync(join(dir, 'store/repos/guide'), { recursive: true })
+    writeFileSync(join(dir, 'store/repos/guide/index.html'), 'x')
+    const { output } = start('serve', '--workers', '2')
+    await waitFor('both processes', () => output().split('content server is ready').length === 3)
+    const created = await content('token', 'create', 'ci', '--repo', 'guide', 'api-*', '--expires', '1h')
+    expect([created.status, created.stderr]).toEqual([0, ''])
+    const { token, ...shown } = JSON.parse(created.stdout) as Record<string, unknown>
+    expect(shown).toMatchObject({ name: 'ci', repos: ['guide', 'api-*'], expired: false })
+    const headers = { authorization: `Bearer ${String(token)}`, connection: 'close' }
+    const statuses = (): Promise<readonly number[]> =>
+      Promise.all(
+        Array.from({ length: 8 }, async () => {
+          const answer = await fetch(`http://127.0.0.1:${port}/repos/guide/`, { headers, redirect: 'manual' })
+          return answer.status
+        }),
+      )
+    expect(await statuses()).toEqual(Array(8).fill(200))
+    const again = await content('token', 'create', 'ci', '--repo', 'guide')
+    expect([again.status, again.stderr]).toEqual([1, expect.stringContaining('already exists')])
+    const listed = await content('token', 'list')
+    expect(JSON.parse(listed.stdout)).toEqual([shown])
+    expect((await content('token', 'list', '--table')).stdout).toMatch(
+      /^NAME +REPOSITORIES .*\nci +guide api-\* /,
+    )
+    expect(JSON.parse((await content('token', 'revoke', 'ci')).stdout)).toEqual({ name: 'ci', revoked: true })
+    await waitFor('the refusal of both', async () => (await statuses()).every((each) => each === 401))
+    const none = await content('token', 'revoke', 'ci')
+    expect([none.status, none.stderr]).toEqual([1, expect.stringContaining('not found')])
+    expect(output()).not.toContain(String(token).slice(4))
+    const reads = async (...words: readonly string[]): Promise<readonly string[]> => {
+      const { status, stdout } = await content('reads', '--repo', 'guide', ...words)
+      expect(status).toBe(0)
+      return stdout.split('\n').filter((line) => line !== '')
+    }
+    await waitFor('the log of both', async () => (await reads()).length >= 8)
+    const [line = ''] = await reads('--token', 'ci', '--since', '1h')
+    expect(JSON.parse(line)).toMatchObject({ token: 'ci', repo: 'guide', path: '/', status: 200 })
+    expect(await reads('--since', '2100-01-01T00:00:00Z')).toEqual([])
+    expect(await reads('--user', 'ci')).toEqual([])
+    expect((await reads('--table'))[0]).toMatch(/^\S+ {2}token ci {2}GET guide\/ {2}200$/)
+  },
+)
+
 test('a download completes when one of two round-robin replicas is killed', { timeout: 60_000 }, async () => {
   const { dir, start } = user({ cache: { max_object_bytes: '1MiB' } })
   const bytes = randomBytes(30_000_000)

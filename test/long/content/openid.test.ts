@@ -23,12 +23,23 @@ async function browse(start: string, jar = new Map<string, Map<string, string>>(
   throw new Error('too many redirects')
 }
 
-async function startWithProvider(oidc: object, email = 'ada@docs.example', isVerified = true) {
+async function startWithProvider(
+  oidc: object,
+  email = 'ada@docs.example',
+  isVerified = true,
+  more: { readonly access?: object; readonly groups?: unknown } = {},
+) {
   const port = await freePort()
-  const issuer = await startLoginProvider(`http://127.0.0.1:${port}/_login/oidc/callback`, email, isVerified)
+  const issuer = await startLoginProvider(
+    `http://127.0.0.1:${port}/_login/oidc/callback`,
+    email,
+    isVerified,
+    more.groups,
+  )
   const settings = {
     http: { port },
     oidc: { issuer, client_id: 'docs', client_secret: 'hidden', label: 'Our SSO', ...oidc },
+    ...(more.access !== undefined && { access: more.access }),
   }
   return startContent({ 'repos/a/index.html': 'secret page' }, { settings })
 }
@@ -53,6 +64,31 @@ test.each([
   expect(end.status).toBe(403)
   expect(end.cookies.has('_session')).toBe(false)
   expect(log().at(-1)).toMatchObject({ event: 'login_failed' })
+})
+
+test.each([
+  ['a list of groups', ['x', 'hr'], {}, 200],
+  ['one group', 'hr', {}, 200],
+  ['other groups', ['hr-x', 'HR'], {}, 404],
+  ['a claim of another type', { hr: true }, {}, 404],
+  ['groups without the scope', ['hr'], { scope: 'openid email' }, 404],
+  ['groups in another claim', ['hr'], { groups_claim: 'roles' }, 404],
+] as const)('O8 a provider reports %s', async (_what, groups, oidc, status) => {
+  const settings = { scope: 'openid email groups', groups_claim: 'groups', ...oidc }
+  const access = { rules: [{ repos: ['a'], groups: ['hr'] }] }
+  const { url } = await startWithProvider(settings, 'ada@docs.example', true, { access, groups })
+  expect((await browse(`${url}/_login/oidc?next=/repos/a/`)).status).toBe(status)
+})
+
+test.each([
+  [true, 200],
+  [false, 404],
+])('O8 an address that is verified (%s) is in its domain and is its user', async (isVerified, status) => {
+  for (const rule of [{ email_domains: ['docs.example'] }, { users: ['Ada@docs.example'] }]) {
+    const access = { rules: [{ repos: ['a'], ...rule }] }
+    const { url } = await startWithProvider({}, 'ada@docs.example', isVerified, { access })
+    expect((await browse(`${url}/_login/oidc?next=/repos/a/`)).status).toBe(status)
+  }
 })
 
 test('O1 next cannot leave the site through the provider either', async () => {

@@ -5,6 +5,8 @@ import { expect, onTestFinished, test } from 'vitest'
 import { startContent } from '../../support/content/content-server.ts'
 import { freePort } from '../../support/services/git-daemon.ts'
 import { RepoBrowser } from '../../support/content/repo-browser.ts'
+import { RedisSessionStore } from '../../../src/content/session/redis-session-store.ts'
+import { tokenSuite } from '../../support/content/token-suite.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import { waitFor } from '../../support/wait-for.ts'
 
@@ -125,4 +127,25 @@ test('O6 hosts that share a Redis accept a handoff once, and end its session tog
   browser.moveTo(other.url)
   nowMs += 1_000
   expect((await browser.ask('//a.docs.example/')).status).toBe(302)
+})
+
+tokenSuite('Redis', async () => {
+  const port = await freePort()
+  await startRedis(port)
+  const again = () => RedisSessionStore.open(`redis://127.0.0.1:${port}`)
+  const store = await again()
+  onTestFinished(() => store.close())
+  return { store, again }
+})
+
+test('O8 groups of a session in Redis survive, and an older session has none', async () => {
+  const port = await freePort()
+  await startRedis(port)
+  const store = await RedisSessionStore.open(`redis://127.0.0.1:${port}`)
+  onTestFinished(() => store.close())
+  const session = { user: 'ann', proof: 'oidc:x', expiresMs: Date.now() + 60_000 }
+  await store.add('old', session)
+  await store.add('new', { ...session, groups: ['hr', '"'], isVerified: true })
+  expect(await store.find('old')).toEqual(session)
+  expect(await store.find('new')).toEqual({ ...session, groups: ['hr', '"'], isVerified: true })
 })

@@ -8,6 +8,7 @@ export async function startLoginProvider(
   redirectUri: string,
   email: string,
   isVerified = true,
+  groups?: unknown,
 ): Promise<string> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -15,12 +16,12 @@ export async function startLoginProvider(
   const issuer = `http://127.0.0.1:${(server.address() as { port: number }).port}`
   const provider = new Provider(issuer, {
     clients: [{ client_id: 'docs', client_secret: 'hidden', redirect_uris: [redirectUri] }],
-    claims: { openid: ['sub'], email: ['email', 'email_verified'] },
+    claims: { openid: ['sub'], email: ['email', 'email_verified'], groups: ['groups'] },
     features: { devInteractions: { enabled: false } },
     pkce: { required: () => true },
     findAccount: (_context, accountId) => ({
       accountId,
-      claims: () => ({ sub: accountId, email, email_verified: isVerified }),
+      claims: () => ({ sub: accountId, email, email_verified: isVerified, groups }),
     }),
     interactions: { url: (_context, { uid }) => `/enter/${uid}` },
     cookies: { keys: ['test'] },

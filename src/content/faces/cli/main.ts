@@ -7,7 +7,9 @@ import { addConfig } from './commands/config.ts'
 import { addHashPassword } from './commands/hash-password.ts'
 import { addPublish } from './commands/publish.ts'
 import { addUnpublish } from './commands/unpublish.ts'
+import { addReads } from './commands/reads.ts'
 import { addRevoke } from './commands/revoke.ts'
+import { addToken } from './commands/token.ts'
 import { addServe } from './commands/serve.ts'
 
 /** Runs the `content-server` program; resolves with its exit status. */
@@ -27,9 +29,11 @@ export function createContentProgram(): Command {
   program.commandsGroup('Published documentation:')
   addPublish(program)
   addUnpublish(program)
-  program.commandsGroup('Users:')
+  program.commandsGroup('Users and programs:')
   addHashPassword(program)
   addRevoke(program)
+  addToken(program)
+  addReads(program)
   program.commandsGroup('Other:')
   addConfig(program)
   addEverywhere(

@@ -1,7 +1,11 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
+import { httpFault } from '../../../lib/http/faults.ts'
 import { fault } from '../../errors.ts'
 import { loginPath } from '../../page/next.ts'
+import { parsePath, pathOf, repoOf } from '../../page/request-path.ts'
+import type { ServiceToken } from '../../session/service-token.ts'
+import type { Session } from '../../session/session-store.ts'
 import { stateOf } from '../../session/handoff.ts'
 import type { ContentFace, Reader } from './face.ts'
 
@@ -11,6 +15,8 @@ declare module 'fastify' {
     readonly needsNoLogin?: boolean
     /** Set on the few routes that repository hosts serve too; all others are missing there (threat O6). */
     readonly isOnRepoHosts?: boolean
+    /** Set on the routes that service tokens may use. */
+    readonly acceptsTokens?: boolean
   }
   interface FastifyRequest {
     /** The reader; undefined on routes that need no login. */
@@ -23,10 +29,13 @@ declare module 'fastify' {
 /** Routes that lib/http adds. */
 const OTHER_ROUTES = /^\/(?:metrics|openapi\.json|reference)(?:\/|$)/
 const MAX_USER = 256
+/** The route of all pages. */
+export const PAGES = '/*'
 
 /** Admits readers who have logged in, and redirects all others to the login page. */
 export function createAdmission(face: ContentFace): onRequestHookHandler {
   const { openMetrics } = face.config.http
+  const visitor: Reader = { user: '', sessionId: undefined, grants: face.rules.visitor }
   const isOpen = ({ routeOptions: { config, url = '' } }: FastifyRequest): boolean =>
     config.needsNoLogin === true || (openMetrics && OTHER_ROUTES.test(url))
   return (request, reply, done) => {
@@ -37,11 +46,15 @@ export function createAdmission(face: ContentFace): onRequestHookHandler {
     if (mayBeOpen && isOpen(request)) return done()
     if (face.cookies.isAmbiguous(request.raw)) throw ambiguous(face, reply)
     const settle = (reader: Reader | undefined): void => {
-      if (reader === undefined) return sendToLogin(face, request, reply)
-      request.reader = reader
+      const admitted = reader ?? (isOfPublicRepo(face, request) ? visitor : undefined)
+      if (admitted === undefined) return sendToLogin(face, request, reply)
+      request.reader = admitted
       done()
     }
-    const reader = readerOf(face, request.raw, repo)
+    const secret = secretOf(request.raw)
+    if (secret !== undefined && request.routeOptions.config.acceptsTokens !== true)
+      throw fault('TOKEN_REFUSED', 'service tokens only read repositories, their list and the search')
+    const reader = secret === undefined ? identify(face, request.raw, repo) : programOf(face, secret)
     if (!(reader instanceof Promise)) return settle(reader)
     void reader.then(settle, done)
   }
@@ -72,17 +85,52 @@ function ambiguous({ cookies }: ContentFace, reply: FastifyReply): Error {
   )
 }
 
-function readerOf(
+/** Returns the secret of a service token; other credentials are for proxies in front of the server. */
+function secretOf({ headers: { authorization } }: IncomingMessage): string | undefined {
+  return authorization === undefined ? undefined : /^Bearer +(cst_\S*)$/i.exec(authorization)?.[1]
+}
+
+/** @throws UNAUTHORIZED when the token is not valid */
+function programOf({ tokens, grants }: ContentFace, secret: string): Reader | Promise<Reader> {
+  const toReader = (token: ServiceToken | undefined): Reader => {
+    if (token === undefined)
+      throw httpFault('UNAUTHORIZED', 'the service token has expired, was revoked or never existed')
+    return { user: '', token: token.name, sessionId: undefined, grants: grants.ofToken(token) }
+  }
+  const found = tokens.find(secret)
+  return found instanceof Promise ? found.then(toReader) : toReader(found)
+}
+
+function identify(
   face: ContentFace,
   request: IncomingMessage,
   repo: string | undefined,
 ): Reader | undefined | Promise<Reader | undefined> {
   const named = userOfProxy(face, request)
-  if (named !== undefined) return { user: named, sessionId: undefined }
+  if (named !== undefined) {
+    const grants = face.grants.ofProxied(named, groupsOfProxy(face, request))
+    return { user: named, sessionId: undefined, grants }
+  }
   const sessionId = face.cookies.sessionIdOf(request)
+  const withGrants = (session: Session | undefined): Reader | undefined =>
+    session && { user: session.user, sessionId, grants: face.grants.ofSession(session) }
   const session = face.sessions.find(sessionId, repo)
-  if (session instanceof Promise) return session.then((found) => found && { user: found.user, sessionId })
-  return session && { user: session.user, sessionId }
+  return session instanceof Promise ? session.then(withGrants) : withGrants(session)
+}
+
+/** Whether a request is for a page of a repository that everybody may read. */
+function isOfPublicRepo({ rules, hosts }: ContentFace, { raw, routeOptions }: FastifyRequest): boolean {
+  if (!rules.hasPublic || routeOptions.url !== PAGES) return false
+  const asked = parsePath(pathOf(raw))
+  const repo = asked && repoOf(hosts.inside(raw.headers.host ?? '', asked).segments)
+  return repo !== undefined && rules.visitor.mayRead(repo)
+}
+
+/** Returns the reader of a request on a route that needs a login. */
+export function readerOf({ reader }: FastifyRequest): Reader {
+  // A route without a guard must not show anything.
+  if (reader === undefined) throw new Error('the request has no reader')
+  return reader
 }
 
 /** Returns the user named by a trusted proxy; the header counts for nothing if anybody else sends it. */
@@ -90,6 +138,11 @@ function userOfProxy({ config, addresses }: ContentFace, request: IncomingMessag
   if (config.userHeader === undefined || !addresses.isProxied(request)) return undefined
   const value = request.headers[config.userHeader]
   return typeof value === 'string' && value !== '' && value.length <= MAX_USER ? value : undefined
+}
+
+/** Returns a trusted proxy's header with the groups of the user that it names. */
+function groupsOfProxy({ config }: ContentFace, request: IncomingMessage): string {
+  return config.groupsHeader === undefined ? '' : [request.headers[config.groupsHeader] ?? ''].flat().join()
 }
 
 function sendToLogin(face: ContentFace, request: FastifyRequest, reply: FastifyReply): void {

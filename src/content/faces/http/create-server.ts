@@ -9,6 +9,7 @@ import { messagePage } from './pages/message-page.ts'
 import { createAdmission } from './admission.ts'
 import { invalidQuery } from './search-query.ts'
 import type { ContentFace } from './face.ts'
+import { logReads } from './log-reads.ts'
 import { adminRoutes } from './routes/admin.ts'
 import { handoffRoutes } from './routes/handoff.ts'
 import { loginRoutes } from './routes/login.ts'
@@ -54,6 +55,7 @@ export function createContentHttp(face: ContentFace, logger: Logger): HttpServer
   handoffRoutes(server, face)
   repoRoutes(server, face)
   pageRoutes(server, face)
+  logReads(app, face)
   contentMetrics(server, face)
   return server
 }

@@ -5,6 +5,7 @@ import { expect, test } from 'vitest'
 import { formatIndex } from '../../../../src/content/search/search-index.ts'
 import { startContent, type TestContent } from '../../../support/content/content-server.ts'
 import { RepoBrowser } from '../../../support/content/repo-browser.ts'
+import { routesIn } from '../../../support/content/routes.ts'
 import { COMMON, loggedIn, REPO_FILES, startRepoHosts } from '../../../support/content/repo-site.ts'
 
 test('O6 with a domain each repository has a separate host, and one login is valid for all', async () => {
@@ -41,25 +42,13 @@ test('O6 a link to a repository leads a logged-out reader to the login and back 
   expect(there).toMatchObject({ status: 200, body: 'deep', at: '//guide.docs.example:99/deep/?q=a%26b' })
 })
 
-/** Returns every route with its methods, documented or not. */
-async function routesOf(browser: RepoBrowser): Promise<readonly (readonly [string, string])[]> {
-  const { body } = await browser.ask(`//${COMMON}/openapi.json`)
-  const { paths } = JSON.parse(body) as { paths: Record<string, object> }
-  const described = Object.entries(paths).flatMap(([path, methods]) =>
-    Object.keys(methods).map((method) => [method.toUpperCase(), path] as const),
-  )
-  expect(described.length).toBeGreaterThan(8)
-  const hidden = ['/openapi.json', '/metrics', '/reference', '/reference/', '/reference/static/index.css']
-  return [...described, ...hidden.map((path) => ['GET', path] as const)]
-}
-
 const ON_REPO_HOSTS = new Set(['GET /_enter', 'GET /_api/search'])
 
 test('O6 repository hosts serve no route of the site to anybody', async () => {
   const content = await startRepoHosts()
   const browser = await loggedIn(content)
   await browser.go('//guide.docs.example:99/')
-  const routes = await routesOf(browser)
+  const routes = routesIn((await browser.ask(`//${COMMON}/openapi.json`)).body)
   const hosts = ['guide', 'GUIDE', 'missing', 'a.guide', 'x--zz', 'x--6775696465', '-', 'xn--nxasmq6b']
   for (const who of [browser, new RepoBrowser(content.url)])
     for (const host of hosts)

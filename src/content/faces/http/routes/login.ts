@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { HttpServer } from '../../../../lib/http/server.ts'
 import { Type } from '../../../../lib/schema/type.ts'
 import { safeNext } from '../../../page/next.ts'
+import type { Login } from '../../../session/sessions.ts'
 import { PAGE_HEADERS } from '../pages/layout.ts'
 import { type LoginPage, loginPage } from '../pages/login-page.ts'
 import type { ContentFace } from '../face.ts'
@@ -61,7 +62,7 @@ export function loginRoutes({ app }: HttpServer, face: ContentFace): void {
       const address = addresses.of(request.raw)
       const tried = await passwords.try(address, username, form.get('password') ?? '')
       if (tried.is === 'in') {
-        await beginSession(face, request, reply, tried)
+        await beginSession(face, request, reply, { user: tried.user, proof: tried.proof })
         return reply.redirect(next, 303)
       }
       audit.warn(
@@ -109,11 +110,12 @@ export async function beginSession(
   { sessions, cookies, audit, addresses }: ContentFace,
   { raw }: FastifyRequest,
   reply: FastifyReply,
-  { user, proof }: { readonly user: string; readonly proof: string },
+  login: Login,
 ): Promise<void> {
   const before = cookies.sessionIdOf(raw)
   if (before !== undefined) await sessions.end(before)
-  const id = await sessions.begin(user, proof)
+  const id = await sessions.begin(login)
+  const { user, proof } = login
   audit.info({ event: 'login', user, by: proof.split(':')[0], address: addresses.of(raw) }, 'logged in')
   void reply.header('set-cookie', cookies.session(id)).header('cache-control', 'no-store')
 }

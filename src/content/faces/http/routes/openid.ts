@@ -59,8 +59,8 @@ export function openIdRoutes({ app }: HttpServer, face: ContentFace): void {
           'this login was not started in this browser, or took too long; start again at /_login',
         )
       try {
-        const user = await provider.finish(new URL(originOf(request, face) + request.raw.url), flow)
-        await beginSession(face, request, reply, { user, proof: provider.proof })
+        const login = await provider.finish(new URL(originOf(request, face) + request.raw.url), flow)
+        await beginSession(face, request, reply, login)
       } catch (error) {
         if (isFault(error) && error.code === 'LOGIN_REFUSED')
           audit.warn(

@@ -2,10 +2,12 @@ import { readFileSync } from 'node:fs'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { readBuiltScript } from '../../../../lib/fs/built-script.ts'
 import type { HttpServer } from '../../../../lib/http/server.ts'
+import { visibleRepos } from '../../../access/grants.ts'
 import { fault } from '../../../errors.ts'
 import type { Page } from '../../../page/find-page.ts'
-import { parsePath } from '../../../page/request-path.ts'
+import { parsePath, pathOf } from '../../../page/request-path.ts'
 import { formTokenOf } from '../../../session/sessions.ts'
+import { PAGES, readerOf } from '../admission.ts'
 import { homePage } from '../pages/home-page.ts'
 import { PAGE_HEADERS } from '../pages/layout.ts'
 import type { ContentFace } from '../face.ts'
@@ -31,11 +33,11 @@ export function pageRoutes({ app }: HttpServer, face: ContentFace): void {
   const { hosts } = face
   app.route({
     method: ['GET', 'HEAD'],
-    url: '/*',
-    config: { isOnRepoHosts: true },
+    url: PAGES,
+    config: { isOnRepoHosts: true, acceptsTokens: true },
     schema: { hide: true },
     handler(request, reply) {
-      const path = pathOf(request)
+      const path = pathOf(request.raw)
       const asked = parsePath(path)
       if (asked === undefined) throw notFound(path)
       const { host = '' } = request.headers
@@ -47,6 +49,7 @@ export function pageRoutes({ app }: HttpServer, face: ContentFace): void {
         )
       if (elsewhere !== undefined) return sendTo(reply, elsewhere)
       const inside = hosts.inside(host, asked)
+      const { grants } = readerOf(request)
       const sendPage = (page: Page): Sent | Promise<Sent> => {
         if (page.is === 'object') return sendObject(face.cache, page, request, reply)
         if (page.is === 'missing') throw notFound(path)
@@ -55,7 +58,7 @@ export function pageRoutes({ app }: HttpServer, face: ContentFace): void {
         return 'sent'
       }
       const attempt = (): Sent | Promise<Sent> => {
-        const page = face.finder.find(inside)
+        const page = face.finder.find(inside, grants)
         return page instanceof Promise ? page.then(sendPage) : sendPage(page)
       }
       const sent = attempt()
@@ -77,20 +80,17 @@ async function sendInTries(
   return reply
 }
 
-async function sendHome(
-  face: ContentFace,
-  { reader, query }: FastifyRequest,
-  reply: FastifyReply,
-): Promise<Sent> {
-  const asked = searchQueryOf(searchParametersOf(query as RawQuery), undefined)
-  const [repos, found] = await Promise.all([face.repos.read(), face.search.find(asked)])
+async function sendHome(face: ContentFace, request: FastifyRequest, reply: FastifyReply): Promise<Sent> {
+  const { user, sessionId, grants } = readerOf(request)
+  const asked = searchQueryOf(searchParametersOf(request.query as RawQuery), undefined)
+  const [repos, found] = await Promise.all([face.repos.read(), face.search.find(asked, grants)])
   const page = homePage({
     title: face.config.title,
-    user: reader?.user ?? '',
-    repos: [...repos.values()],
+    user,
+    repos: [...visibleRepos(repos, grants).values()],
     query: asked,
     found,
-    formToken: reader?.sessionId === undefined ? undefined : formTokenOf(reader.sessionId),
+    formToken: sessionId === undefined ? undefined : formTokenOf(sessionId),
   })
   void reply.headers(PAGE_HEADERS).type('text/html; charset=utf-8').send(page)
   return 'sent'
@@ -103,11 +103,6 @@ function sendTo(reply: FastifyReply, location: string) {
 
 function notFound(path: string): Error {
   return fault('PAGE_NOT_FOUND', `nothing is published at ${path.slice(0, 200)}`)
-}
-
-function pathOf({ raw: { url = '/' } }: FastifyRequest): string {
-  const end = url.indexOf('?')
-  return end === -1 ? url : url.slice(0, end)
 }
 
 function queryOf({ raw: { url = '/' } }: FastifyRequest): string {

@@ -1,7 +1,9 @@
 import type { HttpServer } from '../../../../lib/http/server.ts'
 import { Type } from '../../../../lib/schema/type.ts'
 import { searchQuerySchema, searchResultSchema, searchResultToWire } from '../../../api/search.ts'
+import { visibleRepos } from '../../../access/grants.ts'
 import { formatMeta } from '../../../repo/meta.ts'
+import { readerOf } from '../admission.ts'
 import type { ContentFace } from '../face.ts'
 import { searchQueryOf, type SearchParameters } from '../search-query.ts'
 
@@ -10,21 +12,22 @@ export function repoRoutes({ app }: HttpServer, { repos, search, hosts }: Conten
   app.get(
     '/_api/repos',
     {
+      config: { acceptsTokens: true },
       schema: {
-        summary: 'List all repositories',
+        summary: 'List the repositories that the reader may read',
         response: { 200: Type.Array(Type.Ref('Repo')) },
       },
     },
-    async (_request, reply) => {
+    async (request, reply) => {
       void reply.header('cache-control', 'private, no-cache')
-      return [...(await repos.read()).values()].map(formatMeta)
+      return [...visibleRepos(await repos.read(), readerOf(request).grants).values()].map(formatMeta)
     },
   )
 
   app.get<{ readonly Querystring: SearchParameters }>(
     '/_api/search',
     {
-      config: { isOnRepoHosts: true },
+      config: { isOnRepoHosts: true, acceptsTokens: true },
       schema: {
         summary: 'Search for pages',
         description:
@@ -33,9 +36,10 @@ export function repoRoutes({ app }: HttpServer, { repos, search, hosts }: Conten
         response: { 200: searchResultSchema },
       },
     },
-    async ({ query, repo, headers: { host = '' } }, reply) => {
-      const asked = searchQueryOf(query, repo)
-      const found = await search.find(asked)
+    async (request, reply) => {
+      const { host = '' } = request.headers
+      const asked = searchQueryOf(request.query, request.repo)
+      const found = await search.find(asked, readerOf(request).grants)
       void reply.header('cache-control', 'private, no-cache')
       return searchResultToWire(found, asked.offset, (url) => hosts.outside(host, url))
     },
