@@ -18,6 +18,8 @@ import { searchMethods } from '../../query/types/methods-search.ts'
 import { DEFAULT_DEPTH, DEFAULT_PATHS, pathOf } from '../../query/paths/path.ts'
 import { statsOf } from '../../scan/stats.ts'
 import { xrefOf } from '../../query/calls/xref.ts'
+import type { RunSearch } from '../../query/search-queue.ts'
+import { abortOnClose } from './abort-on-close.ts'
 import type { AnalyzerFace } from './face.ts'
 import type { QueryParameters } from './query-parameters.ts'
 import { addQueryRoute } from './query-route.ts'
@@ -27,12 +29,20 @@ import type { SourceQuery } from './routes-source.ts'
 export function queryRoutes(server: HttpServer, face: AnalyzerFace): void {
   for (const [name, answer] of Object.entries(ANSWERS) as [keyof typeof ANSWERS, Answer][]) {
     addQueryRoute(server, face, name, (query, { name: subject = '' }, reply) =>
-      answer(face.analysis.scan, query, subject, reply),
+      answer(face.analysis.scan, query, subject, {
+        reply,
+        run: (search) => face.searches.run(search, abortOnClose(reply)),
+      }),
     )
   }
 }
 
-type Answer = (scan: Scan, query: QueryParameters, name: string, reply: FastifyReply) => unknown
+interface Answering {
+  readonly reply: FastifyReply
+  readonly run: RunSearch
+}
+
+type Answer = (scan: Scan, query: QueryParameters, name: string, answering: Answering) => unknown
 
 const ANSWERS: Readonly<Record<Exclude<QueryName, SourceQuery>, Answer>> = {
   stats: (scan) => statsOf(scan),
@@ -104,13 +114,14 @@ const ANSWERS: Readonly<Record<Exclude<QueryName, SourceQuery>, Answer>> = {
     return callersOf(snapshot, name, filter, query.paging())
   },
 
-  path({ snapshot }, query) {
+  path({ snapshot }, query, _name, { run }) {
     const ends = { from: query.text('from') ?? '', to: query.text('to') ?? '' }
-    return pathOf(snapshot, ends, {
+    const filter = {
       limit: query.number('limit') ?? DEFAULT_PATHS,
       maxDepth: query.number('maxDepth') ?? DEFAULT_DEPTH,
       includeLibraries: query.flag('includeLibraries'),
-    })
+    }
+    return pathOf(snapshot, ends, filter, run)
   },
 
   xref({ snapshot }, query, name) {
@@ -124,7 +135,7 @@ const ANSWERS: Readonly<Record<Exclude<QueryName, SourceQuery>, Answer>> = {
     return xrefOf(snapshot, name, filter, query.paging())
   },
 
-  deps_graph({ snapshot }, query, _name, reply) {
+  deps_graph({ snapshot }, query, _name, { reply }) {
     const format = query.word('format', GRAPH_FORMATS) ?? 'json'
     const graph = graphView(snapshot)
     return format === 'json'

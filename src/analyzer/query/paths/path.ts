@@ -1,11 +1,11 @@
 import { counted } from '../../../lib/cli/counted.ts'
-import { runInTurns } from '../../../lib/clock/run-in-turns.ts'
 import { ACC } from '../../bytecode/access-flags.ts'
 import { isLambdaBody } from '../../bytecode/lambdas.ts'
 import { fault } from '../../errors.ts'
 import { callingClasses } from '../calls/callers.ts'
 import { checkMethod } from '../calls/check-method.ts'
 import { toFqn } from '../names.ts'
+import type { RunSearch } from '../search-queue.ts'
 import type { Snapshot } from '../snapshot.ts'
 import { allSupertypes } from '../types/subtypes.ts'
 import { type CallGraph, callGraphOf } from './call-graph.ts'
@@ -33,16 +33,15 @@ const BOUNDS = { maxVisited: 100_000, maxCalls: 5_000_000, maxFollowed: 1_000_00
 
 /**
  * Returns the shortest paths of calls from a class or method to another, shortest first. `from` and `to` are
- * a class or `owner#method`; a class means all of its methods, a method all of its overloads. Runs in turns
- * with other requests.
+ * a class or `owner#method`; a class means all of its methods, a method all of its overloads.
  *
- * @throws BAD_REQUEST, CLASS_NOT_FOUND, and METHOD_NOT_FOUND
+ * @throws BAD_REQUEST, CLASS_NOT_FOUND, METHOD_NOT_FOUND, and the errors of `run`
  */
 export async function pathOf(
   snapshot: Snapshot,
   { from, to }: { readonly from: string; readonly to: string },
   filter: PathFilter,
-  bounds = BOUNDS,
+  run: RunSearch,
 ) {
   const graph = callGraphOf(snapshot)
   const start = endOf(snapshot, from)
@@ -50,12 +49,12 @@ export async function pathOf(
   if (start.classId === undefined) snapshot.getClass(start.fqn)
   const sources = new Set(methodsOf(snapshot, graph, start))
   const calls = new ScopedCalls(snapshot, graph, sources, filter)
-  const { found, paths } = await runInTurns(
+  const { found, paths } = await run(
     search(new StepView(snapshot, graph, calls), calls, {
       sources,
       targets: targetsOf(snapshot, graph, calls, end),
       ...filter,
-      ...bounds,
+      ...BOUNDS,
     }),
   )
   const isAbstract = [...sources].every((source) => (graph.flagsOf(source) & ACC.ABSTRACT) !== 0)
