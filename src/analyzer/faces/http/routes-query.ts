@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify'
-import { CYCLE_MEMBERS, GRAPH_FORMATS, REFERENCE_KINDS, USAGE_SCOPES } from '../../choices.ts'
+import { ANALYSES, CYCLE_MEMBERS, GRAPH_FORMATS, REFERENCE_KINDS, USAGE_SCOPES } from '../../choices.ts'
 import type { HttpServer } from '../../../lib/http/server.ts'
 import { GRAPH_TYPES, type QueryName } from '../../api/queries.ts'
 import type { Scan } from '../../scan/scan.ts'
@@ -16,6 +16,9 @@ import { hierarchyOf } from '../../query/types/hierarchy.ts'
 import { implementationsOf } from '../../query/types/implementations.ts'
 import { searchMethods } from '../../query/types/methods-search.ts'
 import { DEFAULT_DEPTH, DEFAULT_PATHS, pathOf } from '../../query/paths/path.ts'
+import { deadOf } from '../../query/reach/dead.ts'
+import { DEFAULT_ROOTS } from '../../query/reach/given-roots.ts'
+import { reachOf } from '../../query/reach/reach.ts'
 import { statsOf } from '../../scan/stats.ts'
 import { xrefOf } from '../../query/calls/xref.ts'
 import type { RunSearch } from '../../query/search-queue.ts'
@@ -122,6 +125,26 @@ const ANSWERS: Readonly<Record<Exclude<QueryName, SourceQuery>, Answer>> = {
       includeLibraries: query.flag('includeLibraries'),
     }
     return pathOf(snapshot, ends, filter, run)
+  },
+
+  reach({ snapshot }, query, _name, { run }) {
+    const ends = { from: query.text('from') ?? DEFAULT_ROOTS, to: query.text('to') ?? '' }
+    const filter = {
+      analysis: query.word('analysis', ANALYSES) ?? 'rta',
+      includeLibraries: query.flag('includeLibraries'),
+    }
+    return reachOf(snapshot, ends, filter, run)
+  },
+
+  dead({ snapshot }, query, _name, { run }) {
+    const from = query.text('from') ?? DEFAULT_ROOTS
+    return deadOf(
+      snapshot,
+      from,
+      { analysis: query.word('analysis', ANALYSES) ?? 'rta' },
+      query.paging(),
+      run,
+    )
   },
 
   xref({ snapshot }, query, name) {
