@@ -87,7 +87,7 @@ function* search(snapshot: Snapshot, from: string, names: readonly string[], fil
     reachableCount,
     rootCounts: countsOf(roots),
     reachedMethodCount: traversal.reached.length,
-    note: `${reachableCount} of ${counted(targets.length, 'target')} reachable; ${noteOf(reached, filter)}`,
+    note: noteOf(reached, filter),
     appliedFilter: { from, ...filter },
   }
 }

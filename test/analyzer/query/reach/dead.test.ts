@@ -70,9 +70,10 @@ describe('dead code', () => {
       const names = [...classInfo.methods.filter(({ isSynthetic }: any) => !isSynthetic), ...classInfo.fields]
         .map(({ name }: any) => name)
         .filter((name) => !name.startsWith('<'))
-      expect([...about.alive, ...Object.keys(about.dead).filter((name) => !name.startsWith('<'))].toSorted(), fqn).toEqual(
-        [...new Set(names)].toSorted(),
-      )
+      expect(
+        [...about.alive, ...Object.keys(about.dead).filter((name) => !name.startsWith('<'))].toSorted(),
+        fqn,
+      ).toEqual([...new Set(names)].toSorted())
     }
   })
 
