@@ -74,8 +74,10 @@ export class DeadCode {
       for (const type of this.#code.typesIn(method)) this.#useType(type)
       for (const field of this.#code.fieldsIn(method)) this.fields.use(field, method, true)
     }
-    for (let site = 0; site < this.#code.siteCount; site++)
+    for (let site = 0; site < this.#code.siteCount; site++) {
+      if (site % 256 === 0) yield
       if (this.#traversal.callerOf(site) >= 0) this.#useType(this.#code.siteOf(site).owner)
+    }
     yield
     for (const classId of index.ofProject())
       if (this.#traversal.isCreated(classId) || this.#traversal.isInitialized(classId)) this.#use(classId)

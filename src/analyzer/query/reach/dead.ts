@@ -50,7 +50,12 @@ function* search(snapshot: Snapshot, from: string, filter: ReachFilter, paging: 
   const dead = yield* DeadCode.find(snapshot, reached)
   const found = roots.length === 0 ? [] : dead.classes
   const view = new DeadView(snapshot, reached, dead)
-  const { rows: classes, ...page } = pageOf(found, paging, (each) => view.classView(each))
+  const { rows, ...page } = pageOf(found, paging, (each) => each)
+  const classes: DeadClassView[] = []
+  for (const each of rows) {
+    yield
+    classes.push(view.classView(each))
+  }
   const deadClassCount = found.filter(({ isDead }) => isDead).length
   const deadMethodCount = found.reduce((sum, { methods }) => sum + methods.length, 0)
   const deadFieldCount = found.reduce((sum, { fields }) => sum + fields.length, 0)

@@ -37,7 +37,7 @@ export function* rootsNamed(
   const roots: Root[] = found.filter(({ kind }) => kinds.has(kind))
   for (const name of names) {
     yield
-    if (name === PUBLIC) roots.push(...publicRoots(snapshot, code))
+    if (name === PUBLIC) yield* addPublicRoots(snapshot, code, roots)
     else if (!isKind(name)) roots.push(givenRoot(snapshot, code, name))
   }
   return roots
@@ -68,18 +68,18 @@ function givenRoot(snapshot: Snapshot, code: ProjectCode, name: string): Root {
   }
 }
 
-/** Returns what another program can call or extend: public and protected methods of public classes. */
-function publicRoots(snapshot: Snapshot, code: ProjectCode): readonly Root[] {
-  return Array.from(snapshot.index.ofProject()).flatMap((classId) => {
-    if ((flagsOf(snapshot, classId) & ACC.PUBLIC) === 0) return []
+/** Adds what another program can call or extend: public and protected methods of public classes. */
+function* addPublicRoots(snapshot: Snapshot, code: ProjectCode, roots: Root[]): Generator<void, void> {
+  for (const classId of snapshot.index.ofProject()) {
+    yield
+    if ((flagsOf(snapshot, classId) & ACC.PUBLIC) === 0) continue
     const methods = code.graph.methodsOf(classId).filter((method) => {
       const flags = code.graph.flagsOf(method)
       return (flags & (ACC.PUBLIC | ACC.PROTECTED)) !== 0 && (flags & ACC.SYNTHETIC) === 0
     })
-    return [
-      { kind: PUBLIC, reason: 'public API', classId, methods, isCreated: isConcrete(snapshot, classId) },
-    ]
-  })
+    const isCreated = isConcrete(snapshot, classId)
+    roots.push({ kind: PUBLIC, reason: 'public API', classId, methods, isCreated })
+  }
 }
 
 function isConcrete(snapshot: Snapshot, classId: number): boolean {

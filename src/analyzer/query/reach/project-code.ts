@@ -21,6 +21,15 @@ const SERIALIZATION_HOOKS = [
   'writeReplace',
 ] as const
 
+/** Methods to override of types that every class path has, in case the JDK was not read. */
+const KNOWN_METHODS: Readonly<Record<string, readonly string[]>> = {
+  'java/lang/Object': ['clone', 'equals', 'finalize', 'hashCode', 'toString'],
+  'java/lang/Enum': ['toString'],
+  'java/lang/Record': [],
+  'java/io/Serializable': [],
+  'java/lang/Cloneable': [],
+}
+
 /** A call site without its caller. */
 export interface Site {
   /** Id of the type's name in the bytecode. */
@@ -206,7 +215,7 @@ export class ProjectCode implements Code {
     const above = allSupertypes(this.#snapshot, name)
     for (const type of above) {
       const id = this.#index.findByNameId(type)
-      if (id === undefined) for (const method of this.#overridable(classId)) found.add(method)
+      if (id === undefined) for (const method of this.#overridable(classId, type)) found.add(method)
       else if (!this.includes(id))
         for (const signature of this.#offeredBy(id)) {
           const method = this.#resolve(classId, signature)
@@ -219,12 +228,20 @@ export class ProjectCode implements Code {
     return [...found]
   }
 
-  /** Returns the methods of a class that its subclasses could override, with those it inherits in scope. */
-  #overridable(classId: number): readonly number[] {
+  /**
+   * Returns the methods of a class, with those it inherits in scope, that could override one of a type that is
+   * not on the class path.
+   */
+  #overridable(classId: number, type: number): readonly number[] {
+    const known = KNOWN_METHODS[this.#index.names.get(type)]
     const exact = ACC.STATIC | ACC.PRIVATE
     return this.#chain(classId)
       .flatMap((each) => this.graph.methodsOf(each))
-      .filter((method) => (this.graph.flagsOf(method) & exact) === 0 && !this.nameOf(method).startsWith('<'))
+      .filter((method) => {
+        const name = this.nameOf(method)
+        if ((this.graph.flagsOf(method) & exact) !== 0 || name.startsWith('<')) return false
+        return known?.includes(name) ?? true
+      })
   }
 
   #isHook(method: number): boolean {
