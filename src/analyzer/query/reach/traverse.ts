@@ -61,8 +61,8 @@ const CALLBACK = -3
 const FIRST_ROOT = -4
 
 /**
- * Finds all methods that can be reached from roots, in linear time for `cha`, and for `rta` once more for
- * each pair of a created class and a dispatched call on one of its supertypes. A method is reached if
+ * Finds all methods that can be reached from roots. Each method and call site is visited once, and each
+ * dispatched call once for each subtype of its receiver. A method is reached if
  *
  * - reached code calls it, or has a dispatched call that reaches it on an object of a class (see `Analysis`);
  * - it initializes a class of which a method is reached, an object is created or a static field is accessed;
