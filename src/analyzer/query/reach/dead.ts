@@ -10,7 +10,7 @@ import { type DeadClass, DeadCode } from './dead-code.ts'
 import { countsOf, noteOf, type ReachedCode, type ReachFilter, reachFrom } from './reach.ts'
 
 /** A method or field that is dead, in a class that is not. */
-export interface DeadMember {
+interface DeadMember {
   readonly kind: 'method' | 'constructor' | 'field'
   readonly name: string
   readonly descriptor: string

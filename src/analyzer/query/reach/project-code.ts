@@ -58,6 +58,8 @@ export class ProjectCode implements Code {
   readonly #uses = new Map<IndexedSlice, SliceUses>()
   /** Class of each method in scope. */
   readonly #classOf: Int32Array
+  /** Superclass in scope of each class in scope, or -1. */
+  readonly #superOf: Int32Array
   /** Methods in scope by class and signature, and the method of each. */
   readonly #declared = new NumberPool()
   readonly #declaredMethods: number[] = []
@@ -77,6 +79,7 @@ export class ProjectCode implements Code {
     this.methodCount = this.graph.methodCount
     this.classCount = this.#index.classCount
     this.#classOf = new Int32Array(this.methodCount).fill(-1)
+    this.#superOf = new Int32Array(this.classCount).fill(-1)
     this.#isAbove = new Uint8Array(this.#index.names.count)
   }
 
@@ -95,6 +98,7 @@ export class ProjectCode implements Code {
       code.#uses.set(slice, uses)
       yield* code.#addMethods(slice)
     }
+    yield* code.#cutCycles()
     return code
   }
 
@@ -209,11 +213,12 @@ export class ProjectCode implements Code {
    * Returns the methods of a class's objects that implement or override one of a type outside, and those that
    * serialization calls. If a supertype is not on the class path, all that subclasses can override count.
    */
-  callbacksOf(classId: number): readonly number[] {
+  *callbacksOf(classId: number): Generator<void, readonly number[]> {
     const found = new Set<number>()
     const name = this.#index.nameIdOf(classId)
     const above = allSupertypes(this.#snapshot, name)
     for (const type of above) {
+      yield
       const id = this.#index.findByNameId(type)
       if (id === undefined) for (const method of this.#overridable(classId, type)) found.add(method)
       else if (!this.includes(id))
@@ -275,21 +280,30 @@ export class ProjectCode implements Code {
 
   /** Returns a class and its superclasses in scope. */
   #chain(classId: number): readonly number[] {
-    const chain = new Set<number>()
-    for (let each: number | undefined = classId; each !== undefined && this.includes(each);) {
-      if (chain.has(each)) break
-      chain.add(each)
-      const { superclass }: { superclass: number | undefined } = supertypesOf(this.#snapshot, each)
-      each = superclass === undefined ? undefined : this.#index.findByNameId(superclass)
+    const chain: number[] = []
+    for (let each = classId; each >= 0; each = this.#superOf[each] ?? -1) chain.push(each)
+    return chain
+  }
+
+  /** Makes the superclasses of each class end. Class files can form a cycle (threat A5). */
+  *#cutCycles(): Generator<void, void> {
+    const walkOf = new Int32Array(this.classCount).fill(-1)
+    for (let start = 0; start < this.classCount; start++) {
+      if (start % 256 === 0) yield
+      for (let each = start; walkOf[each] === -1;) {
+        walkOf[each] = start
+        const next = this.#superOf[each] ?? -1
+        if (next >= 0 && walkOf[next] === start) this.#superOf[each] = -1
+        else if (next >= 0) each = next
+      }
     }
-    return [...chain]
   }
 
   /** Resolves a method as `CallGraph.resolve` does. @returns -1 if it is outside */
   #resolve(classId: number, signature: number): number {
     const id = this.pools.signatures.find(signature)
     if (id < 0) return -1
-    for (const each of this.#chain(classId)) {
+    for (let each = classId; each >= 0; each = this.#superOf[each] ?? -1) {
       const found = this.#declared.find(each * LIMIT + id)
       if (found >= 0) return this.#declaredMethods[found] ?? -1
     }
@@ -308,6 +322,8 @@ export class ProjectCode implements Code {
       yield
       if (this.#index.isHidden(classId)) continue
       this.#addAbove(classId)
+      const superclass = this.#index.findByNameId(classes.superName[row] ?? -1)
+      if (superclass !== undefined && this.includes(superclass)) this.#superOf[classId] = superclass
       const isInterface = ((classes.accessFlags[row] ?? 0) & ACC.INTERFACE) !== 0
       for (let at = classes.firstMethod[row] ?? 0; at < (classes.firstMethod[row + 1] ?? 0); at++) {
         const method = firstMethod + at

@@ -33,7 +33,7 @@ export interface Code {
   /** Returns the static initializer of a class, or -1. */
   initializerOf(classId: number): number
   /** Returns the methods of an object of a class that code outside may call. */
-  callbacksOf(classId: number): readonly number[]
+  callbacksOf(classId: number): Generator<void, readonly number[]>
 }
 
 /** Where a traversal starts. */
@@ -183,7 +183,7 @@ export class Traversal {
     this.#creator[classId] = creator
     const from = creator <= FIRST_ROOT ? NOT_REACHED : creator
     this.#initialize(classId, creator)
-    for (const method of this.#code.callbacksOf(classId))
+    for (const method of yield* this.#code.callbacksOf(classId))
       this.#reach(method, from, from === NOT_REACHED ? creator : CALLBACK)
     if (this.#isCha) return
     for (const type of this.#code.supertypesOf(classId)) {

@@ -94,7 +94,8 @@ class Program implements Code {
   initializerOf(classId: number): number {
     return this.declared[classId]?.[0] ?? -1
   }
-  callbacksOf(classId: number): readonly number[] {
+  *callbacksOf(classId: number) {
+    yield
     return this.offered.map((signature) => this.resolve(classId, signature)).filter((method) => method >= 0)
   }
   resolve(classId: number, signature: number): number {
@@ -130,7 +131,8 @@ function bruteForce(
             add(program.implementationOf(site, classId))
       }
     }
-    for (const classId of created) for (const method of program.callbacksOf(classId)) add(method)
+    for (const classId of created)
+      for (const signature of program.offered) add(program.resolve(classId, signature))
     for (const classId of initialized)
       for (const each of program.supertypesOf(classId)) add(program.initializerOf(each))
   }
@@ -194,7 +196,10 @@ test('a class with very many superclasses is initialized', () => {
     supertypesOf: () => [],
     parentsOf: (classId) => (classId === 0 ? [] : [classId - 1]),
     initializerOf: (classId) => classId,
-    callbacksOf: () => [],
+    *callbacksOf() {
+      yield
+      return []
+    },
   }
   const traversal = new Traversal(program, 'rta')
   finish(traversal.run({ methods: [], classes: [[depth - 1, 0]] }))
