@@ -31,6 +31,8 @@ export const unit = [
   'test/analyzer/classpath/{nested-archive,project-layout}.test.ts',
   'test/analyzer/index/{name-list,quarantine,retired-slices}.test.ts',
   'test/analyzer/query/paths/find-paths.test.ts',
+  'test/analyzer/query/search-queue.test.ts',
+  'test/analyzer/query/reach/{traverse,number-pool}.test.ts',
   'test/analyzer/source/archive/find-text.test.ts',
   'test/check/{paths,style,threats,unit}.test.ts',
   'test/content/{page,search,session}/**/*.test.ts',

@@ -54,3 +54,11 @@ export const KINDS_IN_CODE: ReadonlySet<(typeof REFERENCE_KINDS)[number]> = new 
   'CALL_RECEIVER',
   ...FURTHER_KINDS_IN_CODE,
 ])
+
+/**
+ * Overrides that a dispatched call reaches: `rta` (rapid type analysis) those of classes that reached code
+ * creates, `cha` (class hierarchy analysis) those of all subtypes.
+ */
+export const ANALYSES = ['rta', 'cha'] as const
+/** An analysis of dispatched calls. */
+export type Analysis = (typeof ANALYSES)[number]

@@ -15,6 +15,7 @@ export const ANALYZER_CODES = {
   DECOMPILATION_TIMEOUT: 'timeout',
   LINTER_NOT_FOUND: 'unavailable',
   LINTER_FAILED: 'internal',
+  SEARCH_BUSY: 'unavailable',
   SCAN_NOT_READY: 'unavailable',
   SCAN_FAILED: 'unavailable',
   PROJECT_NOT_FOUND: 'missing',

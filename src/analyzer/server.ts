@@ -16,6 +16,7 @@ import { listenInRange } from './lifecycle/listen.ts'
 import { lockProject } from './lifecycle/project-lock.ts'
 import { maintainRecord, recordFile, removeRecord, writeRecord } from './lifecycle/server-record.ts'
 import { fault } from './errors.ts'
+import { SearchQueue } from './query/search-queue.ts'
 import { SourceService } from './source/source-service.ts'
 import { ProjectWatch } from './watch/project-watch.ts'
 
@@ -77,6 +78,7 @@ async function start(
     startedAt: new Date(),
     address: { port: 0 },
     analysis,
+    searches: new SearchQueue(),
     source,
     lint,
     watch,

@@ -260,6 +260,71 @@ const SHAPES: readonly (readonly [path: string, shape: Shape, mediaType?: string
     },
   ],
   [
+    '/api/v1/reach?from=shop.service.Calls&to=shop.model.Item%23price',
+    {
+      targets: [
+        {
+          target: 'string',
+          status: 'reachable|unreachable|absent',
+          root: { kind: 'string', reason: 'string', classFqn: 'string' },
+          steps: [
+            {
+              classFqn: 'string',
+              classSimpleName: 'string',
+              classSource: SOURCES,
+              sourceFile: 'string?',
+              methodName: 'string',
+              methodDescriptor: 'string',
+              ownerType: 'string',
+              descriptor: 'string',
+              lineNumber: 'number?',
+              via: 'call|methodRef|lambda|initializer|callback',
+              reason: 'string',
+              calleeFqn: 'string',
+              calleeSource: SOURCES,
+              calleeName: 'string',
+            },
+          ],
+          note: 'string?',
+        },
+      ],
+      reachableCount: 'number',
+      rootCounts: 'object',
+      reachedMethodCount: 'number',
+      note: 'string',
+      appliedFilter: { from: 'string', analysis: 'rta|cha', includeLibraries: 'boolean' },
+    },
+  ],
+  [
+    '/api/v1/dead?from=shop.model.Item',
+    {
+      classes: [
+        {
+          classFqn: 'string',
+          isDead: 'boolean',
+          reason: 'string?',
+          members: [
+            {
+              kind: 'method|constructor|field',
+              name: 'string',
+              descriptor: 'string',
+              lineNumber: 'number?',
+              reason: 'string',
+            },
+          ],
+        },
+      ],
+      ...paging,
+      deadClassCount: 'number',
+      deadMethodCount: 'number',
+      deadFieldCount: 'number',
+      rootCounts: 'object',
+      reachedMethodCount: 'number',
+      note: 'string',
+      appliedFilter: { from: 'string', analysis: 'rta|cha' },
+    },
+  ],
+  [
     '/api/v1/xref/shop.model.Item',
     {
       typeFqn: 'string',

@@ -1,4 +1,4 @@
-import { CYCLE_MEMBERS, GRAPH_FORMATS, REFERENCE_KINDS, USAGE_SCOPES } from '../choices.ts'
+import { ANALYSES, CYCLE_MEMBERS, GRAPH_FORMATS, REFERENCE_KINDS, USAGE_SCOPES } from '../choices.ts'
 import { SOURCE_FORMATS } from '../source/java/source-format.ts'
 import { SHOWN_LANGUAGES } from '../source/archive/source-text.ts'
 import { VISIBILITIES } from '../source/java/visibility.ts'
@@ -53,6 +53,15 @@ const paging = {
   page: { type: 'integer', minimum: 0, description: 'page number, from 0; default 0' },
   size: { type: 'integer', minimum: 1, maximum: 10_000, description: 'page size; default 50' },
 } as const satisfies Readonly<Record<string, ParameterSchema>>
+
+const traversing = {
+  analysis: word(
+    ANALYSES,
+    'overrides that a call reaches: rta those of classes that reached code creates, cha those of all subtypes; default rta',
+  ),
+} as const satisfies Readonly<Record<string, ParameterSchema>>
+const roots =
+  'comma-separated roots: auto for all entry points, a kind of them such as main or test, public for the API of a library, a class, or owner#method; default auto'
 
 const decompiling = {
   allowDecompilation: {
@@ -177,6 +186,22 @@ const QUERIES = {
       includeLibraries: flag('follow calls in libraries and the JDK too; default false'),
     },
     required: ['from', 'to'],
+  },
+  reach: {
+    path: '/reach',
+    summary: 'Find which classes or methods can be reached from entry points, each with a shortest path',
+    parameters: {
+      from: text(roots),
+      to: text('comma-separated classes or owner#method, also of libraries or the JDK; at most 1000'),
+      ...traversing,
+      includeLibraries: flag('follow calls in libraries and the JDK too; default false'),
+    },
+    required: ['to'],
+  },
+  dead: {
+    path: '/dead',
+    summary: 'List classes, methods and fields of the project that cannot be reached from entry points',
+    parameters: { from: text(roots), ...traversing, ...paging },
   },
   xref: {
     path: '/xref/:name',

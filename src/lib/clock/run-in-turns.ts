@@ -5,13 +5,18 @@ const TURN_MS = 8
 
 /**
  * Runs a long computation in turns of a few milliseconds, between which the event loop serves others. The
- * computation yields wherever it can pause, and must do so at least every few milliseconds.
+ * computation yields wherever it can pause, and must do so at least every few milliseconds. When `signal`
+ * aborts, it ends after its turn.
  *
- * @throws the computation's error
+ * @throws the computation's error, or the signal's reason
  */
-export async function runInTurns<T>(work: Generator<void, T>, turnMs = TURN_MS): Promise<T> {
+export async function runInTurns<T>(
+  work: Generator<void, T>,
+  { signal, turnMs = TURN_MS }: { readonly signal?: AbortSignal; readonly turnMs?: number | undefined } = {},
+): Promise<T> {
   let startMs = performance.now()
   for (;;) {
+    signal?.throwIfAborted()
     const { done, value } = work.next()
     if (done === true) return value
     if (performance.now() - startMs < turnMs) continue

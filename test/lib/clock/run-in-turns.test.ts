@@ -23,7 +23,7 @@ test('a computation in turns lets other events run between its steps, and return
   expect(
     await runInTurns(
       count(20, (each) => (state.step = each)),
-      -1,
+      { turnMs: -1 },
     ),
   ).toBe(20)
   state.isDone = true
@@ -37,7 +37,7 @@ test('a short computation is done in one turn', async () => {
   expect(
     await runInTurns(
       count(1_000, () => undefined),
-      60_000,
+      { turnMs: 60_000 },
     ),
   ).toBe(1_000)
   expect(others).toBe(0)
@@ -48,5 +48,18 @@ test('an error of a computation is passed on, also from a later turn', async () 
   const failing = count(5, (step) => {
     if (step === 3) throw new Error('failed')
   })
-  await expect(runInTurns(failing, -1)).rejects.toThrow('failed')
+  await expect(runInTurns(failing, { turnMs: -1 })).rejects.toThrow('failed')
+})
+
+test('a computation ends when its signal aborts', async () => {
+  const controller = new AbortController()
+  const state = { step: 0 }
+  const work = runInTurns(
+    count(1_000, (each) => (state.step = each)),
+    { signal: controller.signal, turnMs: -1 },
+  )
+  await setImmediate()
+  controller.abort(new Error('the client disconnected'))
+  await expect(work).rejects.toThrow('the client disconnected')
+  expect(state.step).toBeLessThan(10)
 })

@@ -3,6 +3,7 @@ import { methodName, printedMembers, printedSections } from './javap.ts'
 interface PrintedClass {
   readonly name: string
   readonly isInterface: boolean
+  readonly isAbstract: boolean
   readonly superclass: string | undefined
   readonly interfaces: readonly string[]
   /** By "name descriptor". */
@@ -11,9 +12,15 @@ interface PrintedClass {
 
 interface PrintedMethod {
   readonly isAbstract: boolean
+  readonly isStatic: boolean
   /** Static or private: never overridden. */
   readonly isExact: boolean
+  readonly isFinal: boolean
   readonly calls: readonly PrintedCall[]
+  /** Classes that it creates objects of, or has literals of. */
+  readonly created: readonly string[]
+  /** Classes with static fields that it uses. */
+  readonly initialized: readonly string[]
 }
 
 interface PrintedCall {
@@ -48,7 +55,7 @@ export class PrintedGraph {
 
   /** Returns what `owner#name` means: the methods that it resolves to, in all overloads. */
   named(owner: string, name: string): ReadonlySet<string> {
-    const signatures = [owner, ...this.#above(owner)].flatMap((type) => [
+    const signatures = [owner, ...this.above(owner)].flatMap((type) => [
       ...(this.classes.get(type)?.methods.keys() ?? []),
     ])
     const all = signatures.filter((signature) => signature.split(' ')[0] === name)
@@ -82,10 +89,8 @@ export class PrintedGraph {
     const [inClasses] = declaring(signature.startsWith('<init>') ? [owner] : chain)
     if (inClasses !== undefined || signature.startsWith('<init>'))
       return inClasses === undefined ? undefined : `${inClasses}#${signature}`
-    const candidates = declaring(
-      [...this.#above(owner)].filter((type) => this.classes.get(type)?.isInterface),
-    )
-    const specific = candidates.filter((type) => !candidates.some((other) => this.#above(other).has(type)))
+    const candidates = declaring([...this.above(owner)].filter((type) => this.classes.get(type)?.isInterface))
+    const specific = candidates.filter((type) => !candidates.some((other) => this.above(other).has(type)))
     const withCode = specific.find(
       (type) => this.classes.get(type)?.methods.get(signature)?.isAbstract === false,
     )
@@ -98,13 +103,14 @@ export class PrintedGraph {
     const [declaring = ''] = (resolved ?? '').split('#')
     const isExact = this.classes.get(declaring)?.methods.get(signature)?.isExact ?? false
     const below =
-      isDispatched && !isExact ? [...this.classes.keys()].filter((type) => this.#above(type).has(owner)) : []
+      isDispatched && !isExact ? [...this.classes.keys()].filter((type) => this.above(type).has(owner)) : []
     return [resolved, ...below.map((type) => this.resolve(type, signature))].filter(
       (each) => each !== undefined,
     )
   }
 
-  #above(owner: string): ReadonlySet<string> {
+  /** Returns the supertypes of a class at any depth. */
+  above(owner: string): ReadonlySet<string> {
     const cached = this.#supertypes.get(owner)
     if (cached !== undefined) return cached
     const found = new Set<string>()
@@ -153,13 +159,21 @@ function printedClass(section: string): PrintedClass {
     const own = /^ {4}flags: \(0x[\da-f]+\) ?(.*)$/m.exec(member)?.[1] ?? ''
     methods.set(`${methodName(member, name)} ${descriptor}`, {
       isAbstract: own.includes('ACC_ABSTRACT'),
+      isStatic: own.includes('ACC_STATIC'),
       isExact: /ACC_(?:STATIC|PRIVATE)/.test(own),
+      isFinal: own.includes('ACC_FINAL'),
       calls: callsOf(member, name, handles),
+      created: createdIn(member, handles),
+      initialized: Array.from(
+        member.matchAll(/^ +\d+: (?:get|put)static +#\d+ +\/\/ Field (\S+)$/gm),
+        ([, field = '']) => ownerOfField(field, name),
+      ),
     })
   }
   return {
     name,
     isInterface: flags.includes('ACC_INTERFACE'),
+    isAbstract: flags.includes('ACC_ABSTRACT'),
     superclass: named('super_class'),
     interfaces: listed
       .split(/, ?/)
@@ -210,4 +224,22 @@ function callsOf(
     if (handle !== undefined) add(handle.target, ['invokeVirtual', 'invokeInterface'].includes(handle.kind))
   }
   return found
+}
+
+/** Classes of `new`, class literals and references to constructors. */
+function createdIn(member: string, handles: readonly (PrintedHandle | undefined)[]): readonly string[] {
+  const named = member.matchAll(/^ +\d+: (?:new|ldc|ldc_w) +#\d+ +\/\/ class (\S+)$/gm)
+  const references = Array.from(member.matchAll(/InvokeDynamic #(\d+):/g), ([, at]) => handles[Number(at)])
+  return [
+    ...Array.from(named, ([, name = '']) => name.replaceAll('"', '')),
+    ...references.flatMap((handle) =>
+      handle?.kind === 'newInvokeSpecial' ? [handle.target.split('."<init>"')[0] ?? ''] : [],
+    ),
+  ]
+}
+
+/** javap omits the class name of fields of the same class. */
+function ownerOfField(field: string, owner: string): string {
+  const [before = ''] = field.split(':')
+  return before.includes('.') ? before.slice(0, before.lastIndexOf('.')).replaceAll('"', '') : owner
 }

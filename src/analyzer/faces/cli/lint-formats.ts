@@ -1,5 +1,5 @@
-import { packageVersion } from '../../../lib/process/package.ts'
 import type { FileStyle, StyleIssue } from '../../lint/style-issue.ts'
+import { sarifFile, sarifLog } from './sarif.ts'
 
 /** Report formats for CI services. */
 export const LINT_FORMATS = ['github', 'sarif'] as const
@@ -8,7 +8,7 @@ export type LintFormat = (typeof LINT_FORMATS)[number]
 
 /** Renders the result of a style check for a CI service. */
 export function renderLint(files: readonly FileStyle[], format: LintFormat): string {
-  return format === 'github' ? github(files) : `${JSON.stringify(sarif(files), null, 2)}\n`
+  return format === 'github' ? github(files) : sarif(files)
 }
 
 /** Workflow commands: https://docs.github.com/actions/reference/workflow-commands-for-github-actions */
@@ -33,41 +33,24 @@ function property(text: string): string {
   return message(text).replaceAll(':', '%3A').replaceAll(',', '%2C')
 }
 
-/** SARIF 2.1.0: https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html */
-function sarif(files: readonly FileStyle[]) {
+function sarif(files: readonly FileStyle[]): string {
   const rules = new Set(files.flatMap(({ errors }) => errors.map(({ ruleId }) => ruleId)))
-  return {
-    $schema: 'https://json.schemastore.org/sarif-2.1.0.json',
-    version: '2.1.0',
-    runs: [
-      {
-        tool: {
-          driver: {
-            name: 'analyzer',
-            version: packageVersion(),
-            rules: [...rules].toSorted().map((id) => ({ id })),
+  const results = files.flatMap(({ filePath, errors }) =>
+    errors.map((issue) => ({
+      ruleId: issue.ruleId,
+      level: levelOf(issue),
+      message: { text: issue.detail },
+      locations: [
+        {
+          physicalLocation: {
+            artifactLocation: sarifFile(filePath),
+            region: { startLine: issue.line, startColumn: issue.col, endLine: issue.endLine },
           },
         },
-        columnKind: 'utf16CodeUnits',
-        originalUriBaseIds: { PROJECT: { description: { text: 'project root' } } },
-        results: files.flatMap(({ filePath, errors }) =>
-          errors.map((issue) => ({
-            ruleId: issue.ruleId,
-            level: levelOf(issue),
-            message: { text: issue.detail },
-            locations: [
-              {
-                physicalLocation: {
-                  artifactLocation: { uri: encodeURI(filePath), uriBaseId: 'PROJECT' },
-                  region: { startLine: issue.line, startColumn: issue.col, endLine: issue.endLine },
-                },
-              },
-            ],
-          })),
-        ),
-      },
-    ],
-  }
+      ],
+    })),
+  )
+  return sarifLog(rules, results)
 }
 
 function levelOf({ canBeAutoCorrected }: StyleIssue): 'warning' | 'error' {

@@ -12,6 +12,7 @@ import { addLint } from './commands/lint.ts'
 import { addMcp } from './commands/mcp.ts'
 import { addMembers } from './commands/members.ts'
 import { addProject } from './commands/project.ts'
+import { addReach } from './commands/reach.ts'
 import { addServer } from './commands/server.ts'
 import { addSource } from './commands/source.ts'
 import { addProjectOption } from './context.ts'
@@ -35,6 +36,7 @@ export function createAnalyzerProgram(): Command {
   addClasses(program)
   addMembers(program)
   addCalls(program)
+  addReach(program)
   addDeps(program)
   addSource(program)
   program.commandsGroup('Style, comparison and agents:')
@@ -63,6 +65,7 @@ const STATUS_OF_CODE: Readonly<Record<string, number>> = {
   BAD_REQUEST: 2,
   PROJECT_NOT_FOUND: 3,
   SERVER_ERROR: 4,
+  SEARCH_BUSY: 4,
   SCAN_NOT_READY: 4,
   SCAN_FAILED: 4,
   SERVER_START_FAILED: 4,

@@ -1,6 +1,7 @@
 import type { AnalyzerConfig } from '../../config.ts'
 import type { LintService } from '../../lint/lint-service.ts'
 import type { Analysis } from '../../lifecycle/analysis.ts'
+import type { SearchQueue } from '../../query/search-queue.ts'
 import type { ProjectWatch } from '../../watch/project-watch.ts'
 import type { SourceService } from '../../source/source-service.ts'
 import type { IdleClock } from '../../lifecycle/idle-clock.ts'
@@ -15,6 +16,7 @@ export interface AnalyzerFace {
   /** Set once the server listens. */
   readonly address: { port: number }
   readonly analysis: Analysis
+  readonly searches: SearchQueue
   readonly source: SourceService
   readonly lint: LintService
   /** Undefined if watching is off. */

@@ -1,8 +1,8 @@
-import type { FastifyReply } from 'fastify'
 import { Type } from '../../../lib/schema/type.ts'
 import type { Static, TSchema } from 'typebox'
 import type { HttpServer } from '../../../lib/http/server.ts'
 import { formatFileView, formatProjectView, lintFileView, lintProjectView } from '../../lint/lint-views.ts'
+import { abortOnClose } from './abort-on-close.ts'
 import type { AnalyzerFace } from './face.ts'
 
 const MAX_PATTERN = 1000
@@ -97,11 +97,4 @@ function scopeOf({
   readonly includeTests?: boolean
 }) {
   return { pattern, includeTests }
-}
-
-/** Returns a signal that aborts when the connection closes, so that work for a disconnected client stops. */
-function abortOnClose({ raw }: FastifyReply): AbortSignal {
-  const end = new AbortController()
-  raw.once('close', () => end.abort(new Error('the client disconnected')))
-  return end.signal
 }

@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify'
-import { CYCLE_MEMBERS, GRAPH_FORMATS, REFERENCE_KINDS, USAGE_SCOPES } from '../../choices.ts'
+import { ANALYSES, CYCLE_MEMBERS, GRAPH_FORMATS, REFERENCE_KINDS, USAGE_SCOPES } from '../../choices.ts'
 import type { HttpServer } from '../../../lib/http/server.ts'
 import { GRAPH_TYPES, type QueryName } from '../../api/queries.ts'
 import type { Scan } from '../../scan/scan.ts'
@@ -16,8 +16,13 @@ import { hierarchyOf } from '../../query/types/hierarchy.ts'
 import { implementationsOf } from '../../query/types/implementations.ts'
 import { searchMethods } from '../../query/types/methods-search.ts'
 import { DEFAULT_DEPTH, DEFAULT_PATHS, pathOf } from '../../query/paths/path.ts'
+import { deadOf } from '../../query/reach/dead.ts'
+import { DEFAULT_ROOTS } from '../../query/reach/given-roots.ts'
+import { reachOf } from '../../query/reach/reach.ts'
 import { statsOf } from '../../scan/stats.ts'
 import { xrefOf } from '../../query/calls/xref.ts'
+import type { RunSearch } from '../../query/search-queue.ts'
+import { abortOnClose } from './abort-on-close.ts'
 import type { AnalyzerFace } from './face.ts'
 import type { QueryParameters } from './query-parameters.ts'
 import { addQueryRoute } from './query-route.ts'
@@ -27,12 +32,20 @@ import type { SourceQuery } from './routes-source.ts'
 export function queryRoutes(server: HttpServer, face: AnalyzerFace): void {
   for (const [name, answer] of Object.entries(ANSWERS) as [keyof typeof ANSWERS, Answer][]) {
     addQueryRoute(server, face, name, (query, { name: subject = '' }, reply) =>
-      answer(face.analysis.scan, query, subject, reply),
+      answer(face.analysis.scan, query, subject, {
+        reply,
+        run: (search) => face.searches.run(search, abortOnClose(reply)),
+      }),
     )
   }
 }
 
-type Answer = (scan: Scan, query: QueryParameters, name: string, reply: FastifyReply) => unknown
+interface Answering {
+  readonly reply: FastifyReply
+  readonly run: RunSearch
+}
+
+type Answer = (scan: Scan, query: QueryParameters, name: string, answering: Answering) => unknown
 
 const ANSWERS: Readonly<Record<Exclude<QueryName, SourceQuery>, Answer>> = {
   stats: (scan) => statsOf(scan),
@@ -104,13 +117,34 @@ const ANSWERS: Readonly<Record<Exclude<QueryName, SourceQuery>, Answer>> = {
     return callersOf(snapshot, name, filter, query.paging())
   },
 
-  path({ snapshot }, query) {
+  path({ snapshot }, query, _name, { run }) {
     const ends = { from: query.text('from') ?? '', to: query.text('to') ?? '' }
-    return pathOf(snapshot, ends, {
+    const filter = {
       limit: query.number('limit') ?? DEFAULT_PATHS,
       maxDepth: query.number('maxDepth') ?? DEFAULT_DEPTH,
       includeLibraries: query.flag('includeLibraries'),
-    })
+    }
+    return pathOf(snapshot, ends, filter, run)
+  },
+
+  reach({ snapshot }, query, _name, { run }) {
+    const ends = { from: query.text('from') ?? DEFAULT_ROOTS, to: query.text('to') ?? '' }
+    const filter = {
+      analysis: query.word('analysis', ANALYSES) ?? 'rta',
+      includeLibraries: query.flag('includeLibraries'),
+    }
+    return reachOf(snapshot, ends, filter, run)
+  },
+
+  dead({ snapshot }, query, _name, { run }) {
+    const from = query.text('from') ?? DEFAULT_ROOTS
+    return deadOf(
+      snapshot,
+      from,
+      { analysis: query.word('analysis', ANALYSES) ?? 'rta' },
+      query.paging(),
+      run,
+    )
   },
 
   xref({ snapshot }, query, name) {
@@ -124,7 +158,7 @@ const ANSWERS: Readonly<Record<Exclude<QueryName, SourceQuery>, Answer>> = {
     return xrefOf(snapshot, name, filter, query.paging())
   },
 
-  deps_graph({ snapshot }, query, _name, reply) {
+  deps_graph({ snapshot }, query, _name, { reply }) {
     const format = query.word('format', GRAPH_FORMATS) ?? 'json'
     const graph = graphView(snapshot)
     return format === 'json'

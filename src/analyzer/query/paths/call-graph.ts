@@ -58,7 +58,7 @@ interface SliceWithCalls {
 export class CallGraph {
   readonly #snapshot: Snapshot
   /** Descriptors of all methods read so far. */
-  readonly #descriptors = new StringPool()
+  readonly descriptors = new StringPool()
   readonly #constructorName: number | undefined
   readonly #slices: readonly GraphSlice[]
   readonly #scopes = new WeakMap<CallScope, readonly SliceWithCalls[]>()
@@ -74,6 +74,15 @@ export class CallGraph {
       return { slice, firstMethod: before }
     })
     this.#bySlice = new Map(this.#slices.map((each) => [each.slice, each]))
+  }
+
+  get methodCount(): number {
+    return this.#slices.reduce((sum, { slice }) => sum + slice.digest.methods.count, 0)
+  }
+
+  /** Returns the number of a slice's first method. */
+  firstMethodOf(slice: IndexedSlice): number {
+    return this.#bySlice.get(slice)?.firstMethod ?? -1
   }
 
   /** Returns the place of a method. @throws RangeError when the number is invalid */
@@ -131,7 +140,7 @@ export class CallGraph {
 
   /** Returns a descriptor's text. */
   descriptorText(descriptor: number): string {
-    return this.#descriptors.decode(descriptor)
+    return this.descriptors.decode(descriptor)
   }
 
   /**
@@ -221,7 +230,7 @@ export class CallGraph {
 
   #readCalls(slice: IndexedSlice): Generator<void, SliceCalls> {
     const facts = this.#snapshot.facts(slice)
-    return readCalls(this.#snapshot.index, slice, facts, this.#descriptors)
+    return readCalls(this.#snapshot.index, slice, facts, this.descriptors)
   }
 
   #graphSliceOf(classId: number): GraphSlice {
@@ -241,7 +250,7 @@ export class CallGraph {
   }
 
   #descriptorsOf(each: GraphSlice): Int32Array {
-    each.descriptors ??= readDescriptors(this.#snapshot.facts(each.slice), this.#descriptors)
+    each.descriptors ??= readDescriptors(this.#snapshot.facts(each.slice), this.descriptors)
     return each.descriptors
   }
 

@@ -81,7 +81,8 @@ export class StepView {
   }
 }
 
-interface FoundCall {
+/** A call, lambda or method reference in code. */
+export interface FoundCall {
   readonly owner: string
   readonly name: string
   readonly descriptor: string
@@ -90,7 +91,7 @@ interface FoundCall {
 }
 
 /** Returns the calls, lambdas and method references in a method, in the order of lines. */
-function callsOf(facts: Facts, classRow: number, method: number): readonly FoundCall[] {
+export function callsOf(facts: Facts, classRow: number, method: number): readonly FoundCall[] {
   const { methods, calls, dynamicCalls, strings } = facts
   const text = (id = 0): string => strings.get(Math.max(0, id))
   const direct = rows(methods.firstCall, method).map((at) => ({
@@ -118,7 +119,8 @@ function callsOf(facts: Facts, classRow: number, method: number): readonly Found
   return [...direct, ...dynamic].toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0))
 }
 
-function reasonOf({ owner, name, via }: FoundCall, isOverride: boolean): string {
+/** Explains why a call reaches a method. */
+export function reasonOf({ owner, name, via }: FoundCall, isOverride: boolean): string {
   if (via === 'lambda') return 'lambda'
   const override = `override of ${toFqn(owner)}#${name}`
   if (via === 'methodRef') return isOverride ? `method reference, ${override}` : 'method reference'

@@ -1,15 +1,10 @@
 import { counted } from '../../../lib/cli/counted.ts'
-import { runInTurns } from '../../../lib/clock/run-in-turns.ts'
 import { ACC } from '../../bytecode/access-flags.ts'
-import { isLambdaBody } from '../../bytecode/lambdas.ts'
-import { fault } from '../../errors.ts'
-import { callingClasses } from '../calls/callers.ts'
-import { checkMethod } from '../calls/check-method.ts'
-import { toFqn } from '../names.ts'
+import type { RunSearch } from '../search-queue.ts'
 import type { Snapshot } from '../snapshot.ts'
-import { allSupertypes } from '../types/subtypes.ts'
 import { type CallGraph, callGraphOf } from './call-graph.ts'
 import { findPaths, type FoundPaths, type SearchEnd } from './find-paths.ts'
+import { endOf, methodsOf, type PathEnd } from './path-end.ts'
 import { type PathStep, StepView } from './path-step.ts'
 import { ScopedCalls } from './scoped-calls.ts'
 
@@ -33,16 +28,15 @@ const BOUNDS = { maxVisited: 100_000, maxCalls: 5_000_000, maxFollowed: 1_000_00
 
 /**
  * Returns the shortest paths of calls from a class or method to another, shortest first. `from` and `to` are
- * a class or `owner#method`; a class means all of its methods, a method all of its overloads. Runs in turns
- * with other requests.
+ * a class or `owner#method`; a class means all of its methods, a method all of its overloads.
  *
- * @throws BAD_REQUEST, CLASS_NOT_FOUND, and METHOD_NOT_FOUND
+ * @throws BAD_REQUEST, CLASS_NOT_FOUND, METHOD_NOT_FOUND, and the errors of `run`
  */
 export async function pathOf(
   snapshot: Snapshot,
   { from, to }: { readonly from: string; readonly to: string },
   filter: PathFilter,
-  bounds = BOUNDS,
+  run: RunSearch,
 ) {
   const graph = callGraphOf(snapshot)
   const start = endOf(snapshot, from)
@@ -50,12 +44,12 @@ export async function pathOf(
   if (start.classId === undefined) snapshot.getClass(start.fqn)
   const sources = new Set(methodsOf(snapshot, graph, start))
   const calls = new ScopedCalls(snapshot, graph, sources, filter)
-  const { found, paths } = await runInTurns(
+  const { found, paths } = await run(
     search(new StepView(snapshot, graph, calls), calls, {
       sources,
       targets: targetsOf(snapshot, graph, calls, end),
       ...filter,
-      ...bounds,
+      ...BOUNDS,
     }),
   )
   const isAbstract = [...sources].every((source) => (graph.flagsOf(source) & ACC.ABSTRACT) !== 0)
@@ -70,55 +64,6 @@ export async function pathOf(
       : noteOf(found, end.label, filter),
     appliedFilter: { ...filter },
   }
-}
-
-/** A class or method that a query names. */
-interface PathEnd {
-  readonly label: string
-  readonly fqn: string
-  /** Id of the type's name. */
-  readonly type: number
-  /** Undefined if it is not on the class path. */
-  readonly classId: number | undefined
-  /** Undefined for all methods of the class. */
-  readonly method: string | undefined
-}
-
-/** @throws BAD_REQUEST and CLASS_NOT_FOUND */
-function endOf(snapshot: Snapshot, written: string): PathEnd {
-  const [, owner, method] = /^([^#]+)(?:#(.+))?$/.exec(written) ?? []
-  if (owner === undefined) {
-    throw fault(
-      'BAD_REQUEST',
-      `"${written}" is not a class or method; write a class or owner#method, for example java.util.List#add`,
-    )
-  }
-  const type = snapshot.getType(owner)
-  const fqn = toFqn(snapshot.index.names.get(type))
-  const label = method === undefined ? fqn : `${fqn}#${method}`
-  return { label, fqn, type, classId: snapshot.index.findByNameId(type), method }
-}
-
-/**
- * Returns the methods that an end means, without those that are not on the class path. The body of a lambda
- * counts as part of the method that creates it.
- *
- * @throws METHOD_NOT_FOUND when nothing declares or calls the method
- */
-function methodsOf(snapshot: Snapshot, graph: CallGraph, end: PathEnd): readonly number[] {
-  const { type, classId, method } = end
-  if (method === undefined) {
-    return (classId === undefined ? [] : graph.methodsOf(classId)).filter((each) => {
-      const { slice, row } = graph.placeOf(each)
-      return !isLambdaBody(snapshot.facts(slice), row)
-    })
-  }
-  const above = allSupertypes(snapshot, type)
-  const name = snapshot.index.names.find(method)
-  const found = name === undefined ? [] : graph.methodsNamed(type, above, name)
-  if (found.length === 0 && callingClasses(snapshot, new Set([type]), name).length === 0)
-    checkMethod(snapshot, { owner: type, above, name: method, descriptor: undefined })
-  return found
 }
 
 /** Returns the methods that a path may end at, including those that only calls name. */

@@ -5,12 +5,12 @@ import type { ProjectIndex } from '../../index/project-index.ts'
 import type { StringPool } from '../../index/string-pool.ts'
 
 /** JVMS §6.5: calls that are dispatched by the class of the receiver. */
-const DISPATCHED_OPCODES: ReadonlySet<number | undefined> = new Set([182, 185])
+export const DISPATCHED_OPCODES: ReadonlySet<number | undefined> = new Set([182, 185])
 /** JVMS §4.4.8: REF_invokeVirtual and REF_invokeInterface, the same for method handles. */
-const DISPATCHED_HANDLES: ReadonlySet<number | undefined> = new Set([5, 9])
+export const DISPATCHED_HANDLES: ReadonlySet<number | undefined> = new Set([5, 9])
 
 /** More than there are methods in a slice, names in an index, or descriptors. */
-const LIMIT = 2 ** 24
+export const LIMIT = 2 ** 24
 
 /** Returns the number of a method's signature. */
 export function signatureOf(name: number, descriptor: number): number {
@@ -125,9 +125,9 @@ export function* readCalls(
   facts: Facts,
   descriptors: StringPool,
 ): Generator<void, SliceCalls> {
-  const { classes, methods, calls, dynamicCalls, strings } = facts
-  const nameOf = translated(strings.count, (id) => index.names.find(strings.get(id)) ?? -1)
-  const descriptorOf = translated(strings.count, (id) => descriptorId(facts, id, descriptors))
+  const { classes, methods, calls, dynamicCalls } = facts
+  const nameOf = nameReader(index, facts)
+  const descriptorOf = descriptorReader(facts, descriptors)
   const found = new Map<number, number[]>()
   const add = (owner = -1, name = -1, descriptor = -1, isDispatched: boolean, caller: number): void => {
     // An owner without a name in the index is an array.
@@ -160,8 +160,17 @@ export function* readCalls(
 
 /** Returns the ids of the descriptors of a slice's methods. */
 export function readDescriptors(facts: Facts, descriptors: StringPool): Int32Array {
-  const idOf = translated(facts.strings.count, (id) => descriptorId(facts, id, descriptors))
-  return facts.methods.descriptor.map(idOf)
+  return facts.methods.descriptor.map(descriptorReader(facts, descriptors))
+}
+
+/** Returns a function that maps a slice's strings to names of the index, or to -1. */
+export function nameReader(index: ProjectIndex, { strings }: Facts): (id: number) => number {
+  return translated(strings.count, (id) => index.names.find(strings.get(id)) ?? -1)
+}
+
+/** Returns a function that maps a slice's strings to a pool of descriptors, where they are added. */
+export function descriptorReader(facts: Facts, descriptors: StringPool): (id: number) => number {
+  return translated(facts.strings.count, (id) => descriptorId(facts, id, descriptors))
 }
 
 function descriptorId({ strings }: Facts, id: number, descriptors: StringPool): number {

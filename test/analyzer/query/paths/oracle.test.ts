@@ -1,19 +1,21 @@
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { classFilesBelow, compiled } from '../../../support/analyzer/javac.ts'
-import { projectOf, startAnalyzer } from '../../../support/analyzer/analyzer-server.ts'
+import { projectOf, startAnalyzer, type TestAnalyzer } from '../../../support/analyzer/analyzer-server.ts'
 import { PrintedGraph } from '../../../support/analyzer/printed-graph.ts'
+import { reachedIn } from '../../../support/analyzer/printed-reach.ts'
 import { Random } from '../../../support/differential/random.ts'
 
 const PAIRS = 100
 /** Complete enumeration is feasible to this depth. */
 const DEPTH = 6
 const LIMIT = 100
+const ROOTS = 30
 
 const seed = Number(process.env['PATH_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
 
 test.each(['paths', 'shop', 'demo', 'kinds'])(
-  `paths between methods of %s are those that javap shows (PATH_SEED=${seed})`,
+  `paths between methods of %s, and what they reach, are those that javap shows (PATH_SEED=${seed})`,
   async (fixture) => {
     const folder = compiled(fixture)
     const analyzer = await startAnalyzer(projectOf(fixture))
@@ -52,8 +54,47 @@ test.each(['paths', 'shop', 'demo', 'kinds'])(
     }
     // Otherwise the pairs show nothing.
     expect(found).toBeGreaterThan(PAIRS / 50)
+    await compareReached(analyzer, graph, random)
   },
 )
+
+/** Compares the methods reached from random roots. */
+async function compareReached(analyzer: TestAnalyzer, graph: PrintedGraph, random: Random): Promise<void> {
+  const own = new Set(graph.own)
+  const all = graph.own.flatMap((owner) => graph.methodsOf(owner))
+  const nameOf = (method: string) => dotted(method.split(' ')[0] ?? '')
+  // A name also means overloads that are inherited from the JDK.
+  const isOwn = (method: string): boolean => {
+    const [owner = '', name = ''] = (method.split(' ')[0] ?? '').split('#')
+    return [...graph.named(owner, name)].every((each) => own.has(each.split('#')[0] ?? ''))
+  }
+  const namesOf = (methods: Iterable<string>) =>
+    [...new Set([...methods].filter(isOwn).map(nameOf))].toSorted()
+  const names = namesOf(all)
+  const sizes = new Set<number>()
+  for (let round = 0; round < ROOTS; round++) {
+    const root = random.pick(names)
+    const start = new Set(all.filter((method) => nameOf(method) === root))
+    for (const analysis of ['rta', 'cha']) {
+      const { targets } = await analyzer.get('/reach', { from: root, to: names.join(','), analysis })
+      const reached = targets.filter(({ status }: any) => status === 'reachable')
+      const expected = reachedIn(graph, start, { isCha: analysis === 'cha' })
+      const about = `${analysis} ${root}`
+      expect(reached.map(({ target }: any) => target).toSorted(), about).toEqual(namesOf(expected))
+      const reachedNames = new Set([...expected].map(nameOf))
+      for (const { target, steps } of reached)
+        for (const [at, step] of steps.entries()) {
+          const { calleeFqn, calleeName } = steps[at - 1] ?? {}
+          const caller = `${step.classFqn}#${step.methodName}`
+          if (at > 0) expect(caller, target).toBe(`${calleeFqn}#${calleeName}`)
+          expect(reachedNames, target).toContain(caller)
+        }
+      sizes.add(reached.length)
+    }
+  }
+  // Otherwise the roots show nothing.
+  expect(sizes.size).toBeGreaterThan(2)
+}
 
 interface Named {
   readonly owner: string

@@ -233,6 +233,28 @@ describe('paths', () => {
     expect(state.answered).toBeGreaterThan(5)
   })
 
+  test('are refused with SEARCH_BUSY when too many searches wait, until their clients leave', async () => {
+    const headers = { authorization: `Bearer ${analyzer.token}` }
+    const url = `${analyzer.url}/api/v1/path?from=Tasks%23unused&to=java.lang.Object%23toString&includeLibraries=true`
+    const clients = new AbortController()
+    const searches = Array.from({ length: 18 }, () => fetch(url, { headers, signal: clients.signal }))
+    const settled = Promise.allSettled(searches)
+    let refused = await fetch(url, { headers })
+    // The requests arrive on several connections.
+    while (refused.status === 200) refused = await fetch(url, { headers })
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '2'])
+    expect(await refused.json()).toMatchObject({
+      type: 'Unavailable',
+      message: expect.stringMatching(/^too many searches/),
+    })
+    clients.abort()
+    await settled
+    let answer = await analyzer.ask('/path', { from: 'Tasks#references', to: 'java.util.List#forEach' })
+    while (answer.status === 503)
+      answer = await analyzer.ask('/path', { from: 'Tasks#references', to: 'java.util.List#forEach' })
+    expect(answer.body.paths).toHaveLength(1)
+  })
+
   test('to a method of a library end at the call', async () => {
     expect(await pathsOf('Tasks#references', 'java.util.List#forEach')).toEqual([
       `references (direct call @${line('references')}) forEach`,

@@ -96,6 +96,12 @@ test('every tool returns the answer of its command', async () => {
       { fqn: 'demo.Shapes$Square', method: 'local', context: 1 },
       ['source', 'method', 'demo.Shapes$Square', 'local', '-c', '1'],
     ],
+    [
+      'reach',
+      { from: 'demo.Shapes', to: 'demo.Nothing,demo.Marked' },
+      ['reach', '--from', 'demo.Shapes', '--to', 'demo.Nothing', 'demo.Marked'],
+    ],
+    ['dead', { from: 'test' }, ['dead', '--from', 'test']],
     ['cycles', { of: 'package' }, ['deps', 'cycles', '--of', 'package']],
   ]
   expect(same.map(([name]) => name).toSorted()).toEqual(queries.map(([name]) => name).toSorted())
@@ -133,6 +139,8 @@ test('an answer stays within its token budget and explains how to continue', asy
     ['xref', { fqn: 'java.lang.String', includeLibraries: true }],
     ['explore', { fqn: 'String' }],
     ['path', { from: 'java.util.ArrayList', to: 'java.lang.Object#<init>', limit: 100 }],
+    ['reach', { from: 'java.util.ArrayList', to: 'java.lang.Object#<init>', includeLibraries: true }],
+    ['dead', { from: 'demo.Calls#one' }],
     ['deps_graph', {}],
   ] as const) {
     for (const maxTokens of [100, 1_000, 4_000])

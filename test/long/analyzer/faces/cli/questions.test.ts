@@ -39,6 +39,11 @@ const QUERIES: readonly (readonly [command: string, path: string])[] = [
     'path?from=shop.service.Calls%23lambdas&to=shop.model.Item%23price&limit=2&maxDepth=9&includeLibraries=true',
   ],
   ['path shop.model.Item shop.service.Calls', 'path?from=shop.model.Item&to=shop.service.Calls'],
+  [
+    'reach --from shop.model.Item main --to shop.service.Calls shop.web.Nothing --analysis cha -L',
+    'reach?from=shop.model.Item,main&to=shop.service.Calls,shop.web.Nothing&analysis=cha&includeLibraries=true',
+  ],
+  ['dead --from test --analysis rta --page 0 --size 3', 'dead?from=test&analysis=rta&page=0&size=3'],
   ['deps', 'graph'],
   ['deps graph', 'graph'],
   ['deps foundation --min-dependents 6', 'graph/foundation?minDependents=6'],

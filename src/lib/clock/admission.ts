@@ -1,4 +1,4 @@
-import { unlessAborted } from '../../../lib/process/unless-aborted.ts'
+import { unlessAborted } from '../process/unless-aborted.ts'
 
 /** Limits how many pieces of work run concurrently; the others wait in order of arrival. */
 export class Admission {
@@ -9,8 +9,14 @@ export class Admission {
     this.#free = most
   }
 
+  /** Number of pieces of work that wait. */
+  get waitingCount(): number {
+    return this.#waiting.length
+  }
+
   /**
-   * Runs work when its turn comes; calls `onWait` if it has to wait. Rejects when `signal` is aborted first.
+   * Runs work when its turn comes; calls `onWait` if it has to wait, and does not wait if that throws. Rejects
+   * when `signal` is aborted first.
    */
   async run<T>(signal: AbortSignal, onWait: () => void, work: () => Promise<T>): Promise<T> {
     if (this.#free > 0) this.#free--

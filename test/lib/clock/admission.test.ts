@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { Admission } from '../../../../src/workspace/backend/microvm/admission.ts'
+import { Admission } from '../../../src/lib/clock/admission.ts'
 
 /** Pieces of work that finish or are aborted in any order. */
 const steps = fc.array(fc.record({ at: fc.nat(20), is: fc.constantFrom('end', 'fail', 'give up') }), {

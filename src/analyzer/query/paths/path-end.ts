@@ -1,0 +1,57 @@
+import { isLambdaBody } from '../../bytecode/lambdas.ts'
+import { fault } from '../../errors.ts'
+import { callingClasses } from '../calls/callers.ts'
+import { checkMethod } from '../calls/check-method.ts'
+import { toFqn } from '../names.ts'
+import type { Snapshot } from '../snapshot.ts'
+import { allSupertypes } from '../types/subtypes.ts'
+import type { CallGraph } from './call-graph.ts'
+
+/** A class or method that a query names. */
+export interface PathEnd {
+  readonly label: string
+  readonly fqn: string
+  /** Id of the type's name. */
+  readonly type: number
+  /** Undefined if it is not on the class path. */
+  readonly classId: number | undefined
+  /** Undefined for all methods of the class. */
+  readonly method: string | undefined
+}
+
+/** Parses a class or `owner#method`. @throws BAD_REQUEST and CLASS_NOT_FOUND */
+export function endOf(snapshot: Snapshot, written: string): PathEnd {
+  const [, owner, method] = /^([^#]+)(?:#(.+))?$/.exec(written) ?? []
+  if (owner === undefined) {
+    throw fault(
+      'BAD_REQUEST',
+      `"${written}" is not a class or method; write a class or owner#method, for example java.util.List#add`,
+    )
+  }
+  const type = snapshot.getType(owner)
+  const fqn = toFqn(snapshot.index.names.get(type))
+  const label = method === undefined ? fqn : `${fqn}#${method}`
+  return { label, fqn, type, classId: snapshot.index.findByNameId(type), method }
+}
+
+/**
+ * Returns the methods that an end means, without those that are not on the class path. The body of a lambda
+ * counts as part of the method that creates it.
+ *
+ * @throws METHOD_NOT_FOUND when nothing declares or calls the method
+ */
+export function methodsOf(snapshot: Snapshot, graph: CallGraph, end: PathEnd): readonly number[] {
+  const { type, classId, method } = end
+  if (method === undefined) {
+    return (classId === undefined ? [] : graph.methodsOf(classId)).filter((each) => {
+      const { slice, row } = graph.placeOf(each)
+      return !isLambdaBody(snapshot.facts(slice), row)
+    })
+  }
+  const above = allSupertypes(snapshot, type)
+  const name = snapshot.index.names.find(method)
+  const found = name === undefined ? [] : graph.methodsNamed(type, above, name)
+  if (found.length === 0 && callingClasses(snapshot, new Set([type]), name).length === 0)
+    checkMethod(snapshot, { owner: type, above, name: method, descriptor: undefined })
+  return found
+}

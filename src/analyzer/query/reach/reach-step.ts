@@ -1,0 +1,162 @@
+import { lineOf } from '../calls/calls.ts'
+import { simpleNameOf, toFqn } from '../names.ts'
+import { callsOf, type PathStep, reasonOf } from '../paths/path-step.ts'
+import { partsOf } from '../paths/slice-calls.ts'
+import type { Snapshot } from '../snapshot.ts'
+import type { Root } from './find-roots.ts'
+import type { ProjectCode } from './project-code.ts'
+import type { Cause, Traversal } from './traverse.ts'
+
+/** A step from a root to a target. Steps that are not calls have the line of their caller's first one. */
+export interface ReachStep extends Omit<PathStep, 'via'> {
+  readonly via: PathStep['via'] | 'initializer' | 'callback'
+  /** Source file of the caller, relative to its source folder; null if the class file names none. */
+  readonly sourceFile: string | null
+}
+
+/** The root of a path. */
+export interface RootView {
+  readonly kind: Root['kind']
+  readonly reason: string
+  readonly classFqn: string
+}
+
+/** Describes how a traversal reached a method. */
+export class ReachView {
+  readonly #snapshot: Snapshot
+  readonly #code: ProjectCode
+  readonly #traversal: Traversal
+  readonly #roots: readonly Root[]
+
+  constructor(snapshot: Snapshot, code: ProjectCode, traversal: Traversal, roots: readonly Root[]) {
+    this.#snapshot = snapshot
+    this.#code = code
+    this.#traversal = traversal
+    this.#roots = roots
+  }
+
+  /** Returns the path of a reached method, from its root. */
+  pathOf(method: number): { readonly root: RootView; readonly steps: readonly ReachStep[] } {
+    const steps: ReachStep[] = []
+    let [at, cause] = [method, this.#causeOf(method)]
+    while (cause.is !== 'root') {
+      steps.push(this.#stepOf(cause, at))
+      at = cause.from
+      cause = this.#causeOf(at)
+    }
+    return { root: this.#rootView(cause.root), steps: steps.toReversed() }
+  }
+
+  /** Returns the path that ends with a call site in reached code, which calls a method outside. */
+  pathTo(site: number, isDirect: boolean, callee: Callee) {
+    const from = this.#traversal.callerOf(site)
+    const { root, steps } = this.pathOf(from)
+    const last = { ...this.#callStep(from, site, isDirect), ...calleeFields(callee) }
+    return { root, steps: [...steps, last] }
+  }
+
+  /** Returns the number of steps of a reached method's path. */
+  lengthOf(method: number): number {
+    let length = 0
+    for (let cause = this.#causeOf(method); cause.is !== 'root'; cause = this.#causeOf(cause.from)) length++
+    return length
+  }
+
+  #causeOf(method: number): Cause {
+    const cause = this.#traversal.causeOf(method)
+    if (cause === undefined) throw new RangeError(`method ${method} is not reached`)
+    return cause
+  }
+
+  #rootView(root: number): RootView {
+    const found = this.#roots[root]
+    if (found === undefined) throw new RangeError(`root ${root} does not exist`)
+    const { kind, reason, classId } = found
+    return { kind, reason, classFqn: this.#snapshot.fqnOf(classId) }
+  }
+
+  #stepOf(cause: Exclude<Cause, { readonly is: 'root' }>, method: number): ReachStep {
+    const callee = this.calleeOf(method)
+    if (cause.is === 'call') {
+      const isDirect = this.#code.targetOf(cause.site) === method
+      return { ...this.#callStep(cause.from, cause.site, isDirect), ...calleeFields(callee) }
+    }
+    const caller = this.#callerFields(cause.from)
+    return {
+      ...caller,
+      ownerType: callee.fqn,
+      lineNumber: null,
+      via: cause.is,
+      reason:
+        cause.is === 'initializer'
+          ? `static initializer of ${callee.fqn}`
+          : `callback: creates the object, whose ${callee.name} code outside can call`,
+      ...calleeFields(callee),
+    }
+  }
+
+  #callStep(from: number, site: number, isDirect: boolean) {
+    const { slice, classId, row } = this.#code.graph.placeOf(from)
+    const facts = this.#snapshot.facts(slice)
+    const { name, descriptor } = partsOf(this.#code.siteOf(site).signature)
+    const [nameText, descriptorText] = [
+      this.#snapshot.index.names.get(name),
+      this.#code.graph.descriptorText(descriptor),
+    ]
+    const owner = this.#ownerOf(site)
+    const call = callsOf(facts, classId - slice.firstClass, row).find(
+      (each) => each.owner === owner && each.name === nameText && each.descriptor === descriptorText,
+    ) ?? { owner, name: nameText, descriptor: descriptorText, line: undefined, via: 'call' as const }
+    return {
+      ...this.#callerFields(from),
+      ownerType: toFqn(owner),
+      lineNumber: lineOf(call.line),
+      via: call.via,
+      reason: reasonOf(call, !isDirect),
+    }
+  }
+
+  #ownerOf(site: number): string {
+    return this.#snapshot.index.names.get(this.#code.siteOf(site).owner)
+  }
+
+  #callerFields(method: number) {
+    const { slice, classId, row } = this.#code.graph.placeOf(method)
+    const { classes, methods, strings } = this.#snapshot.facts(slice)
+    const classFqn = this.#snapshot.fqnOf(classId)
+    const sourceFile = classes.sourceFile[classId - slice.firstClass] ?? -1
+    const folder = this.#snapshot.index.nameOf(classId).split('/').slice(0, -1)
+    return {
+      classFqn,
+      classSimpleName: simpleNameOf(classFqn),
+      classSource: slice.source,
+      sourceFile: sourceFile < 0 ? null : [...folder, strings.get(sourceFile)].join('/'),
+      methodName: strings.get(methods.name[row] ?? 0),
+      methodDescriptor: strings.get(methods.descriptor[row] ?? 0),
+    }
+  }
+
+  /** Describes a method on the class path. */
+  calleeOf(method: number): Callee {
+    const { slice, classId, row } = this.#code.graph.placeOf(method)
+    const { methods, strings } = this.#snapshot.facts(slice)
+    return {
+      fqn: this.#snapshot.fqnOf(classId),
+      source: slice.source,
+      name: strings.get(methods.name[row] ?? 0),
+      descriptor: strings.get(methods.descriptor[row] ?? 0),
+    }
+  }
+}
+
+/** A called method. */
+export interface Callee {
+  readonly fqn: string
+  readonly source: string
+  readonly name: string
+  readonly descriptor: string
+}
+
+function calleeFields({ fqn, source, name, descriptor }: Callee) {
+  return { calleeFqn: fqn, calleeSource: source, calleeName: name, descriptor }
+}
