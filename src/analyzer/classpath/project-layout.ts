@@ -1,5 +1,6 @@
 import { existsSync, globSync, readdirSync, type Dirent } from 'node:fs'
 import { basename, join, relative } from 'node:path'
+import { counted } from '../../lib/cli/counted.ts'
 
 /** A module of a project with its build output. */
 export interface ProjectModule {
@@ -48,6 +49,36 @@ export function findModules(root: string): readonly ProjectModule[] {
     waiting.push(...names.toSorted().map((name) => join(folder, name)))
   }
   return modules
+}
+
+/** Commands that compile a project, by a file in its root; undefined if its output is not searched. */
+const compilers: readonly (readonly [file: string, tool: string, command: string | undefined])[] = [
+  ['mvnw', 'Maven', './mvnw compile'],
+  ['pom.xml', 'Maven', 'mvn compile'],
+  ['gradlew', 'Gradle', './gradlew classes'],
+  ['build.gradle', 'Gradle', 'gradle classes'],
+  ['build.gradle.kts', 'Gradle', 'gradle classes'],
+  ['settings.gradle', 'Gradle', 'gradle classes'],
+  ['settings.gradle.kts', 'Gradle', 'gradle classes'],
+  ['build.sbt', 'sbt', 'sbt compile'],
+  ['build.xml', 'Ant', 'ant'],
+  ['MODULE.bazel', 'Bazel', undefined],
+  ['WORKSPACE', 'Bazel', undefined],
+  ['WORKSPACE.bazel', 'Bazel', undefined],
+  ['build.mill', 'Mill', undefined],
+  ['build.sc', 'Mill', undefined],
+]
+
+/** Explains that a project has no compiled classes: what to do, and where they were searched. */
+export function explainNoClasses(root: string): string {
+  const modules = findModules(root)
+  const folders = [...new Set(modules.flatMap(({ build }) => classFolders[build]))]
+  const [, tool, command] = compilers.find(([file]) => existsSync(join(root, file))) ?? []
+  const remedy =
+    tool !== undefined && command === undefined
+      ? `the output of ${tool} is not searched, so copy its classes to ${join(root, 'classes')}`
+      : `compile the project${command === undefined ? '' : `, for example with "${command}"`}`
+  return `no compiled classes found; ${remedy}, and run "analyzer refresh" (searched ${counted(modules.length, 'module')} for ${folders.join(', ')})`
 }
 
 function moduleAt(path: string, build: ProjectModule['build']): ProjectModule {

@@ -5,6 +5,7 @@ import type { IdlePool } from '../../lib/pool/idle-pool.ts'
 import type { Confinement } from '../../lib/sandbox/confine.ts'
 import { workerFile } from '../../lib/pool/worker-file.ts'
 import type { Facts } from '../bytecode/facts.ts'
+import { explainNoClasses } from '../classpath/project-layout.ts'
 import type { AnalyzerConfig } from '../config.ts'
 import { scanConfinement, storeDirIn } from '../confinement.ts'
 import { fault } from '../errors.ts'
@@ -154,6 +155,7 @@ export class ProjectScanner {
       durationMs: Math.round(performance.now() - startMs),
       scannedAt: new Date(),
       readCount: reports.reduce((sum, { classCount }) => sum + classCount, 0),
+      problem: index.ofProject().length === 0 ? explainNoClasses(this.#root) : undefined,
       diagnostics: [
         ...listedEntries.flatMap(({ listing }) => listing.problems),
         ...reports.flatMap(({ problems }) => problems),

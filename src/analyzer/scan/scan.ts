@@ -20,4 +20,6 @@ export interface Scan {
   /** Number of class files that were read; others were cached. */
   readonly readCount: number
   readonly diagnostics: readonly Diagnostic[]
+  /** Why there is nothing to ask about; undefined if the project has classes. */
+  readonly problem: string | undefined
 }

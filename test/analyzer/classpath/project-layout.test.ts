@@ -1,7 +1,7 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { expect, it } from 'vitest'
-import { findModules } from '../../../src/analyzer/classpath/project-layout.ts'
+import { explainNoClasses, findModules } from '../../../src/analyzer/classpath/project-layout.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 
 function projectOf(...paths: readonly string[]): string {
@@ -70,4 +70,19 @@ it('findModules treats a folder without a supported build as one module', () => 
   expect(found(projectOf('build.xml', 'bin/demo', 'lib/c.jar'))).toEqual([
     { path: '', build: 'plain', classes: ['bin'], libraries: ['lib/c.jar'] },
   ])
+})
+
+it.each([
+  [['pom.xml', 'core/pom.xml'], 'with "mvn compile"', '2 modules for target/classes, target/test-classes)'],
+  [['pom.xml', 'mvnw'], 'with "./mvnw compile"', '1 module'],
+  [['settings.gradle.kts', 'app/build.gradle.kts'], 'with "gradle classes"', 'build/classes/*/*'],
+  [['build.sbt'], 'with "sbt compile"', 'target/scala-*/classes'],
+  [['build.xml'], 'with "ant"', 'bin, classes, build/classes'],
+  [['MODULE.bazel'], 'the output of Bazel is not searched, so copy its classes to ', 'bin, classes'],
+  [['README.md'], 'compile the project, and run', 'bin, classes'],
+])('explainNoClasses of a project with %j', (files, remedy, searched) => {
+  const text = explainNoClasses(projectOf(...files))
+  expect(text).toMatch(/^no compiled classes found; .*"analyzer refresh"/)
+  expect(text).toContain(remedy)
+  expect(text).toContain(searched)
 })

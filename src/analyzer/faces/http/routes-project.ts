@@ -14,6 +14,7 @@ export function projectRoutes({ app }: HttpServer, face: AnalyzerFace): void {
       classCount: scan === undefined ? 0 : projectClasses(scan.snapshot),
       scannedAt: scan?.scannedAt.toISOString() ?? null,
       ...(state.is === 'FAILED' && { reason: state.reason }),
+      ...(scan?.problem !== undefined && { problem: scan.problem }),
     }
   }
 

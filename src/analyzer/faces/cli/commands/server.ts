@@ -5,7 +5,7 @@ import { portNumber, wholeNumber } from '../../../../lib/cli/arguments.ts'
 import { counted } from '../../../../lib/cli/counted.ts'
 import { examples } from '../../../../lib/cli/examples.ts'
 import { createOutput } from '../../../../lib/cli/output.ts'
-import { formatRecord, formatTable } from '../../../../lib/cli/table.ts'
+import { formatRecord, formatTable, printable } from '../../../../lib/cli/table.ts'
 import { packageVersion } from '../../../../lib/process/package.ts'
 import { addProjectOption, projectOf, findProjectToStop } from '../context.ts'
 import {
@@ -15,6 +15,7 @@ import {
   getServerProcess,
   getServer,
   type LiveServer,
+  sendRequest,
 } from '../server-client.ts'
 import { startServer } from '../start-server.ts'
 import { stopServer } from '../stop-server.ts'
@@ -43,6 +44,7 @@ export function addServer(program: Command): void {
     .action(async (flags: StartFlags, command: Command) => {
       const live = await startServer(projectOf(command), optionsOf(flags))
       createOutput(command.optsWithGlobals()).result(viewOf(live), () => statusTable(live))
+      await printProblem(live)
     })
 
   addProjectOption(program.command('stop'))
@@ -75,6 +77,7 @@ export function addServer(program: Command): void {
       const kept = { ...(mode !== undefined && { mode }), ...(watch !== undefined && { watch }) }
       const live = await startServer(root, { ...optionsOf(flags), ...kept })
       createOutput(command.optsWithGlobals()).result(viewOf(live), () => statusTable(live))
+      await printProblem(live)
     })
 
   addProjectOption(program.command('status'))
@@ -151,6 +154,12 @@ export function optionsOf({ port, mode, projectJvm, timeout, serverJar, watch }:
     ...(serverJar !== undefined && { serverJar }),
     ...(watch !== undefined && { watch }),
   }
+}
+
+/** Prints why the project has no classes, if so. */
+async function printProblem({ record }: LiveServer): Promise<void> {
+  const { problem } = await sendRequest<{ readonly problem?: string }>(record, '/api/v1/project')
+  if (problem !== undefined) process.stderr.write(`analyzer: ${printable(problem)}\n`)
 }
 
 function viewOf({ info }: LiveServer) {

@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, statSync, readdirSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, rmSync, statSync, readdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
@@ -259,4 +259,22 @@ test('--server-jar and ANALYZER_REPO_PATH select the server to run', async () =>
   expect(byFlag).toMatchObject({ status: 4, stderr: expect.stringContaining('the other server: serve') })
   const byVariable = await analyzerUser({ ANALYZER_REPO_PATH: folder }).analyzer('start', '-p', root)
   expect(byVariable).toMatchObject({ status: 4, stderr: expect.stringContaining('the other server: serve') })
+})
+
+test('the start of a project without classes reports what to compile, until it has some', async () => {
+  const user = analyzerUser()
+  const root = tempDir()
+  writeFileSync(join(root, 'pom.xml'), '<project/>')
+  const started = await user.analyzer('start', '-p', root, '--mode', 'jar')
+  onTestFinished(() => user.analyzer('stop', '-p', root).then(() => undefined))
+  expect(started.status).toBe(0)
+  expect(started.stderr).toMatch(
+    /^analyzer: no compiled classes found; .*"mvn compile".* for target\/classes, /,
+  )
+  expect(await user.json('refresh', '-p', root)).toMatchObject({ classCount: 0, problem: expect.any(String) })
+
+  cpSync(join(builtProject(), 'target/classes'), join(root, 'target/classes'), { recursive: true })
+  const compiled = await user.json('refresh', '-p', root)
+  expect(compiled).toMatchObject({ classCount: expect.any(Number) })
+  expect(compiled).not.toHaveProperty('problem')
 })
