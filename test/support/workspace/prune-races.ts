@@ -103,6 +103,10 @@ export async function raceStartWithPrune(numRuns: number): Promise<void> {
   await fc.assert(fc.asyncProperty(fc.oneof(fc.nat(30), fc.nat(600)), fc.nat(30), fc.nat(10), round), {
     numRuns,
   })
+  // On a busy machine one side may have won every time.
+  const heads = [1_000, 10_000, 100_000, 1_000_000]
+  for (const head of heads) if (pruned === 0) await round(head, 0, 0)
+  for (const head of heads) if (started === 0) await round(0, head, 0)
   expect(Math.min(started, pruned)).toBeGreaterThan(0)
   await lifecycle.close()
 }
