@@ -1,5 +1,6 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Fault, isFault } from '../errors/fault.ts'
+import { ClientDisconnected } from './abort-on-close.ts'
 import { followMethods } from './allowed-methods.ts'
 import { httpFault } from './faults.ts'
 import { STATUS_OF_KIND } from './status.ts'
@@ -27,7 +28,7 @@ export function mapErrors(app: FastifyInstance, shape: ErrorShape): void {
     const fault = toFault(error, shape)
     const status = STATUS_OF_KIND[fault.kind]
     // Temporary unavailability is a response, not a failure of the server.
-    const isExpected = isFault(error) && fault.kind === 'unavailable'
+    const isExpected = (isFault(error) && fault.kind === 'unavailable') || error instanceof ClientDisconnected
     if (status >= 500 && !isExpected) request.log.error({ err: error, code: fault.code }, fault.message)
     if (fault.kind === 'unauthorized') void reply.header('www-authenticate', 'Bearer')
     if (fault.retryAfterS !== undefined) void reply.header('retry-after', fault.retryAfterS)

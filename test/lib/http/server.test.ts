@@ -1,12 +1,19 @@
+import { once } from 'node:events'
 import { connect } from 'node:net'
+import { PassThrough } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { abortOnClose } from '../../../src/lib/http/abort-on-close.ts'
 import { createHttpServer, type HttpServer } from '../../../src/lib/http/server.ts'
 import { createLogger } from '../../../src/lib/log/logger.ts'
 import { HOSTS, ORIGINS } from '../../contract/hosts.ts'
 import { sendRaw, statusOf } from '../../support/http/raw-http.ts'
+import { waitFor } from '../../support/wait-for.ts'
 
 const logger = createLogger({ level: 'silent', format: 'json' })
+
+/** Number of requests for /work. */
+let working = 0
 
 async function start(options: Partial<Parameters<typeof createHttpServer>[0]> = {}) {
   const server = createHttpServer({
@@ -24,6 +31,13 @@ async function start(options: Partial<Parameters<typeof createHttpServer>[0]> = 
   server.app.delete('/part/:value', () => ({ ok: true }))
   server.app.get('/bug', () => {
     throw new Error('the secret cause')
+  })
+  server.app.get('/work', async (_request, reply) => {
+    const signal = abortOnClose(reply)
+    working++
+    await once(signal, 'abort')
+    working--
+    throw signal.reason
   })
   server.app.get('/slow', () => delay(300).then(() => ({ ok: true })))
   server.app.get('/stream', (_request, reply) => {
@@ -258,4 +272,21 @@ describe('an HTTP server', () => {
     expect(await stream.text()).toBe('data: {"n":1}\n\n')
     await expect(fetch(`${stopping.url}/get`)).rejects.toThrow('fetch failed')
   })
+})
+
+test('work that ends because its client disconnected is not logged as an error', async () => {
+  let log = ''
+  const destination = new PassThrough().setEncoding('utf8').on('data', (text: string) => (log += text))
+  const { server, port, url } = await start({
+    logger: createLogger({ level: 'debug', format: 'json', destination }),
+  })
+  onTestFinished(() => server.stop())
+  const socket = connect(port, '127.0.0.1')
+  socket.write('GET /work HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n')
+  await waitFor('the work to begin', () => working === 1)
+  socket.destroy()
+  await waitFor('the work to end', () => working === 0)
+  await fetch(`${url}/bug`)
+  await waitFor('the error of the other request', () => log.includes('the secret cause'))
+  expect(log).not.toContain('the client disconnected')
 })

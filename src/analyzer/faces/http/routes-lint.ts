@@ -1,8 +1,8 @@
 import { Type } from '../../../lib/schema/type.ts'
 import type { Static, TSchema } from 'typebox'
+import { abortOnClose } from '../../../lib/http/abort-on-close.ts'
 import type { HttpServer } from '../../../lib/http/server.ts'
 import { formatFileView, formatProjectView, lintFileView, lintProjectView } from '../../lint/lint-views.ts'
-import { abortOnClose } from './abort-on-close.ts'
 import type { AnalyzerFace } from './face.ts'
 
 const MAX_PATTERN = 1000

@@ -1,8 +1,15 @@
 import type { FastifyReply } from 'fastify'
 
+/** Reason for which work ends whose result nobody reads. */
+export class ClientDisconnected extends Error {
+  constructor() {
+    super('the client disconnected')
+  }
+}
+
 /** Returns a signal that aborts when the connection closes, so that work for a disconnected client stops. */
 export function abortOnClose({ raw }: FastifyReply): AbortSignal {
   const end = new AbortController()
-  raw.once('close', () => end.abort(new Error('the client disconnected')))
+  raw.once('close', () => end.abort(new ClientDisconnected()))
   return end.signal
 }
