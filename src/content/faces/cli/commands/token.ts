@@ -6,8 +6,8 @@ import { formatTable } from '../../../../lib/cli/table.ts'
 import { parseDuration } from '../../../../lib/config/duration.ts'
 import { fault } from '../../../errors.ts'
 import type { ServiceToken } from '../../../session/service-token.ts'
-import type { SessionStore } from '../../../session/session-store.ts'
 import type { GlobalOptions } from '../global-options.ts'
+import { inSessionStore } from '../in-session-store.ts'
 
 const DEFAULT_LIFETIME = '90d'
 
@@ -26,7 +26,7 @@ export function addToken(program: Command): void {
     .addHelpText('after', examples('content-server token list -c docs.yaml'))
     .action(async (_options: unknown, command: Command) => {
       const options: GlobalOptions = command.optsWithGlobals()
-      await inStore(options, async (store, nowMs) => {
+      await inSessionStore(options, async (store, nowMs) => {
         const tokens = (await store.listTokens()).toSorted((a, b) => (a.name < b.name ? -1 : 1))
         createOutput(options).result(
           tokens.map((each) => toWire(each, nowMs)),
@@ -41,7 +41,7 @@ export function addToken(program: Command): void {
     .addHelpText('after', examples('content-server token revoke ci -c docs.yaml'))
     .action(async (name: string, _options: unknown, command: Command) => {
       const options: GlobalOptions = command.optsWithGlobals()
-      await inStore(options, async (store) => {
+      await inSessionStore(options, async (store) => {
         if (!(await store.removeToken(name)))
           throw fault('TOKEN_NOT_FOUND', `token "${name}" not found; "content-server token list" lists all`)
         createOutput(options).result({ name, revoked: true }, () => `token ${name} is revoked`)
@@ -63,7 +63,7 @@ function addCreate(token: Command): void {
         import('../../../session/service-token.ts'),
         import('../../../session/session-store.ts'),
       ])
-      await inStore(options, async (store, nowMs) => {
+      await inSessionStore(options, async (store, nowMs) => {
         const lifetimeMs = options.expires ?? lifetime(DEFAULT_LIFETIME)
         const created = createToken({ name, repos: [...options.repo], lifetimeMs }, nowMs)
         const secret = createSecret()
@@ -72,24 +72,6 @@ function addCreate(token: Command): void {
         createOutput(options).result({ ...toWire(created, nowMs), token: secret }, () => secret)
       })
     })
-}
-
-async function inStore(
-  { config: file }: GlobalOptions,
-  work: (store: SessionStore, nowMs: number) => Promise<void>,
-): Promise<void> {
-  const [{ loadContentConfig }, { openSessionStore }, { systemClock }] = await Promise.all([
-    import('../../../config.ts'),
-    import('../../../session/open-session-store.ts'),
-    import('../../../../lib/clock/clock.ts'),
-  ])
-  const { config } = loadContentConfig(process.env, { file })
-  const store = await openSessionStore(config.session.location, systemClock)
-  try {
-    await work(store, systemClock.wallMs())
-  } finally {
-    await store.close()
-  }
 }
 
 function toWire({ name, repos, createdMs, expiresMs }: ServiceToken, nowMs: number) {
