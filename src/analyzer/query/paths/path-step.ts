@@ -16,6 +16,42 @@ export interface PathStep extends Caller {
   readonly calleeName: string
 }
 
+/** A method on the class path. */
+export interface MethodView {
+  readonly fqn: string
+  readonly source: string
+  readonly name: string
+  readonly descriptor: string
+}
+
+/** Describes a method of the graph. */
+export function viewOfMethod(snapshot: Snapshot, graph: CallGraph, method: number): MethodView {
+  const { slice, classId, row } = graph.placeOf(method)
+  const { methods, strings } = snapshot.facts(slice)
+  return {
+    fqn: snapshot.fqnOf(classId),
+    source: slice.source,
+    name: strings.get(methods.name[row] ?? 0),
+    descriptor: strings.get(methods.descriptor[row] ?? 0),
+  }
+}
+
+/** Describes a method as the caller of a step. */
+export function callerFields({ fqn, source, name, descriptor }: MethodView) {
+  return {
+    classFqn: fqn,
+    classSimpleName: simpleNameOf(fqn),
+    classSource: source,
+    methodName: name,
+    methodDescriptor: descriptor,
+  }
+}
+
+/** Describes a method as the callee of a step. */
+export function calleeFields({ fqn, source, name, descriptor }: MethodView) {
+  return { calleeFqn: fqn, calleeSource: source, calleeName: name, descriptor }
+}
+
 /** Describes the calls of paths. */
 export class StepView {
   readonly #snapshot: Snapshot
@@ -33,7 +69,6 @@ export class StepView {
   *stepOf(caller: number, callee: number): Generator<void, PathStep> {
     const { slice, classId, row } = this.#graph.placeOf(caller)
     const facts = this.#snapshot.facts(slice)
-    const { methods, strings } = facts
     const { owners, ...described } = yield* this.#calleeView(callee)
     const called = callsOf(facts, classId - slice.firstClass, row).filter(
       (call) => call.name === described.calleeName && call.descriptor === described.descriptor,
@@ -43,13 +78,8 @@ export class StepView {
     const call = on(owners.inheriting) ?? on(owners.dispatching)
     if (call === undefined) throw new Error(`method ${caller} does not call ${callee}`)
     const isOverride = on(owners.inheriting) === undefined
-    const classFqn = this.#snapshot.fqnOf(classId)
     return {
-      classFqn,
-      classSimpleName: simpleNameOf(classFqn),
-      classSource: slice.source,
-      methodName: strings.get(methods.name[row] ?? 0),
-      methodDescriptor: strings.get(methods.descriptor[row] ?? 0),
+      ...callerFields(viewOfMethod(this.#snapshot, this.#graph, caller)),
       ownerType: toFqn(call.owner),
       lineNumber: lineOf(call.line),
       via: call.via,
@@ -67,17 +97,9 @@ export class StepView {
       const calleeFqn = toFqn(names.get(owner))
       return { owners, calleeFqn, calleeSource: 'UNKNOWN', calleeName: names.get(name), descriptor }
     }
-    const { slice, classId, row } = this.#graph.placeOf(callee)
-    const { methods, strings } = this.#snapshot.facts(slice)
     const owners = this.#receivers.get(callee) ?? (yield* this.#graph.receiversOf(callee))
     this.#receivers.set(callee, owners)
-    return {
-      owners,
-      calleeFqn: this.#snapshot.fqnOf(classId),
-      calleeSource: slice.source,
-      calleeName: strings.get(methods.name[row] ?? 0),
-      descriptor: strings.get(methods.descriptor[row] ?? 0),
-    }
+    return { owners, ...calleeFields(viewOfMethod(this.#snapshot, this.#graph, callee)) }
   }
 }
 

@@ -74,35 +74,29 @@ class RootSearch {
       for (const method of graph.methodsOf(classId)) {
         const { name, descriptor } = partsOf(graph.signatureOf(method))
         if (!names.has(name)) continue
-        const text = graph.descriptorText(descriptor)
-        const flags = graph.flagsOf(method)
-        const isPublicStatic = (flags & ACC.STATIC) !== 0 && (flags & ACC.PUBLIC) !== 0
-        if (this.#code.nameOf(method) !== 'main') {
-          if (isPublicStatic && (text === AGENT || text === '(Ljava/lang/String;)V'))
-            this.roots.push({
-              kind: 'main',
-              reason: 'Java agent',
-              classId,
-              methods: [method],
-              isCreated: false,
-            })
-        } else if (isPublicStatic && text === MAIN)
-          this.roots.push({
-            kind: 'main',
-            reason: 'main method',
-            classId,
-            methods: [method],
-            isCreated: false,
-          })
-        else if ((text === MAIN || text === '()V') && this.#isInstanceMain(classId, flags))
-          this.roots.push({
-            kind: 'main',
-            reason: 'main method of Java 25',
-            classId,
-            methods: [method, ...this.#constructors(classId, 'no-arg')],
-            isCreated: (flags & ACC.STATIC) === 0,
-          })
+        const program = this.#programOf(classId, method, graph.descriptorText(descriptor))
+        if (program !== undefined) this.roots.push(program)
       }
+    }
+  }
+
+  /** Returns the root of a method with the name of a program's entry point. */
+  #programOf(classId: number, method: number, descriptor: string): Root | undefined {
+    const flags = this.#code.graph.flagsOf(method)
+    const isPublicStatic = (flags & ACC.STATIC) !== 0 && (flags & ACC.PUBLIC) !== 0
+    const root = { kind: 'main', classId, methods: [method], isCreated: false } as const
+    if (this.#code.nameOf(method) !== 'main') {
+      const isAgent = descriptor === AGENT || descriptor === '(Ljava/lang/String;)V'
+      return isPublicStatic && isAgent ? { ...root, reason: 'Java agent' } : undefined
+    }
+    if (isPublicStatic && descriptor === MAIN) return { ...root, reason: 'main method' }
+    if ((descriptor !== MAIN && descriptor !== '()V') || !this.#isInstanceMain(classId, flags))
+      return undefined
+    return {
+      ...root,
+      reason: 'main method of Java 25',
+      methods: [method, ...this.#constructors(classId, 'no-arg')],
+      isCreated: (flags & ACC.STATIC) === 0,
     }
   }
 

@@ -1,6 +1,14 @@
 import { lineOf } from '../calls/calls.ts'
-import { simpleNameOf, toFqn } from '../names.ts'
-import { callsOf, type PathStep, reasonOf } from '../paths/path-step.ts'
+import { toFqn } from '../names.ts'
+import {
+  calleeFields,
+  callerFields,
+  callsOf,
+  type MethodView,
+  type PathStep,
+  reasonOf,
+  viewOfMethod,
+} from '../paths/path-step.ts'
 import { partsOf } from '../paths/slice-calls.ts'
 import type { Snapshot } from '../snapshot.ts'
 import type { Root } from './find-roots.ts'
@@ -48,7 +56,7 @@ export class ReachView {
   }
 
   /** Returns the path that ends with a call site in reached code, which calls a method outside. */
-  pathTo(site: number, isDirect: boolean, callee: Callee) {
+  pathTo(site: number, isDirect: boolean, callee: MethodView) {
     const from = this.#traversal.callerOf(site)
     const { root, steps } = this.pathOf(from)
     const last = { ...this.#callStep(from, site, isDirect), ...calleeFields(callee) }
@@ -76,7 +84,7 @@ export class ReachView {
   }
 
   #stepOf(cause: Exclude<Cause, { readonly is: 'root' }>, method: number): ReachStep {
-    const callee = this.calleeOf(method)
+    const callee = this.methodView(method)
     if (cause.is === 'call') {
       const isDirect = this.#code.targetOf(cause.site) === method
       return { ...this.#callStep(cause.from, cause.site, isDirect), ...calleeFields(callee) }
@@ -121,42 +129,18 @@ export class ReachView {
   }
 
   #callerFields(method: number) {
-    const { slice, classId, row } = this.#code.graph.placeOf(method)
-    const { classes, methods, strings } = this.#snapshot.facts(slice)
-    const classFqn = this.#snapshot.fqnOf(classId)
+    const { slice, classId } = this.#code.graph.placeOf(method)
+    const { classes, strings } = this.#snapshot.facts(slice)
     const sourceFile = classes.sourceFile[classId - slice.firstClass] ?? -1
     const folder = this.#snapshot.index.nameOf(classId).split('/').slice(0, -1)
     return {
-      classFqn,
-      classSimpleName: simpleNameOf(classFqn),
-      classSource: slice.source,
+      ...callerFields(this.methodView(method)),
       sourceFile: sourceFile < 0 ? null : [...folder, strings.get(sourceFile)].join('/'),
-      methodName: strings.get(methods.name[row] ?? 0),
-      methodDescriptor: strings.get(methods.descriptor[row] ?? 0),
     }
   }
 
   /** Describes a method on the class path. */
-  calleeOf(method: number): Callee {
-    const { slice, classId, row } = this.#code.graph.placeOf(method)
-    const { methods, strings } = this.#snapshot.facts(slice)
-    return {
-      fqn: this.#snapshot.fqnOf(classId),
-      source: slice.source,
-      name: strings.get(methods.name[row] ?? 0),
-      descriptor: strings.get(methods.descriptor[row] ?? 0),
-    }
+  methodView(method: number): MethodView {
+    return viewOfMethod(this.#snapshot, this.#code.graph, method)
   }
-}
-
-/** A called method. */
-export interface Callee {
-  readonly fqn: string
-  readonly source: string
-  readonly name: string
-  readonly descriptor: string
-}
-
-function calleeFields({ fqn, source, name, descriptor }: Callee) {
-  return { calleeFqn: fqn, calleeSource: source, calleeName: name, descriptor }
 }

@@ -2,6 +2,7 @@ import { counted } from '../../../lib/cli/counted.ts'
 import type { Analysis } from '../../choices.ts'
 import { fault } from '../../errors.ts'
 import { toFqn } from '../names.ts'
+import type { MethodView } from '../paths/path-step.ts'
 import { partsOf } from '../paths/slice-calls.ts'
 import type { RunSearch } from '../search-queue.ts'
 import type { Snapshot } from '../snapshot.ts'
@@ -9,7 +10,7 @@ import type { Root } from './find-roots.ts'
 import { findTargets, type Target, type TargetSite } from './find-targets.ts'
 import { listed, rootsNamed, startOf } from './given-roots.ts'
 import { type ProjectCode, projectCodeOf } from './project-code.ts'
-import { type Callee, type ReachStep, ReachView, type RootView } from './reach-step.ts'
+import { type ReachStep, ReachView, type RootView } from './reach-step.ts'
 import { Traversal } from './traverse.ts'
 
 const MAX_TARGETS = 1_000
@@ -117,8 +118,8 @@ function calleeAt(
   code: ProjectCode,
   view: ReachView,
   { site, method }: TargetSite,
-): Callee {
-  if (method >= 0) return view.calleeOf(method)
+): MethodView {
+  if (method >= 0) return view.methodView(method)
   const { owner, signature } = code.siteOf(site)
   const { name, descriptor } = partsOf(signature)
   return {

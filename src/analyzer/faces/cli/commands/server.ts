@@ -43,7 +43,7 @@ export function addServer(program: Command): void {
     .option('--port <port>', 'port to listen on; default a free one', portNumber)
     .action(async (flags: StartFlags, command: Command) => {
       const live = await startServer(projectOf(command), optionsOf(flags))
-      createOutput(command.optsWithGlobals()).result(viewOf(live), () => statusTable(live))
+      printServer(command, live)
       await printProblem(live)
     })
 
@@ -76,7 +76,7 @@ export function addServer(program: Command): void {
       const { mode = running?.record.mode, watch = running?.record.watch } = flags
       const kept = { ...(mode !== undefined && { mode }), ...(watch !== undefined && { watch }) }
       const live = await startServer(root, { ...optionsOf(flags), ...kept })
-      createOutput(command.optsWithGlobals()).result(viewOf(live), () => statusTable(live))
+      printServer(command, live)
       await printProblem(live)
     })
 
@@ -85,7 +85,7 @@ export function addServer(program: Command): void {
     .addHelpText('after', examples('analyzer status'))
     .action(async (_flags: unknown, command: Command) => {
       const live = await getServer(projectOf(command))
-      createOutput(command.optsWithGlobals()).result(viewOf(live), () => statusTable(live))
+      printServer(command, live)
     })
 
   program
@@ -154,6 +154,10 @@ export function optionsOf({ port, mode, projectJvm, timeout, serverJar, watch }:
     ...(serverJar !== undefined && { serverJar }),
     ...(watch !== undefined && { watch }),
   }
+}
+
+function printServer(command: Command, live: LiveServer): void {
+  createOutput(command.optsWithGlobals()).result(viewOf(live), () => statusTable(live))
 }
 
 /** Prints why the project has no classes, if so. */
