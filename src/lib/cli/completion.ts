@@ -133,12 +133,12 @@ function argumentCases(table: Table): string {
   return [...cases, '      *) ;;'].join('\n')
 }
 
-/** Completion scripts by shell. Each first finds the current command and counts its arguments. */
-const SCRIPTS = {
-  bash: (name: string, table: Table) => `_${shellName(name)}() {
-  local at="" cur="\${COMP_WORDS[COMP_CWORD]}" kind="" option="" word words=""
-  local -a given=()
-  for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+/**
+ * Body of a function in bash and zsh, for the words in `before` and the word `$cur`: finds the current command
+ * with its arguments `given`, and sets the words `offered` and the `kind` of values to ask for.
+ */
+function shellBody(table: Table, before: string): string {
+  return `  for word in ${before}; do
     if [ -n "$option" ]; then option=""; continue; fi
     case "$word" in
       ${table.valued.join('|')}) option=$word; continue ;;
@@ -155,14 +155,22 @@ ${optionCases(table)}
     esac
   else
     case "$at:\${cur:0:1}" in
-${wordCases(table, (words) => `words="${words}"`)}
+${wordCases(table)}
     esac
     case "$at:\${#given[@]}" in
 ${argumentCases(table)}
     esac
   fi
-  COMPREPLY=($(compgen -W "$words" -- "$cur"))
-  case "$cur" in -*) return ;; esac
+  case "$cur" in -*) kind="" ;; esac`
+}
+
+/** Completion scripts by shell. */
+const SCRIPTS = {
+  bash: (name: string, table: Table) => `_${shellName(name)}() {
+  local at="" cur="\${COMP_WORDS[COMP_CWORD]}" kind="" offered="" option="" word
+  local -a given=()
+${shellBody(table, '"${COMP_WORDS[@]:1:COMP_CWORD-1}"')}
+  COMPREPLY=($(compgen -W "$offered" -- "$cur"))
   [ -n "$kind" ] || return
   while IFS= read -r word; do
     case "$word" in "$cur"*) COMPREPLY+=("$word") ;; esac
@@ -172,35 +180,11 @@ complete -o default -F _${shellName(name)} ${name}
 `,
   zsh: (name: string, table: Table) => `#compdef ${name}
 _${shellName(name)}() {
-  local at="" kind="" option="" word
-  local -a given wordlist
-  for word in \${words[2,CURRENT-1]}; do
-    if [ -n "$option" ]; then option=""; continue; fi
-    case "$word" in
-      ${table.valued.join('|')}) option=$word; continue ;;
-      -*) continue ;;
-    esac
-    case "\${at:+$at }$word" in
-      ${quotedPaths(table.rows, '|')}) at="\${at:+$at }$word" ;;
-      *) given+=("$word") ;;
-    esac
-  done
-  if [ -n "$option" ]; then
-    case "$option" in
-${optionCases(table)}
-    esac
-  else
-    case "$at:\${\${words[CURRENT]}[1]}" in
-${wordCases(table, (words) => `wordlist=(${words})`)}
-    esac
-    case "$at:\${#given}" in
-${argumentCases(table)}
-    esac
-  fi
-  if [ -n "$kind" ]; then
-    wordlist+=(\${(f)"$(command ${name} completion zsh --values "$kind" "\${given[@]}" 2>/dev/null)"})
-  fi
-  compadd -- $wordlist
+  local at="" cur="\${words[CURRENT]}" kind="" offered="" option="" word
+  local -a given
+${shellBody(table, '${words[2,CURRENT-1]}')}
+  [ -z "$kind" ] || offered+=" $(command ${name} completion zsh --values "$kind" "\${given[@]}" 2>/dev/null)"
+  compadd -- \${=offered}
 }
 compdef _${shellName(name)} ${name}
 `,
@@ -251,11 +235,11 @@ ${table.rows
 } as const
 
 /** Lines of a `case` statement that selects the options of a command after a hyphen, else the subcommands. */
-function wordCases({ rows }: Table, assign: (words: string) => string): string {
+function wordCases({ rows }: Table): string {
   return rows
     .flatMap(({ path, commands, options }) => [
-      `      "${path}:-") ${assign(options.join(' '))} ;;`,
-      `      "${path}:"*) ${assign(commands.join(' '))} ;;`,
+      `      "${path}:-") offered="${options.join(' ')}" ;;`,
+      `      "${path}:"*) offered="${commands.join(' ')}" ;;`,
     ])
     .join('\n')
 }
