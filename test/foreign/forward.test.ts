@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
@@ -9,6 +9,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { type DockerSsh, dockerSsh } from '../support/workspace/docker-ssh.ts'
 import { freePort } from '../support/services/git-daemon.ts'
 import { runProgram } from '../support/workspace/open-ssh.ts'
+import { isListening } from '../support/is-listening.ts'
 import { tempDir } from '../support/temp-dir.ts'
 import { waitFor } from '../support/wait-for.ts'
 
@@ -39,14 +40,6 @@ function started(flags: readonly string[], command: readonly string[] = []): Chi
   const child = spawn('ssh', [...workspace.ssh.argv(workspace.name, ...flags), ...command], { stdio: 'pipe' })
   onTestFinished(() => void child.kill('SIGKILL'))
   return child
-}
-
-/** Checks the kernel's socket table, because connecting would already use the forward. */
-function isListening(socket: string): boolean {
-  const [line] = readFileSync('/proc/net/unix', 'utf8')
-    .split('\n')
-    .filter((each) => each.endsWith(` ${socket}`))
-  return line?.split(' ')[3] === '00010000'
 }
 
 /** Forwards a local Unix socket to a port inside. */

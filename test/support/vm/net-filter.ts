@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { findNetFilter } from '../../../src/native/net/net-filter.ts'
+import { isListening } from '../is-listening.ts'
 import { tempDir } from '../temp-dir.ts'
 import { waitFor } from '../wait-for.ts'
 
@@ -35,17 +36,10 @@ export async function startFilterBefore(standIn: string): Promise<{
     // The stand-in shares the output: it writes to the directory until it has exited, too.
     await once(filter.stdout.resume(), 'close')
   })
-  await waitFor('the filter', () => listens(at('net.sock')), 20_000)
+  await waitFor('the filter', () => isListening(at('net.sock')), 20_000)
   const guest = connect(at('net.sock'))
   onTestFinished(() => void guest.destroy())
   return { guest, directory, rules: at('rules') }
-}
-
-/** Whether a socket listens, which the kernel lists; it exists before. */
-function listens(path: string): boolean {
-  const [, ...lines] = readFileSync('/proc/net/unix', 'utf8').split('\n')
-  // __SO_ACCEPTCON of the kernel's include/linux/net.h.
-  return lines.some((line) => line.endsWith(` ${path}`) && line.split(' ')[3] === '00010000')
 }
 
 const STAND_IN = `#!/usr/bin/env python3
