@@ -40,6 +40,7 @@ import { Lifecycle } from './lifecycle/lifecycle.ts'
 import { parseRepo, type Repo } from './lifecycle/repo.ts'
 import { WorkspaceTable } from './lifecycle/table.ts'
 import { reachOf } from './network/reach.ts'
+import { ProcessTable } from './program/process-table.ts'
 import { TicketTable } from './tickets/ticket-table.ts'
 import { Timeline } from './timeline/timeline.ts'
 import { SessionDirectory } from './session/session-directory.ts'
@@ -142,6 +143,7 @@ async function start(
     opened,
   })
   const sessions = new SessionDirectory(table, backends, logger)
+  const processes = opened.use(new ProcessTable(table, clock))
   ports.http = await listenHttp(foundation, {
     config,
     version: packageVersion(),
@@ -152,6 +154,7 @@ async function start(
     audit,
     ...maintenance,
     sessions,
+    processes,
     tickets: new TicketTable(clock),
     usage: new UsageSampler(table, backends),
     images,

@@ -32,6 +32,8 @@ export class SseStream {
   readonly #closed: Promise<void>
   #held: NodeJS.Immediate | undefined
   #heldBytes = 0
+  /** Settled when there is room again. */
+  #room: PromiseWithResolvers<void> | undefined
 
   constructor(response: ServerResponse, options: { readonly onDrop?: () => void } = {}) {
     this.#response = response
@@ -48,6 +50,7 @@ export class SseStream {
     if (response.socket) noticeLoss(response.socket, LOSS_MS)
     this.#heartbeat = setInterval(() => this.#write(': ping\n\n'), HEARTBEAT_MS)
     this.#heartbeat.unref()
+    for (const event of ['drain', 'close']) response.on(event, () => this.#announceRoom())
     void this.#closed.then(() => clearInterval(this.#heartbeat))
   }
 
@@ -56,9 +59,16 @@ export class SseStream {
     return this.#closed
   }
 
-  /** Whether the reader keeps up; a sender that waits for this never drops it. */
+  /** Whether the reader keeps up; a sender that waits for room never drops it. */
   get hasRoom(): boolean {
     return this.#response.writableLength < ROOM_BYTES
+  }
+
+  /** Resolves when the reader keeps up or has disconnected. */
+  async waitForRoom(): Promise<void> {
+    if (this.hasRoom || this.#response.destroyed) return
+    this.#room ??= Promise.withResolvers()
+    await this.#room.promise
   }
 
   /** Calls the listener whenever all sent data has been flushed. */
@@ -98,6 +108,11 @@ export class SseStream {
       this.#response.write(event)
       this.#hold(event.length)
     }
+  }
+
+  #announceRoom(): void {
+    this.#room?.resolve()
+    this.#room = undefined
   }
 
   /** Corks events of one event loop iteration up to a limit, because each separate write is a system call. */

@@ -4,7 +4,9 @@ import { Type } from '../../../lib/schema/type.ts'
 import { CODE_OF_FIELD } from '../../api/create.ts'
 import { errorSchema, errorToWire } from '../../api/error.ts'
 import { envelopeSchema } from '../../api/bus.ts'
+import { fileSchema } from '../../api/file.ts'
 import { imageSchema } from '../../api/image.ts'
+import { processSchema } from '../../api/program.ts'
 import { snapshotSchema } from '../../api/snapshot.ts'
 import { workspaceSchema } from '../../api/workspace.ts'
 import { fault } from '../../errors.ts'
@@ -15,6 +17,8 @@ import type { HttpFace } from './face.ts'
 import { connectRoute } from './routes/connect.ts'
 import { eventRoute } from './routes/events.ts'
 import { busRoutes } from './routes/bus.ts'
+import { execRoute, processRoutes } from './routes/programs.ts'
+import { fileRoutes } from './routes/files.ts'
 import { imageRoutes } from './routes/images.ts'
 import { insideRoutes } from './routes/inside.ts'
 import { PortHosts } from '../../tunnel/port-host.ts'
@@ -67,6 +71,8 @@ export function createWorkspaceHttp(
   server.app.addSchema(imageSchema)
   server.app.addSchema(snapshotSchema)
   server.app.addSchema(envelopeSchema)
+  server.app.addSchema(processSchema)
+  server.app.addSchema(fileSchema)
   infoRoutes(server, face)
   imageRoutes(server, face)
   snapshotRoutes(server, face)
@@ -79,6 +85,9 @@ export function createWorkspaceHttp(
   ticketRoute(server, face, { hosts, hasTls, requiresToken: token !== undefined })
   portRoutes(server)
   insideRoutes(server, face)
+  execRoute(server, face)
+  fileRoutes(server, face)
+  processRoutes(server, face)
   terminalRoute(server, face)
   systemRoutes(server, face)
   busRoutes(server, face)

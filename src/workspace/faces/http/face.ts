@@ -12,6 +12,7 @@ import type { Lifecycle } from '../../lifecycle/lifecycle.ts'
 import type { WorkspaceTable } from '../../lifecycle/table.ts'
 import type { TicketTable } from '../../tickets/ticket-table.ts'
 import type { Timeline } from '../../timeline/timeline.ts'
+import type { ProcessTable } from '../../program/process-table.ts'
 import type { SessionDirectory } from '../../session/session-directory.ts'
 import type { SnapshotLibrary } from '../../snapshot/snapshot-library.ts'
 import type { UsageSampler } from '../../usage/usage-sampler.ts'
@@ -34,6 +35,7 @@ export interface HttpFace {
   readonly pruner: Pruner
   readonly compactor: Compactor
   readonly sessions: SessionDirectory
+  readonly processes: ProcessTable
   readonly tickets: TicketTable
   readonly usage: UsageSampler
   readonly images: ImageLibrary

@@ -4,15 +4,13 @@ import { isFault } from '../../../lib/errors/fault.ts'
 import type { Logger } from '../../../lib/log/logger.ts'
 import type { ExecProcess, ExitStatus, LoginEnvironment } from '../../backend/backend.ts'
 import { hangUpOnAbort } from '../../backend/follow-program.ts'
-import { fault } from '../../errors.ts'
+import { checkArgument } from '../../program/program.ts'
 import type { AgentForward } from './agent-forward.ts'
 import type { WorkspaceAccess } from './workspace-resolver.ts'
 import { sftpPace } from './sftp-pace.ts'
 
 /** Environment variables that SSH clients may set (threat S4): LD_PRELOAD and similar would control what runs. */
 const ALLOWED_VARIABLE = /^(?:LANG|LC_\w*|TERM)$/
-/** Linux's limit for one argument (MAX_ARG_STRLEN, less the terminating NUL). */
-const MAX_COMMAND_BYTES = 131_071
 /** Exit status that ssh itself uses for its own failures. */
 const FAILED = 255
 const MAX_COLUMNS = 4096
@@ -123,7 +121,7 @@ async function start(
   agent: Promise<string | undefined> | undefined,
 ): Promise<ExecProcess> {
   if (target.access.is === 'denied') throw target.access.error
-  if (program.is === 'command') checkCommand(program.command)
+  if (program.is === 'command') checkArgument('command', program.command)
   const { backend, name } = target.access.access
   const [login, agentSocket] = await Promise.all([backend.loginEnvironment(name), agent])
   return backend.exec(name, {
@@ -134,17 +132,6 @@ async function start(
     },
     ...(terminal !== undefined && { terminal }),
   })
-}
-
-/** @throws INVALID_REQUEST when no program can receive the command as an argument */
-function checkCommand(command: string): void {
-  const bytes = Buffer.byteLength(command)
-  if (bytes > MAX_COMMAND_BYTES)
-    throw fault(
-      'INVALID_REQUEST',
-      `the command is ${bytes} bytes long, which exceeds the limit of ${MAX_COMMAND_BYTES}; send a script on standard input instead: bash -s < script`,
-    )
-  if (command.includes('\0')) throw fault('INVALID_REQUEST', 'the command contains a NUL byte')
 }
 
 function argvOf(program: Program, login: LoginEnvironment): readonly string[] {

@@ -64,18 +64,10 @@ async function streamLog(
   follow: (signal: AbortSignal) => AsyncIterable<string>,
 ): Promise<void> {
   const gone = new AbortController()
-  // Resolves the current wait for a reader that is behind.
-  let waiting: PromiseWithResolvers<void> | undefined
-  stream.onDrain(() => waiting?.resolve())
-  void stream.closed.then(() => {
-    gone.abort()
-    return waiting?.resolve()
-  })
+  void stream.closed.then(() => gone.abort())
   for await (const line of follow(gone.signal)) {
     stream.send({ line }, 'line')
-    if (stream.hasRoom || gone.signal.aborted) continue
-    waiting = Promise.withResolvers()
-    await waiting.promise
+    await stream.waitForRoom()
   }
   stream.send({}, 'end')
   stream.end()

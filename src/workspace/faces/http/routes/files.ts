@@ -1,0 +1,206 @@
+import type { Readable } from 'node:stream'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Static } from 'typebox'
+import { abortOnClose } from '../../../../lib/http/abort-on-close.ts'
+import type { HttpServer } from '../../../../lib/http/server.ts'
+import { Type } from '../../../../lib/schema/type.ts'
+import {
+  directoryBodySchema,
+  fileQuerySchema,
+  fileToWire,
+  moveBodySchema,
+  readQuerySchema,
+  removeFileQuerySchema,
+  writeQuerySchema,
+} from '../../../api/file.ts'
+import { workspaceParams } from '../../../api/parameters.ts'
+import type { AuditSubject } from '../../../audit/audit-log.ts'
+import { fault } from '../../../errors.ts'
+import { parsePath, WorkspaceFiles } from '../../../files/files.ts'
+import { getRunning } from '../../../lifecycle/get-running.ts'
+import { parseWorkspaceName } from '../../../name.ts'
+import { subjectOf } from '../audit-subject.ts'
+import type { HttpFace } from '../face.ts'
+
+const BINARY = 'application/octet-stream'
+const BYTES = { type: 'string', format: 'binary' }
+
+interface Named {
+  readonly Params: { readonly name: string }
+}
+
+/** Registers the routes for files of workspaces. */
+export function fileRoutes({ app }: HttpServer, { table, backends, audit, activity }: HttpFace): void {
+  /** Runs one operation on files, and records it under the given action. */
+  const work = async <T>(
+    request: FastifyRequest<Named>,
+    reply: FastifyReply,
+    action: Extract<AuditSubject['action'], `file.${string}`>,
+    operation: (files: WorkspaceFiles) => Promise<T>,
+  ): Promise<T> => {
+    const name = parseWorkspaceName(request.params.name)
+    const { workspace, backend } = getRunning(table, backends, name, 'conflict')
+    const files = new WorkspaceFiles(backend, workspace.name, abortOnClose(reply))
+    const end = activity.begin(workspace.name)
+    reply.raw.once('close', end)
+    return audit.follow(subjectOf(request, action, workspace.name), () => operation(files))
+  }
+
+  app.get<Named & { readonly Querystring: Static<typeof readQuerySchema> }>(
+    '/api/workspaces/:name/files',
+    {
+      exposeHeadRoute: false,
+      schema: {
+        summary: 'Read a file of a running workspace',
+        params: workspaceParams,
+        querystring: readQuerySchema,
+        response: { 200: { content: { [BINARY]: { schema: BYTES } } } },
+      },
+    },
+    async (request, reply) => {
+      const { path, offset = 0, length } = request.query
+      const parsed = parsePath(path)
+      const content = await work(request, reply, 'file.read', (files) =>
+        files.read(parsed, { offset, length }),
+      )
+      // A page of the workspace must not run in the server's origin.
+      return reply.type(BINARY).header('content-disposition', 'attachment').send(content)
+    },
+  )
+
+  // In a separate scope: no other route accepts binary bodies.
+  void app.register((scope, _options, done) => {
+    scope.removeAllContentTypeParsers()
+    // `curl -T` sends no type.
+    scope.addContentTypeParser('*', ({ headers }, body, parsed) =>
+      (headers['content-type'] ?? BINARY) === BINARY ? parsed(null, body) : parsed(uploadFault()),
+    )
+    scope.put<Named & { readonly Querystring: Static<typeof writeQuerySchema>; readonly Body: Readable }>(
+      '/api/workspaces/:name/files',
+      {
+        schema: {
+          summary: 'Write a file of a running workspace',
+          description:
+            `The body has the type ${BINARY} and a Content-Length. The file is replaced as a whole, once all bytes have arrived, ` +
+            'which must take at most 30 s.',
+          params: workspaceParams,
+          querystring: writeQuerySchema,
+          // Not validated: the body is a stream.
+          body: { content: { [BINARY]: { schema: {} } } },
+          response: { 204: Type.Null() },
+        },
+      },
+      async (request, reply) => {
+        const { path, mode, create_parents: createsParents = false } = request.query
+        const target = {
+          path: parsePath(path),
+          bytes: lengthOf(request),
+          mode: mode === undefined ? undefined : Number.parseInt(mode, 8),
+          createsParents,
+        }
+        if (path.endsWith('/'))
+          throw fault('INVALID_REQUEST', `the path of a file must not end with "/": ${path}`)
+        await work(request, reply, 'file.write', (files) => files.write(target, request.body))
+        return reply.status(204).send(null)
+      },
+    )
+    done()
+  })
+
+  app.delete<Named & { readonly Querystring: Static<typeof removeFileQuerySchema> }>(
+    '/api/workspaces/:name/files',
+    {
+      schema: {
+        summary: 'Remove a file or directory of a running workspace',
+        params: workspaceParams,
+        querystring: removeFileQuerySchema,
+        response: { 204: Type.Null() },
+      },
+    },
+    async (request, reply) => {
+      const { path, recursive = false } = request.query
+      const parsed = parsePath(path)
+      await work(request, reply, 'file.delete', (files) => files.remove(parsed, recursive))
+      return reply.status(204).send(null)
+    },
+  )
+
+  app.get<Named & { readonly Querystring: Static<typeof fileQuerySchema> }>(
+    '/api/workspaces/:name/files/list',
+    {
+      schema: {
+        summary: 'List a directory of a running workspace',
+        params: workspaceParams,
+        querystring: fileQuerySchema,
+        response: { 200: Type.Object({ path: Type.String(), files: Type.Array(Type.Ref('File')) }) },
+      },
+    },
+    async (request, reply) => {
+      const path = parsePath(request.query.path)
+      const files = await work(request, reply, 'file.read', (each) => each.list(path))
+      return { path, files: files.map(fileToWire) }
+    },
+  )
+
+  app.get<Named & { readonly Querystring: Static<typeof fileQuerySchema> }>(
+    '/api/workspaces/:name/files/stat',
+    {
+      schema: {
+        summary: 'Get type, size, permissions and time of a file of a running workspace',
+        params: workspaceParams,
+        querystring: fileQuerySchema,
+        response: { 200: Type.Ref('File') },
+      },
+    },
+    async (request, reply) => {
+      const path = parsePath(request.query.path)
+      return fileToWire(await work(request, reply, 'file.read', (files) => files.stat(path)))
+    },
+  )
+
+  app.post<Named & { readonly Body: Static<typeof directoryBodySchema> }>(
+    '/api/workspaces/:name/files/directory',
+    {
+      schema: {
+        summary: 'Create a directory and the missing ones above it in a running workspace',
+        params: workspaceParams,
+        body: directoryBodySchema,
+        response: { 204: Type.Null() },
+      },
+    },
+    async (request, reply) => {
+      const path = parsePath(request.body.path)
+      await work(request, reply, 'file.write', (files) => files.createDirectory(path))
+      return reply.status(204).send(null)
+    },
+  )
+
+  app.post<Named & { readonly Body: Static<typeof moveBodySchema> }>(
+    '/api/workspaces/:name/files/move',
+    {
+      schema: {
+        summary: 'Move or rename a file or directory of a running workspace',
+        params: workspaceParams,
+        body: moveBodySchema,
+        response: { 204: Type.Null() },
+      },
+    },
+    async (request, reply) => {
+      const { from, to, overwrite = false } = request.body
+      const paths = [parsePath(from), parsePath(to)] as const
+      await work(request, reply, 'file.write', (files) => files.move(...paths, overwrite))
+      return reply.status(204).send(null)
+    },
+  )
+}
+
+/** @throws INVALID_REQUEST without a length, by which an incomplete upload is noticed */
+function lengthOf({ headers, body }: FastifyRequest): number {
+  const length = headers['content-length']
+  if (length !== undefined && body !== undefined) return Number(length)
+  throw uploadFault()
+}
+
+function uploadFault() {
+  return fault('INVALID_REQUEST', `writing a file requires a body of type ${BINARY} with a Content-Length`)
+}

@@ -1,0 +1,173 @@
+import { randomBytes } from 'node:crypto'
+import { posix } from 'node:path'
+import { Readable } from 'node:stream'
+import type { Backend, ExecProcess } from '../backend/backend.ts'
+import { hangUpOnAbort } from '../backend/follow-program.ts'
+import { fault } from '../errors.ts'
+import { checkArgument } from '../program/program.ts'
+import { OutputTail, runToEnd } from '../program/run-program.ts'
+import { WORKSPACE_DIR } from '../workspace.ts'
+import { type FileEntry, parseStat, STAT_FIELDS } from './entry.ts'
+import * as scripts from './scripts.ts'
+
+const MAX_LIST_BYTES = 16 * 2 ** 20
+const MAX_MESSAGE_BYTES = 4_096
+/** The line that a script prints before a file's content. */
+const READY = 'ready\n'
+
+/** A file to write. */
+export interface FileToWrite {
+  readonly path: string
+  readonly bytes: number
+  /** Permission bits; undefined keeps those of an existing file. */
+  readonly mode: number | undefined
+  /** Whether missing directories of its path are created. */
+  readonly createsParents: boolean
+}
+
+/** A part of a file; without `length` up to its end. */
+export interface FileRange {
+  readonly offset: number
+  readonly length: number | undefined
+}
+
+/**
+ * Files of a running workspace, as its user sees them. All work is done by programs inside, so that links,
+ * permissions and mounts have their usual meaning and nothing leads out. Paths must be normalized.
+ *
+ * @throws FILE_NOT_FOUND, FILE_DENIED, FILE_CONFLICT, and the backend's errors
+ */
+export class WorkspaceFiles {
+  readonly #backend: Backend
+  readonly #workspaceName: string
+  /** Aborts when the client disconnects, which ends the program inside. */
+  readonly #gone: AbortSignal
+
+  constructor(backend: Backend, workspaceName: string, gone: AbortSignal) {
+    this.#backend = backend
+    this.#workspaceName = workspaceName
+    this.#gone = gone
+  }
+
+  /** Returns the content of a regular file. The stream fails if the file cannot be read to its end. */
+  async read(path: string, { offset, length }: FileRange): Promise<Readable> {
+    const process = await this.#start(scripts.READ, [path, String(offset + 1), String(length ?? '')])
+    process.stdin.on('error', () => undefined).end()
+    const messages = new OutputTail(MAX_MESSAGE_BYTES)
+    process.stderr.on('data', (chunk: Buffer) => messages.add(chunk))
+    const release = hangUpOnAbort(this.#gone, process)
+    const check = async (): Promise<void> => {
+      const { status } = await process.exitStatus
+      if (status !== 0) throw failure(path, status, messages)
+    }
+    const first = await firstBytes(process.stdout, READY.length)
+    if (first.toString() !== READY) {
+      await check()
+      throw failure(path, 1, messages)
+    }
+    const content = async function* (): AsyncGenerator<Buffer> {
+      try {
+        yield* process.stdout as AsyncIterable<Buffer>
+        await check()
+      } finally {
+        release()
+        await process.hangUp().catch(() => undefined)
+      }
+    }
+    return Readable.from(content(), { objectMode: false })
+  }
+
+  /** Writes a file as a whole: until all bytes have arrived, the old content stays. */
+  async write({ path, bytes, mode, createsParents }: FileToWrite, content: Readable): Promise<void> {
+    const temporary = `.${randomBytes(8).toString('hex')}`
+    const args = [path, String(bytes), mode?.toString(8) ?? '', temporary, createsParents ? 'yes' : '']
+    await this.#run(path, scripts.WRITE, args, { input: content })
+  }
+
+  /** Lists a directory, sorted by name. */
+  async list(path: string): Promise<readonly FileEntry[]> {
+    // Unpredictable, so that no file name can look like the start of another record.
+    const mark = `/${randomBytes(16).toString('hex')}/`
+    const output = await this.#run(path, scripts.LIST, [path, mark + STAT_FIELDS])
+    const entries = output.split(mark).flatMap((line) => parseStat(line) ?? [])
+    return entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  }
+
+  async stat(path: string): Promise<FileEntry> {
+    const entry = parseStat(await this.#run(path, scripts.STAT, [path, STAT_FIELDS]))
+    if (entry === undefined) throw fault('BACKEND_ERROR', `stat of ${path} printed something else`)
+    return entry
+  }
+
+  /** Creates a directory and the missing ones above it. */
+  async createDirectory(path: string): Promise<void> {
+    await this.#run(path, scripts.CREATE_DIRECTORY, [path])
+  }
+
+  async move(from: string, to: string, replaces: boolean): Promise<void> {
+    await this.#run(from, scripts.MOVE, [from, to, replaces ? 'yes' : ''])
+  }
+
+  /** Removes a file, a link or an empty directory; with `isRecursive` also a full one. */
+  async remove(path: string, isRecursive: boolean): Promise<void> {
+    await this.#run(path, scripts.REMOVE, [path, isRecursive ? 'yes' : ''])
+  }
+
+  async #run(
+    path: string,
+    script: string,
+    args: readonly string[],
+    { input = '' }: { readonly input?: string | Readable } = {},
+  ): Promise<string> {
+    const process = await this.#start(script, args)
+    const output = new OutputTail(MAX_LIST_BYTES)
+    const messages = new OutputTail(MAX_MESSAGE_BYTES)
+    const options = { input, timeoutMs: undefined, gone: this.#gone }
+    const { status } = await runToEnd(process, options, (name, chunk) => {
+      ;(name === 'stdout' ? output : messages).add(chunk)
+    })
+    if (status !== 0) throw failure(path, status, messages)
+    const { bytes, droppedBytes } = output.end()
+    if (droppedBytes > 0)
+      throw fault('FILE_CONFLICT', `${path} has too many entries to list; use a program inside the workspace`)
+    return bytes.toString()
+  }
+
+  #start(script: string, args: readonly string[]): Promise<ExecProcess> {
+    return this.#backend.exec(this.#workspaceName, { argv: ['/bin/sh', '-c', script, 'sh', ...args] })
+  }
+}
+
+/**
+ * Returns the absolute form of a path; a relative one starts at the workspace's directory.
+ *
+ * @throws INVALID_REQUEST when no program could use it
+ */
+export function parsePath(path: string): string {
+  if (path === '') throw fault('INVALID_REQUEST', 'the path is empty')
+  checkArgument('path', path)
+  return posix.resolve(WORKSPACE_DIR, path)
+}
+
+/** Returns the error of a script's exit status. */
+function failure(path: string, status: number, messages: OutputTail) {
+  const lines = messages.end().bytes.toString().split('\n').filter(Boolean)
+  const reason = lines.at(-1)?.slice(0, 200)
+  if (status === scripts.NOT_FOUND) return fault('FILE_NOT_FOUND', `${path} does not exist in the workspace`)
+  if (status === scripts.DENIED)
+    return fault('FILE_DENIED', `the workspace's user has no permission for this: ${path}`)
+  if (status === scripts.CONFLICT) return fault('FILE_CONFLICT', `${path}: ${reason ?? 'conflict'}`)
+  return fault('BACKEND_ERROR', `${path}: ${reason ?? `a program inside exited with status ${status}`}`)
+}
+
+/** Reads a number of bytes, or fewer if the stream ends before, and leaves the rest in it. */
+async function firstBytes(stream: Readable, count: number): Promise<Buffer> {
+  let read = Buffer.alloc(0)
+  for await (const chunk of stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    read = Buffer.concat([read, chunk])
+    if (read.length < count) continue
+    stream.unshift(read.subarray(count))
+    break
+  }
+  return read.subarray(0, count)
+}

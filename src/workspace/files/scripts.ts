@@ -1,0 +1,86 @@
+/**
+ * Scripts that work on files inside a workspace, for a POSIX shell with the tools of coreutils or BusyBox. Their
+ * arguments are never part of their text. Exit statuses below are errors of the request; a message is on standard
+ * error.
+ */
+export const [NOT_FOUND, DENIED, CONFLICT] = [44, 43, 49] as const
+
+const FAIL = `
+refuse() { echo "$2" >&2; exit "$1"; }
+need() {
+  [ -e "$1" ] || [ -L "$1" ] || refuse ${NOT_FOUND} missing
+}
+`
+
+/** Prints `ready`, and then the content of the file `$1` from its `$2`th byte, at most `$3` bytes unless empty. */
+export const READ = `${FAIL}
+need "$1"
+[ -f "$1" ] || refuse ${CONFLICT} 'not a regular file'
+[ -r "$1" ] || refuse ${DENIED} denied
+echo ready
+if [ -n "$3" ]; then tail -c "+$2" -- "$1" | head -c "$3"
+elif [ "$2" != 1 ]; then exec tail -c "+$2" -- "$1"
+else exec cat -- "$1"
+fi`
+
+/**
+ * Writes standard input to the file `$1` if it has `$2` bytes, with mode `$3` unless empty, through the temporary
+ * file `$4` in its directory, which is created if `$5` is set. A file that cannot be replaced, because it is a
+ * mount, is overwritten.
+ */
+export const WRITE = `${FAIL}
+path=$1 bytes=$2 mode=$3 temporary=$4 parents=$5
+if [ -L "$path" ]; then path=$(readlink -f -- "$path") || refuse ${CONFLICT} 'a broken link'; fi
+[ ! -d "$path" ] || refuse ${CONFLICT} 'a directory'
+[ ! -e "$path" ] || [ -w "$path" ] || refuse ${DENIED} denied
+directory=\${path%/*}
+[ -n "$directory" ] || directory=/
+[ -z "$parents" ] || mkdir -p -- "$directory" || exit ${DENIED}
+[ -d "$directory" ] || refuse ${NOT_FOUND} 'missing directory'
+[ -w "$directory" ] || refuse ${DENIED} denied
+temporary=$directory/$temporary
+trap 'rm -f -- "$temporary"' EXIT
+trap 'exit 1' HUP INT TERM
+old=$(stat -c '%a %u:%g' -- "$path" 2>/dev/null)
+cat >"$temporary" || exit 1
+[ "$(stat -c %s -- "$temporary")" = "$bytes" ] || refuse 1 'not all bytes arrived'
+# Only root can give files away.
+[ -z "$old" ] || chown "\${old#* }" -- "$temporary" 2>/dev/null
+mode=\${mode:-\${old% *}}
+[ -z "$mode" ] || chmod "$mode" -- "$temporary" || exit 1
+mv -f -- "$temporary" "$path" 2>/dev/null || cat -- "$temporary" >"$path"`
+
+/** Prints the entries of the directory `$1` in the format `$2` of stat. */
+export const LIST = `${FAIL}
+need "$1"
+[ -d "$1" ] || refuse ${CONFLICT} 'not a directory'
+[ -r "$1" ] && cd -- "$1" 2>/dev/null || refuse ${DENIED} denied
+find . ! -name . -prune -exec stat -c "$2" -- {} + 2>/dev/null
+exit 0`
+
+/** Prints the file `$1` in the format `$2` of stat. */
+export const STAT = `${FAIL}
+need "$1"
+exec stat -c "$2" -- "$1"`
+
+/** Creates the directory `$1`. */
+export const CREATE_DIRECTORY = `${FAIL}
+[ ! -e "$1" ] || [ -d "$1" ] || refuse ${CONFLICT} 'exists and is not a directory'
+mkdir -p -- "$1"`
+
+/** Moves the file or directory `$1` to `$2`, which is replaced if `$3` is set and it is not a directory. */
+export const MOVE = `${FAIL}
+need "$1"
+[ ! -d "$2" ] || refuse ${CONFLICT} "the target is an existing directory: $2"
+[ ! -e "$2" ] && [ ! -L "$2" ] || [ -n "$3" ] || refuse ${CONFLICT} "the target exists: $2"
+exec mv -f -- "$1" "$2"`
+
+/** Removes the file or empty directory `$1`; with `$2` also a directory with files. */
+export const REMOVE = `${FAIL}
+need "$1"
+if [ -d "$1" ] && [ ! -L "$1" ]; then
+  [ -n "$2" ] && exec rm -rf -- "$1"
+  [ -z "$(ls -A -- "$1")" ] || refuse ${CONFLICT} 'a directory that is not empty'
+  exec rmdir -- "$1"
+fi
+exec rm -f -- "$1"`
