@@ -12,6 +12,7 @@ import * as scripts from './scripts.ts'
 
 const MAX_LIST_BYTES = 16 * 2 ** 20
 const MAX_MESSAGE_BYTES = 4_096
+const MAX_SHOWN = 200
 /** The line that a script prints before a file's content. */
 const READY = 'ready\n'
 
@@ -150,9 +151,11 @@ export function parsePath(path: string): string {
 }
 
 /** Returns the error of a script's exit status. */
-function failure(path: string, status: number, messages: OutputTail) {
+function failure(fullPath: string, status: number, messages: OutputTail) {
   const lines = messages.end().bytes.toString().split('\n').filter(Boolean)
-  const reason = lines.at(-1)?.slice(0, 200)
+  // Tools end their messages with the system's reason.
+  const reason = lines.at(-1)?.split(': ').at(-1)?.slice(0, MAX_SHOWN)
+  const path = fullPath.length > MAX_SHOWN ? `${fullPath.slice(0, MAX_SHOWN)}…` : fullPath
   if (status === scripts.NOT_FOUND) return fault('FILE_NOT_FOUND', `${path} does not exist in the workspace`)
   if (status === scripts.DENIED)
     return fault('FILE_DENIED', `the workspace's user has no permission for this: ${path}`)

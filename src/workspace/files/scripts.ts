@@ -5,15 +5,26 @@
  */
 export const [NOT_FOUND, DENIED, CONFLICT] = [44, 43, 49] as const
 
-const FAIL = `
+const SHARED = `
+export LC_ALL=C
 refuse() { echo "$2" >&2; exit "$1"; }
 need() {
   [ -e "$1" ] || [ -L "$1" ] || refuse ${NOT_FOUND} missing
 }
+explain() {
+  case $1 in
+    *'ermission denied'* | *'not permitted'* | *'ead-only file system'*) refuse ${DENIED} denied ;;
+    *'No such file'*) refuse ${NOT_FOUND} missing ;;
+    *) refuse ${CONFLICT} "$1" ;;
+  esac
+}
+try() {
+  error=$("$@" 2>&1 >/dev/null) || explain "$error"
+}
 `
 
 /** Prints `ready`, and then the content of the file `$1` from its `$2`th byte, at most `$3` bytes unless empty. */
-export const READ = `${FAIL}
+export const READ = `${SHARED}
 need "$1"
 [ -f "$1" ] || refuse ${CONFLICT} 'not a regular file'
 [ -r "$1" ] || refuse ${DENIED} denied
@@ -28,30 +39,30 @@ fi`
  * file `$4` in its directory, which is created if `$5` is set. A file that cannot be replaced, because it is a
  * mount, is overwritten.
  */
-export const WRITE = `${FAIL}
+export const WRITE = `${SHARED}
 path=$1 bytes=$2 mode=$3 temporary=$4 parents=$5
 if [ -L "$path" ]; then path=$(readlink -f -- "$path") || refuse ${CONFLICT} 'a broken link'; fi
 [ ! -d "$path" ] || refuse ${CONFLICT} 'a directory'
 [ ! -e "$path" ] || [ -w "$path" ] || refuse ${DENIED} denied
 directory=\${path%/*}
 [ -n "$directory" ] || directory=/
-[ -z "$parents" ] || mkdir -p -- "$directory" || exit ${DENIED}
+[ -z "$parents" ] || try mkdir -p -- "$directory"
 [ -d "$directory" ] || refuse ${NOT_FOUND} 'missing directory'
 [ -w "$directory" ] || refuse ${DENIED} denied
 temporary=$directory/$temporary
 trap 'rm -f -- "$temporary"' EXIT
 trap 'exit 1' HUP INT TERM
 old=$(stat -c '%a %u:%g' -- "$path" 2>/dev/null)
-cat >"$temporary" || exit 1
+error=$(cat 2>&1 >"$temporary") || explain "$error"
 [ "$(stat -c %s -- "$temporary")" = "$bytes" ] || refuse 1 'not all bytes arrived'
 # Only root can give files away.
 [ -z "$old" ] || chown "\${old#* }" -- "$temporary" 2>/dev/null
 mode=\${mode:-\${old% *}}
-[ -z "$mode" ] || chmod "$mode" -- "$temporary" || exit 1
-mv -f -- "$temporary" "$path" 2>/dev/null || cat -- "$temporary" >"$path"`
+[ -z "$mode" ] || try chmod "$mode" -- "$temporary"
+mv -f -- "$temporary" "$path" 2>/dev/null || { error=$(cat -- "$temporary" 2>&1 >"$path") || explain "$error"; }`
 
 /** Prints the entries of the directory `$1` in the format `$2` of stat. */
-export const LIST = `${FAIL}
+export const LIST = `${SHARED}
 need "$1"
 [ -d "$1" ] || refuse ${CONFLICT} 'not a directory'
 [ -r "$1" ] && cd -- "$1" 2>/dev/null || refuse ${DENIED} denied
@@ -59,28 +70,27 @@ find . ! -name . -prune -exec stat -c "$2" -- {} + 2>/dev/null
 exit 0`
 
 /** Prints the file `$1` in the format `$2` of stat. */
-export const STAT = `${FAIL}
+export const STAT = `${SHARED}
 need "$1"
 exec stat -c "$2" -- "$1"`
 
 /** Creates the directory `$1`. */
-export const CREATE_DIRECTORY = `${FAIL}
+export const CREATE_DIRECTORY = `${SHARED}
 [ ! -e "$1" ] || [ -d "$1" ] || refuse ${CONFLICT} 'exists and is not a directory'
-mkdir -p -- "$1"`
+try mkdir -p -- "$1"`
 
 /** Moves the file or directory `$1` to `$2`, which is replaced if `$3` is set and it is not a directory. */
-export const MOVE = `${FAIL}
+export const MOVE = `${SHARED}
 need "$1"
-[ ! -d "$2" ] || refuse ${CONFLICT} "the target is an existing directory: $2"
-[ ! -e "$2" ] && [ ! -L "$2" ] || [ -n "$3" ] || refuse ${CONFLICT} "the target exists: $2"
-exec mv -f -- "$1" "$2"`
+[ ! -d "$2" ] || refuse ${CONFLICT} 'the target is an existing directory'
+[ ! -e "$2" ] && [ ! -L "$2" ] || [ -n "$3" ] || refuse ${CONFLICT} 'the target exists'
+try mv -f -- "$1" "$2"`
 
 /** Removes the file or empty directory `$1`; with `$2` also a directory with files. */
-export const REMOVE = `${FAIL}
+export const REMOVE = `${SHARED}
 need "$1"
 if [ -d "$1" ] && [ ! -L "$1" ]; then
-  [ -n "$2" ] && exec rm -rf -- "$1"
-  [ -z "$(ls -A -- "$1")" ] || refuse ${CONFLICT} 'a directory that is not empty'
-  exec rmdir -- "$1"
-fi
-exec rm -f -- "$1"`
+  if [ -n "$2" ]; then try rm -rf -- "$1"; else try rmdir -- "$1"; fi
+else
+  try rm -f -- "$1"
+fi`

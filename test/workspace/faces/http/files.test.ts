@@ -1,6 +1,11 @@
+import { execFileSync } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { ExecProcess, ExecRequest, LoginEnvironment } from '../../../../src/workspace/backend/backend.ts'
 import { dockerBackend, uniqueName } from '../../../support/engine/docker.ts'
 import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
 import {
@@ -10,9 +15,41 @@ import {
   type TestServer,
 } from '../../../support/workspace/workspace-server.ts'
 
+/** A workspace whose only programs are BusyBox's. */
+class BusyBoxBackend extends FakeBackend {
+  /** Without the name of the workspace's directory, which the fake replaces. */
+  readonly #programs = mkdtempSync(join(tmpdir(), 'busybox-'))
+
+  constructor() {
+    super()
+    execFileSync('busybox', ['--install', '-s', this.#programs])
+  }
+
+  override exec(
+    name: string,
+    { argv: [program = '', ...argv], ...request }: ExecRequest,
+  ): Promise<ExecProcess> {
+    return super.exec(name, {
+      ...request,
+      argv: [join(this.#programs, basename(program)), ...argv],
+      environment: { ...request.environment, PATH: this.#programs },
+    })
+  }
+
+  override async close(): Promise<void> {
+    await super.close()
+    rmSync(this.#programs, { recursive: true })
+  }
+
+  override async loginEnvironment(): Promise<LoginEnvironment> {
+    return { ...(await super.loginEnvironment()), shell: '/bin/sh' }
+  }
+}
+
 const KINDS = [
   { kind: 'docker', backend: () => dockerBackend() },
   { kind: 'fake', backend: () => new FakeBackend() },
+  { kind: 'BusyBox', backend: () => new BusyBoxBackend() },
 ] as const
 
 /** Names that a shell, an option parser, a line reader or a terminal could take for something else. */
@@ -196,8 +233,8 @@ describe.each(KINDS)('files of a workspace ($kind)', ({ backend, kind }) => {
     expect(await codeOf(await write(dir, 'x'))).toEqual([409, 'FILE_CONFLICT'])
     expect(await codeOf(await write(`${dir}/no/such/file`, 'x'))).toEqual([404, 'FILE_NOT_FOUND'])
     expect(await codeOf(await write(`${dir}/plain/file`, 'x', { create_parents: 'true' }))).toEqual([
-      403,
-      'FILE_DENIED',
+      409,
+      'FILE_CONFLICT',
     ])
     expect(await codeOf(await write(`${dir}/file/`, 'x'))).toEqual([400, 'INVALID_REQUEST'])
     expect(await codeOf(await read('a\0b'))).toEqual([400, 'INVALID_REQUEST'])
@@ -218,6 +255,31 @@ describe.each(KINDS)('files of a workspace ($kind)', ({ backend, kind }) => {
       (await fetch(url('files', { path: `${dir}/plain`, recursiv: 'true' }), { method: 'DELETE' })).status,
     ).toBe(400)
     expect(await run(`ls ${dir}/full 2>&1; cat ${dir}/plain`)).toContain('\n')
+  })
+
+  // The fake's programs have the rights of the tester.
+  test.runIf(kind === 'docker')('what only root may do is refused', async () => {
+    const post = (route: string, body: object) => call(url(`files/${route}`), 'POST', body)
+    await write(`${dir}/own`, 'x')
+    await run(`mkdir ${dir}/closed; echo > ${dir}/closed/file; chmod 0 ${dir}/closed`)
+    const answers = [
+      await write('/etc/passwd', 'x'),
+      await write('/etc/new', 'x'),
+      await write('/etc/new/file', 'x', { create_parents: 'true' }),
+      await read('/etc/shadow'),
+      await fetch(url('files', { path: '/etc/passwd' }), { method: 'DELETE' }),
+      await fetch(url('files/list', { path: `${dir}/closed` })),
+    ]
+    for (const answer of answers) expect(await codeOf(answer)).toEqual([403, 'FILE_DENIED'])
+    for (const { status, body } of [
+      await post('directory', { path: '/etc/new' }),
+      await post('move', { from: `${dir}/own`, to: '/etc/own' }),
+      await post('move', { from: '/etc/hostname', to: `${dir}/hostname` }),
+    ])
+      expect([status, body.error.code]).toEqual([403, 'FILE_DENIED'])
+    const { body } = await post('directory', { path: `${dir}/${'x'.repeat(300)}` })
+    expect(body.error).toMatchObject({ code: 'FILE_CONFLICT', message: expect.stringContaining('too long') })
+    await run(`chmod 700 ${dir}/closed`)
   })
 
   test('only binary bodies with a length are accepted', async () => {
