@@ -29,6 +29,8 @@ interface ToolSettings {
   readonly required: readonly string[]
   /** Whether it changes nothing. */
   readonly isReadOnly: boolean
+  /** Whether a change may lose something; clients assume it if it is not set. */
+  readonly isDestructive?: boolean
 }
 
 /** Least budget of an answer, below which not even its notes fit. */
@@ -50,7 +52,7 @@ const COMMON_PARAMETERS: Readonly<Record<string, ToolParameter>> = {
 
 /** Defines a tool. Its request gets checked arguments, without those that every tool has. */
 export function defineTool<Request>(
-  { name, description, parameters, required, isReadOnly }: ToolSettings,
+  { name, description, parameters, required, isReadOnly, isDestructive }: ToolSettings,
   request: AgentTool<Request>['request'],
 ): AgentTool<Request> {
   const known = { ...parameters, ...COMMON_PARAMETERS }
@@ -64,7 +66,12 @@ export function defineTool<Request>(
         required: [...required],
         additionalProperties: false,
       },
-      annotations: { title: description, readOnlyHint: isReadOnly, openWorldHint: false },
+      annotations: {
+        title: description,
+        readOnlyHint: isReadOnly,
+        ...(isDestructive !== undefined && { destructiveHint: isDestructive }),
+        openWorldHint: false,
+      },
     },
     request(args) {
       for (const key of required) {

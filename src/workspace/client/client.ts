@@ -19,6 +19,7 @@ const SILENCE_MS = 45_000
 /** Every JSON response of the API is an object. */
 const answerSchema = Type.Object({})
 const NDJSON = 'application/x-ndjson'
+const BINARY = 'application/octet-stream'
 
 interface RequestSettings {
   readonly type?: string
@@ -40,8 +41,8 @@ export class WorkspaceClient {
   }
 
   /** Sends a POST request. */
-  async post<T>(path: string, body?: unknown): Promise<T> {
-    return this.#ask<T>('POST', path, undefined, body)
+  async post<T>(path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
+    return this.#ask<T>('POST', path, signal, body)
   }
 
   /** Sends a POST request whose response has no content. */
@@ -52,6 +53,17 @@ export class WorkspaceClient {
   /** Posts JSON lines; the response has no content. */
   async sendLines(path: string, lines: Buffer): Promise<void> {
     const response = await this.#request('POST', path, lines, 'application/json', { type: NDJSON })
+    response.resume()
+  }
+
+  /** Sends a GET request whose response is a file; the caller reads it. */
+  download(path: string, signal?: AbortSignal): Promise<IncomingMessage> {
+    return this.#request('GET', path, undefined, '*/*', { ...(signal !== undefined && { signal }) })
+  }
+
+  /** Sends a file with a PUT request whose response has no content. */
+  async upload(path: string, content: Buffer): Promise<void> {
+    const response = await this.#request('PUT', path, content, 'application/json', { type: BINARY })
     response.resume()
   }
 

@@ -16,6 +16,7 @@ import { addBus } from './commands/bus.ts'
 import { addSnapshots } from './commands/snapshots.ts'
 import { addInfo } from './commands/info.ts'
 import { addInside } from './commands/inside.ts'
+import { addMcp } from './commands/mcp.ts'
 import { addInstallService } from './commands/install-service.ts'
 import { addServe } from './commands/serve.ts'
 import { addSessions } from './commands/sessions.ts'
@@ -49,6 +50,7 @@ export function createWorkspaceProgram(): Command {
   addConnect(program)
   addInside(program)
   addDesktop(program)
+  addMcp(program)
   program.commandsGroup('Images and snapshots:')
   addImages(program)
   addSnapshots(program)
