@@ -1,3 +1,4 @@
+import { createHash, randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openTerminal } from '../../support/workspace/terminal-client.ts'
 import { machineRoots, vmServer } from '../../support/vm/vm-server.ts'
@@ -53,18 +54,38 @@ test('a machine’s usage is reported', async () => {
 })
 
 test('a port in a machine is listed with its program and can be opened', async () => {
-  const terminal = await openTerminal(url('terminal'))
   const serve =
     '$s = IO::Socket::INET->new(Listen => 5, LocalAddr => "127.0.0.1", LocalPort => 3000, ReuseAddr => 1);' +
     'while ($c = $s->accept) { $c->recv($q, 4096); print $c "HTTP/1.1 200 OK\\r\\nContent-Length: 6\\r\\nConnection: close\\r\\n\\r\\ninside"; close $c }'
-  terminal.type(`perl -MIO::Socket::INET -e '${serve}'\r`)
+  const argv = ['perl', '-MIO::Socket::INET', '-e', serve]
+  expect((await call(url('processes'), 'POST', { argv })).status).toBe(201)
   const port = { port: 3000, address: '127.0.0.1', process: 'perl' }
   await expect
-    .poll(async () => (await call(url('ports'))).body.ports, { timeout: 15_000 })
+    .poll(async () => (await call(url('ports'))).body.ports, { timeout: 60_000 })
     .toContainEqual(port)
   const answer = await fetch(url('proxy/3000/'))
   expect(await answer.text()).toBe('inside')
   expect(answer.headers.get('content-security-policy')).toContain('sandbox')
+})
+
+test('programs run in a machine, and files are exchanged with it', async () => {
+  const content = randomBytes(2_000_000)
+  const blob = url('files?path=programs/blob&create_parents=true')
+  const headers = { 'content-type': 'application/octet-stream' }
+  expect((await fetch(blob, { method: 'PUT', body: content, headers })).status).toBe(204)
+  const { body } = await call(url('exec'), 'POST', {
+    command: 'sha256sum < programs/blob; hostname; echo problem >&2; exit 3',
+    cwd: '/workspace',
+  })
+  const digest = createHash('sha256').update(content).digest('hex')
+  expect(body).toMatchObject({ exit_status: 3, stdout: `${digest}  -\ndemo\n`, stderr: 'problem\n' })
+  const back = await fetch(url('files?path=programs/blob'))
+  expect(Buffer.from(await back.arrayBuffer()).equals(content)).toBe(true)
+  expect((await call(url('files/list?path=programs'))).body.files).toMatchObject([
+    { name: 'blob', bytes: 2_000_000 },
+  ])
+  const late = await call(url('exec'), 'POST', { command: 'sleep 600 & sleep 600', timeout_ms: 500 })
+  expect(late.body).toMatchObject({ timed_out: true, exit_status: 143 })
 })
 
 test('the console’s last lines are returned', async () => {
