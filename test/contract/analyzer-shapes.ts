@@ -296,6 +296,14 @@ const SHAPES: readonly (readonly [path: string, shape: Shape, mediaType?: string
     },
   ],
   [
+    '/api/v1/rules/infer',
+    {
+      rules: { rules: [{ id: 'string', reason: 'string', 'layers?': 'object', 'noCycles?': 'string' }] },
+      baseline: ['string'],
+      note: 'string',
+    },
+  ],
+  [
     '/api/v1/dead?from=shop.model.Item',
     {
       classes: [

@@ -238,6 +238,11 @@ const QUERIES = {
     summary: 'Find dependency cycles between classes or packages',
     parameters: { of: word(CYCLE_MEMBERS, 'find cycles of classes or of packages; default class') },
   },
+  rules_infer: {
+    path: '/rules/infer',
+    summary: 'Propose architecture rules that the project satisfies, from the dependencies of its packages',
+    parameters: {},
+  },
   source_show: {
     path: '/source/:name',
     summary: 'Show the source of a class of the project, a library or the JDK, decompiled if necessary',

@@ -13,6 +13,7 @@ import { addMcp } from './commands/mcp.ts'
 import { addMembers } from './commands/members.ts'
 import { addProject } from './commands/project.ts'
 import { addReach } from './commands/reach.ts'
+import { addRules } from './commands/rules.ts'
 import { addServer } from './commands/server.ts'
 import { addSource } from './commands/source.ts'
 import { addProjectOption } from './context.ts'
@@ -38,6 +39,7 @@ export function createAnalyzerProgram(): Command {
   addCalls(program)
   addReach(program)
   addDeps(program)
+  addRules(program)
   addSource(program)
   program.commandsGroup('Style, comparison and agents:')
   addLint(program)

@@ -20,6 +20,7 @@ import { DEFAULT_DEPTH, DEFAULT_PATHS, pathOf } from '../../query/paths/path.ts'
 import { deadOf } from '../../query/reach/dead.ts'
 import { DEFAULT_ROOTS } from '../../query/reach/given-roots.ts'
 import { reachOf } from '../../query/reach/reach.ts'
+import { inferRules } from '../../query/rules/infer.ts'
 import { statsOf } from '../../scan/stats.ts'
 import { xrefOf } from '../../query/calls/xref.ts'
 import type { RunSearch } from '../../query/search-queue.ts'
@@ -169,6 +170,8 @@ const ANSWERS: Readonly<Record<Exclude<QueryName, SourceQuery>, Answer>> = {
   foundation({ snapshot }, query) {
     return foundationClasses(snapshot, query.number('minDependents') ?? 2)
   },
+
+  rules_infer: ({ snapshot }, _query, _name, { run }) => inferRules(snapshot, run),
 
   cycles: ({ snapshot }, query) => dependencyCycles(snapshot, query.word('of', CYCLE_MEMBERS) ?? 'class'),
 }

@@ -103,6 +103,7 @@ test('every tool returns the answer of its command', async () => {
     ],
     ['dead', { from: 'test' }, ['dead', '--from', 'test']],
     ['cycles', { of: 'package' }, ['deps', 'cycles', '--of', 'package']],
+    ['rules_infer', {}, ['rules', 'infer']],
   ]
   expect(same.map(([name]) => name).toSorted()).toEqual(queries.map(([name]) => name).toSorted())
   for (const [name, given, argv] of same)
