@@ -8,6 +8,7 @@ import { addCalls } from './commands/calls.ts'
 import { addClasses } from './commands/classes.ts'
 import { addDeps } from './commands/deps.ts'
 import { addDiff } from './commands/diff.ts'
+import { addDuplicates } from './commands/duplicates.ts'
 import { addLint } from './commands/lint.ts'
 import { addMcp } from './commands/mcp.ts'
 import { addMembers } from './commands/members.ts'
@@ -40,6 +41,7 @@ export function createAnalyzerProgram(): Command {
   addReach(program)
   addDeps(program)
   addRules(program)
+  addDuplicates(program)
   addSource(program)
   program.commandsGroup('Style, comparison and agents:')
   addLint(program)
