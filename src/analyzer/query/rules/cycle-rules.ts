@@ -14,20 +14,31 @@ import { type Found, SourceMembers, typeName } from './violation.ts'
  */
 export function* findCycles(snapshot: Snapshot, rule: Rule): Generator<void, readonly Found[]> {
   const edges = yield* sliceDependencies(snapshot, rule)
-  const names = [...new Set([...edges.values()].flatMap(({ from, to }) => [from, to]))]
-  const indexOf = new Map(names.map((name, at) => [name, at]))
-  const next: number[][] = names.map(() => [])
-  for (const { from, to } of edges.values()) next[indexOf.get(from) ?? 0]?.push(indexOf.get(to) ?? 0)
-  const componentOf = new Map<string, { readonly at: number; readonly size: number }>()
-  const components = yield* findComponents(names.length, (node) => next[node] ?? [])
-  for (const [at, nodes] of components.entries())
-    for (const node of nodes) componentOf.set(names[node] ?? '', { at, size: nodes.length })
-  const found: Found[] = []
-  for (const { from, to, first } of edges.values()) {
-    const component = componentOf.get(from)
-    if (component === undefined || component.at !== componentOf.get(to)?.at) continue
+  const slices = new Map<string, { readonly at: number; readonly next: number[] }>()
+  const nodeOf = (name: string) => {
+    let node = slices.get(name)
+    if (node === undefined) slices.set(name, (node = { at: slices.size, next: [] }))
+    return node
+  }
+  for (const { from, to } of edges) {
+    nodeOf(from).next.push(nodeOf(to).at)
     yield
-    const [place] = describeDependency(snapshot, first, new SourceMembers(snapshot, first.classId), '')
+  }
+  const nodes = [...slices.values()]
+  const componentOf: { readonly at: number; readonly size: number }[] = []
+  const components = yield* findComponents(nodes.length, (node) => nodes[node]?.next ?? [])
+  for (const [at, members] of components.entries()) {
+    for (const node of members) componentOf[node] = { at, size: members.length }
+    yield
+  }
+  const found: Found[] = []
+  let members: SourceMembers | undefined
+  for (const { from, to, first } of edges) {
+    yield
+    const component = componentOf[nodeOf(from).at]
+    if (component === undefined || component.at !== componentOf[nodeOf(to).at]?.at) continue
+    members = SourceMembers.of(snapshot, first.classId, members)
+    const [place] = describeDependency(snapshot, first, members, '')
     const used = typeName(snapshot, first.name)
     const { size } = component
     found.push({
@@ -53,7 +64,7 @@ interface SliceDependency {
 export function* sliceDependencies(
   snapshot: Snapshot,
   rule: Rule,
-): Generator<void, ReadonlyMap<string, SliceDependency>> {
+): Generator<void, readonly SliceDependency[]> {
   const selectors = new Selectors(snapshot)
   const isSubject = selectors.of(rule.classes)
   const subjects = new Subjects(snapshot, rule.includeTests === true)
@@ -66,12 +77,13 @@ export function* sliceDependencies(
   )
   const edges = new Map<string, SliceDependency>()
   for (const first of between) {
+    yield
     const from = sliceOf(snapshot.index.nameIdOf(first.classId)) ?? ''
     const to = sliceOf(first.name) ?? ''
     const key = `${from} -> ${to}`
     if (!edges.has(key)) edges.set(key, { from, to, first })
   }
-  return edges
+  return [...edges.values()]
 }
 
 /** Returns the slice of a type by the id of its name; undefined outside of the project and of all slices. */

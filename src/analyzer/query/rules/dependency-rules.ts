@@ -4,6 +4,7 @@ import { membersNaming } from '../calls/members-naming.ts'
 import { topLevelOf } from '../names.ts'
 import { LIMIT } from '../paths/slice-calls.ts'
 import type { Snapshot } from '../snapshot.ts'
+import { compare } from '../types/implementations.ts'
 import { Selectors, type TypeTest } from './class-selector.ts'
 import type { Layer, Rule } from './rule-set.ts'
 import { Subjects } from './subjects.ts'
@@ -37,16 +38,12 @@ export function* findDependencies(snapshot: Snapshot, rule: Rule): Generator<voi
     ignoring(snapshot, rule),
   )
   const violations: Found[] = []
-  const members = new Map<number, SourceMembers>()
+  let members: SourceMembers | undefined
   for (const each of found) {
     yield
     const why = whys.get(snapshot.index.nameIdOf(each.classId) * LIMIT + each.name) ?? ''
-    let own = members.get(each.classId)
-    if (own === undefined) {
-      members.clear()
-      members.set(each.classId, (own = new SourceMembers(snapshot, each.classId)))
-    }
-    violations.push(...describeDependency(snapshot, each, own, why))
+    members = SourceMembers.of(snapshot, each.classId, members)
+    violations.push(...describeDependency(snapshot, each, members, why))
   }
   return violations
 }
@@ -61,30 +58,31 @@ export function* dependencies(
   isWanted: (from: number, to: number) => boolean,
   isIgnored: (from: number, to: number) => boolean,
 ): Generator<void, readonly Dependency[]> {
-  const { index } = subjects.snapshot
-  const kinds = new Map<number, number>()
+  const { snapshot } = subjects
+  const { index } = snapshot
   const isInside = (from: number, to: number): boolean =>
-    topLevelOf(typeName(subjects.snapshot, from)) === topLevelOf(typeName(subjects.snapshot, to))
+    topLevelOf(typeName(snapshot, from)) === topLevelOf(typeName(snapshot, to))
+  /** Bits of kinds by target, of each class. */
+  const kindsOf = new Map<number, Map<number, number>>()
   yield* subjects.forEachUse(isTarget, (classId, name, kind) => {
-    const key = classId * LIMIT + name
-    const known = kinds.get(key)
+    let kinds = kindsOf.get(classId)
+    if (kinds === undefined) kindsOf.set(classId, (kinds = new Map()))
+    const known = kinds.get(name)
     const from = index.nameIdOf(classId)
-    if (known !== undefined) kinds.set(key, known | (1 << kind))
+    if (known !== undefined) kinds.set(name, known | (1 << kind))
     else if (isWanted(from, name) && !isIgnored(from, name) && !isInside(from, name))
-      kinds.set(key, 1 << kind)
+      kinds.set(name, 1 << kind)
   })
-  const ranks = index.ranks()
-  const found: (Dependency & { readonly text: string })[] = []
-  for (const [key, bits] of kinds) {
-    if (found.length % 64 === 0) yield
-    const classId = Math.floor(key / LIMIT)
-    const name = key - classId * LIMIT
-    found.push({ classId, name, kinds: bits, text: index.names.get(name) })
+  const found: Dependency[] = []
+  // Sorted class by class: a sort of all would block for too long.
+  for (const classId of subjects.all()) {
+    yield
+    const kinds = kindsOf.get(classId) ?? []
+    const own = Array.from(kinds, ([name, bits]) => ({ name, bits, text: index.names.get(name) }))
+    own.sort((a, b) => compare(a.text, b.text))
+    for (const { name, bits } of own) found.push({ classId, name, kinds: bits })
   }
-  yield
-  return found.toSorted(
-    (a, b) => (ranks[a.classId] ?? 0) - (ranks[b.classId] ?? 0) || (a.text < b.text ? -1 : 1),
-  )
+  return found
 }
 
 /** Returns a test of the dependencies that a rule ignores. */

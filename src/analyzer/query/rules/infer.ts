@@ -34,7 +34,7 @@ function* search(snapshot: Snapshot) {
   }
   const groups = groupsOf([...packages].toSorted())
   const edges = yield* sliceDependencies(snapshot, NO_CYCLES)
-  const layers = yield* layersOf(groups, [...edges.values()])
+  const layers = yield* layersOf(groups, edges)
   const cycles = yield* findViolations(snapshot, NO_CYCLES)
   const baseline = cycles.map((found) => keyOf(snapshot, NO_CYCLES.id, found))
   const layered: Rule = {

@@ -84,9 +84,11 @@ function labelOf(classFqn: string, member: MemberOf): string {
 
 /** Methods of a class, as they are in the source: a lambda is part of the method that contains it. */
 export class SourceMembers {
+  readonly #classId: number
   readonly #byKey = new Map<string, { readonly member: MemberOf; readonly lineNumber: number | null }>()
 
   constructor(snapshot: Snapshot, classId: number) {
+    this.#classId = classId
     const slice = snapshot.index.sliceOf(classId)
     const facts = snapshot.facts(slice)
     const row = classId - slice.firstClass
@@ -103,6 +105,12 @@ export class SourceMembers {
       }
       this.#byKey.set(`${name}${descriptor}`, { member, lineNumber: lineOf(methods.firstLine[method]) })
     }
+  }
+
+  /** Returns the members of a class, which may be those of the last one. */
+  static of(snapshot: Snapshot, classId: number, last: SourceMembers | undefined): SourceMembers {
+    const isSame = last !== undefined && last.#classId === classId
+    return isSame ? last : new SourceMembers(snapshot, classId)
   }
 
   /** Returns the member in the source, with a line; the one of the whole method if `lineNumber` is unknown. */

@@ -10,7 +10,7 @@ import { tempDir } from '../../../support/temp-dir.ts'
 const PACKAGES = ['a', 'a.x', 'b', 'b.x.y', 'c']
 const CLASSES = 30
 const EDGES = 60
-const ROUNDS = 60
+const ROUNDS = 30
 
 const seed = Number(process.env['RULES_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
 

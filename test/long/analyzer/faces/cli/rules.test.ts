@@ -144,3 +144,36 @@ test(
     expect([again.status, again.stderr]).toEqual([2, expect.stringContaining('already exists')])
   },
 )
+
+test(
+  'duplicates exits with 1 if a class is on the class path more than once',
+  { timeout: 60_000 },
+  async () => {
+    const user = analyzerUser()
+    const root = builtProject('rules')
+    const module = join(root, 'copy')
+    mkdirSync(join(module, 'target/classes'), { recursive: true })
+    writeFileSync(join(module, 'pom.xml'), '<project/>')
+    await user.json('start', '-p', root)
+    const duplicates = (...argv: readonly string[]) =>
+      user.analyzer('duplicates', '-p', root, '--table', ...argv)
+    expect(await duplicates()).toMatchObject({ status: 0, stdout: 'no duplicates\n' })
+    cpSync(join(root, 'target/classes/data'), join(module, 'target/classes/data'), { recursive: true })
+    await user.json('refresh', '-p', root)
+    const found = await duplicates()
+    expect([found.status, found.stdout]).toEqual([
+      1,
+      expect.stringMatching(
+        /^data\.Failure +loaded +\S+\/shop\/target\/classes\ndata\.Failure +same +\S+\/copy\/target\/classes$/m,
+      ),
+    ])
+    expect(found.stdout).toMatch(
+      /^2 classes of \S+\/copy\/target\/classes hidden by \S+\/shop\/target\/classes$/m,
+    )
+    const split = await duplicates('--of', 'package')
+    expect([split.status, split.stdout]).toEqual([
+      1,
+      expect.stringMatching(/^data +2 +\S+\/shop\ndata +2 +\S+\/copy$/m),
+    ])
+  },
+)
