@@ -10,7 +10,7 @@ export class Baseline {
     const baseline = new Baseline()
     for (const [at, each] of text.split('\n').entries()) {
       if (at % 1024 === 0) yield
-      const line = each.trim()
+      const line = each.replace(/\r$/, '')
       if (line === '' || line.startsWith('#')) continue
       baseline.#counts.set(line, (baseline.#counts.get(line) ?? 0) + 1)
     }

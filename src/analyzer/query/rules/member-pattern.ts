@@ -26,7 +26,7 @@ export class MemberPattern {
 }
 
 /** Returns why a text is not a valid pattern for members; undefined if it is valid. */
-export function methodPatternProblem(pattern: string): string | undefined {
+export function memberPatternProblem(pattern: string): string | undefined {
   const { owner, name } = partsOf(pattern)
   if (owner === '' || name === '')
     return 'must be owner#name, for example java.lang.System#exit or java.util.Date#<init>'

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import { Type } from '../../../lib/schema/type.ts'
 import { patternProblem } from './class-pattern.ts'
-import { methodPatternProblem } from './member-pattern.ts'
+import { memberPatternProblem } from './member-pattern.ts'
 
 const MAX_RULES = 200
 const MAX_LAYERS = 100
@@ -131,11 +131,8 @@ export function* ruleProblems({ rules }: RuleSet): Generator<RuleProblem> {
       yield wrong('on', 'only mustNotBeAnnotatedWith can have "on"')
     if (each.ignore !== undefined && !own.some((name) => OF_DEPENDENCIES.has(name)))
       yield wrong('ignore', 'only rules about dependencies can have "ignore"')
-    for (const [key, found] of patternsOf(each)) {
-      const problem =
-        key.startsWith('mustNotCall') || key.startsWith('mustNotAccess')
-          ? methodPatternProblem(found)
-          : patternProblem(found)
+    for (const { key, kind = key, pattern: found } of patternsOf(each)) {
+      const problem = problemOf(kind, found)
       if (problem !== undefined) yield wrong(key, `"${found}" ${problem}`)
     }
     yield* layerProblems(each, wrong)
@@ -146,6 +143,23 @@ export function* ruleProblems({ rules }: RuleSet): Generator<RuleProblem> {
         'must be "class", "package", or a pattern with "(*)" where slices have their name',
       )
   }
+}
+
+/** Keys whose values are full names, not patterns. */
+const OF_NAMES: ReadonlySet<string> = new Set([
+  'annotatedWith',
+  'subtypesOf',
+  'mustBeAnnotatedWith',
+  'mustNotBeAnnotatedWith',
+  'mustBeSubtypeOf',
+  'mustNotBeSubtypeOf',
+])
+
+/** Returns why a pattern of a key is invalid; undefined if it is valid. */
+function problemOf(key: string, text: string): string | undefined {
+  if (key === 'mustNotCall' || key === 'mustNotAccess') return memberPatternProblem(text)
+  if (OF_NAMES.has(key) && /[*()]|\.\./.test(text)) return 'must be a full name without wildcards'
+  return patternProblem(text)
 }
 
 const OF_DEPENDENCIES: ReadonlySet<ConditionName> = new Set([
@@ -167,15 +181,22 @@ function* layerProblems(
         yield wrong('layers', `layer "${name}" is not defined; defined are ${names.join(', ')}`)
 }
 
-/** Yields the patterns of a rule with the key that has them. */
-function* patternsOf(each: Rule): Generator<readonly [key: string, pattern: string]> {
+interface PlacedPattern {
+  /** Key of the rule. */
+  readonly key: string
+  /** Key in a selector, if it is in one. */
+  readonly kind?: string
+  readonly pattern: string
+}
+
+/** Yields the patterns of a rule. */
+function* patternsOf(each: Rule): Generator<PlacedPattern> {
   const { layers = {}, ignore = [] } = each
-  for (const { classes } of Object.values(layers))
-    for (const found of inSelector(classes)) yield ['layers', found]
+  for (const { classes } of Object.values(layers)) yield* inSelector('layers', classes)
   for (const { from, to } of ignore)
-    for (const found of [...listOf(from), ...listOf(to)]) yield ['ignore', found]
+    for (const found of [...listOf(from), ...listOf(to)]) yield { key: 'ignore', pattern: found }
   for (const key of ['classes', 'mustNotUse', 'mayOnlyUse', 'mayOnlyBeUsedBy'] as const)
-    for (const found of inSelector(each[key])) yield [key, found]
+    yield* inSelector(key, each[key])
   for (const key of [
     'mustNotCall',
     'mustNotAccess',
@@ -186,14 +207,18 @@ function* patternsOf(each: Rule): Generator<readonly [key: string, pattern: stri
     'mustBeSubtypeOf',
     'mustNotBeSubtypeOf',
   ] as const)
-    for (const found of listOf(each[key])) yield [key, found]
-  if (each.noCycles !== undefined) yield ['noCycles', each.noCycles]
+    for (const found of listOf(each[key])) yield { key, pattern: found }
+  if (each.noCycles !== undefined) yield { key: 'noCycles', pattern: each.noCycles }
 }
 
-function inSelector(spec: SelectorSpec | undefined): readonly string[] {
-  if (spec === undefined || typeof spec === 'string' || Array.isArray(spec)) return listOf(spec)
+function* inSelector(key: string, spec: SelectorSpec | undefined): Generator<PlacedPattern> {
+  if (spec === undefined || typeof spec === 'string' || Array.isArray(spec)) {
+    for (const found of listOf(spec)) yield { key, pattern: found }
+    return
+  }
   const { kind: _kind, ...lists } = spec
-  return Object.values(lists).flatMap((each) => listOf(each))
+  for (const [kind, each] of Object.entries(lists))
+    for (const found of listOf(each)) yield { key, kind, pattern: found }
 }
 
 /** Returns one pattern or several as a list. */

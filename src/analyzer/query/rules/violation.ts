@@ -68,11 +68,11 @@ export function violationView(
 
 /**
  * Returns a text that identifies a violation without line numbers. Compilers number anonymous classes and
- * lambdas by position, so these numbers are left out too.
+ * lambdas by position, so these numbers are left out too. Names in class files can have control characters.
  */
 export function keyOf(snapshot: Snapshot, ruleId: string, found: Found): string {
   const { classId, member, target, label = labelOf(snapshot.fqnOf(classId), member) } = found
-  return `${ruleId} ${label} -> ${target}`.replaceAll(/\$\d+/g, '$')
+  return `${ruleId} ${label} -> ${target}`.replaceAll(/\$\d+/g, '$').replaceAll(/\p{Cc}/gu, '?')
 }
 
 function labelOf(classFqn: string, member: MemberOf): string {

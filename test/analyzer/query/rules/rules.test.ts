@@ -200,7 +200,7 @@ describe('a baseline', () => {
       '',
       ...keys.slice(1),
       'clock gone.Class -> java.util.Date#<init>()',
-    ].join('\n')
+    ].join('\r\n')
     const some = await check([rule], { baseline })
     expect(some.violations.map(({ key }) => key)).toEqual(keys.slice(0, 1))
     expect(some).toMatchObject({
@@ -232,6 +232,14 @@ describe('invalid rules', () => {
     [[{ ...valid, mustNotUse: 'a.(b)' }], 'rule "a": "a.(b)" may have parentheses only as a whole segment'],
     [[{ ...valid, classes: { classes: ['a', 'a b'] } }], 'rule "a": "a b" may contain only letters'],
     [[{ ...valid, classes: '.a' }], 'rule "a": ".a" must not begin or end with a single dot'],
+    [
+      [{ ...valid, classes: { annotatedWith: 'a..' } }],
+      'rule "a": "a.." must be a full name without wildcards',
+    ],
+    [
+      [{ id: 'a', reason: 'b', mustNotBeSubtypeOf: 'a.B*' }],
+      'rule "a": "a.B*" must be a full name without wildcards',
+    ],
     [[{ ...valid, on: 'field' }], 'rule "a": only mustNotBeAnnotatedWith can have "on"'],
     [[{ id: 'a', reason: 'b', noCycles: 'shop.*' }], 'rule "a": must be "class", "package", or a pattern'],
     [[{ id: 'a', reason: 'b', mustNotCall: 'System.exit' }], '"System.exit" must be owner#name, for example'],
