@@ -45,6 +45,9 @@ export const REFERENCE_KINDS = [
 /** Kinds of members of a dependency cycle. */
 export const CYCLE_MEMBERS = ['class', 'package'] as const
 
+/** Things that can be on the class path several times. */
+export const DUPLICATES = ['class', 'package'] as const
+
 /** Output formats of the dependency graph. */
 export const GRAPH_FORMATS = ['json', 'dot', 'mermaid', 'graphml', 'html'] as const
 

@@ -1,4 +1,11 @@
-import { ANALYSES, CYCLE_MEMBERS, GRAPH_FORMATS, REFERENCE_KINDS, USAGE_SCOPES } from '../choices.ts'
+import {
+  ANALYSES,
+  CYCLE_MEMBERS,
+  DUPLICATES,
+  GRAPH_FORMATS,
+  REFERENCE_KINDS,
+  USAGE_SCOPES,
+} from '../choices.ts'
 import { SOURCE_FORMATS } from '../source/java/source-format.ts'
 import { SHOWN_LANGUAGES } from '../source/archive/source-text.ts'
 import { VISIBILITIES } from '../source/java/visibility.ts'
@@ -237,6 +244,16 @@ const QUERIES = {
     path: '/graph/cycles',
     summary: 'Find dependency cycles between classes or packages',
     parameters: { of: word(CYCLE_MEMBERS, 'find cycles of classes or of packages; default class') },
+  },
+  duplicates: {
+    path: '/duplicates',
+    summary: 'List classes that are on the class path more than once, or packages that are in several places',
+    parameters: { of: word(DUPLICATES, 'list classes or packages; default class'), ...paging },
+  },
+  rules_infer: {
+    path: '/rules/infer',
+    summary: 'Propose architecture rules that the project satisfies, from the dependencies of its packages',
+    parameters: {},
   },
   source_show: {
     path: '/source/:name',

@@ -54,6 +54,11 @@ export class Analysis {
     return this.#refresh
   }
 
+  /** Hashes class files as `ProjectScanner.hashClasses` does. */
+  hashClasses(...args: Parameters<ProjectScanner['hashClasses']>): ReturnType<ProjectScanner['hashClasses']> {
+    return this.#scanner.hashClasses(...args)
+  }
+
   async close(): Promise<void> {
     this.#state = { is: 'STOPPING' }
     await this.#scanner.close()

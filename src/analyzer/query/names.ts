@@ -27,6 +27,13 @@ export function simpleNameOf(fqn: string): string {
   return name.includes('$') && inner !== '' ? inner : name
 }
 
+/** Returns the top-level class of a class in source notation, by its name. */
+export function topLevelOf(fqn: string): string {
+  // The first letter of a name can be "$".
+  const dollar = fqn.indexOf('$', fqn.lastIndexOf('.') + 2)
+  return dollar < 0 ? fqn : fqn.slice(0, dollar)
+}
+
 const PRIMITIVES: Readonly<Record<string, string>> = {
   B: 'byte',
   C: 'char',

@@ -14,6 +14,7 @@ import { type ClassPath, resolveClassPath } from '../project/class-path.ts'
 import { Snapshot } from '../query/snapshot.ts'
 import { FactsCache } from '../index/facts-cache.ts'
 import type { DropTask } from './drop-slices.ts'
+import type { HashClassesTask } from './hash-classes.ts'
 import { ArchiveHashes } from './archive-hashes.ts'
 import type { EntryListing, ListTask } from './list-entry.ts'
 import { type EntryTask, Quarantine } from '../index/quarantine.ts'
@@ -67,6 +68,7 @@ export class ProjectScanner {
   readonly #retired = new RetiredSlices()
   /** Paths of the last class path. */
   #entries: readonly string[] = []
+  #release = 8
   /** Resolves when no huge archive is being listed or read. */
   #exclusive: Promise<unknown> = Promise.resolve()
   #isInDoubt = false
@@ -277,6 +279,12 @@ export class ProjectScanner {
     return result
   }
 
+  /** Hashes class files at locations of the last scan, in the process that reads them. */
+  hashClasses(classes: HashClassesTask['classes']): Promise<readonly (string | null)[]> {
+    const task: HashClassesTask = { classes, release: this.#release }
+    return classes.length === 0 ? Promise.resolve([]) : this.#inPool('analyzer-hash-classes', task)
+  }
+
   async #inPool<Result>(worker: string, task: unknown): Promise<Result> {
     return (await this.#pool.run(workerFile(worker), task)) as Result
   }
@@ -343,8 +351,9 @@ export class ProjectScanner {
   }
 
   /** Lets the pool process read class path entries outside the project and local repositories. */
-  #allowReading({ entries }: ClassPath): void {
+  #allowReading({ entries, release }: ClassPath): void {
     this.#entries = entries.map(({ path }) => path)
+    this.#release = release
     this.#pool.confine(this.#confinement())
   }
 

@@ -38,17 +38,28 @@ const FORMATS = {
 /**
  * Adds defaults to raw settings and validates them.
  *
+ * @param source what messages begin with: the file, or the place of a key in it
  * @throws CONFIG_INVALID with one line per mistake that names the key and, for an unknown key, the nearest known one
  */
-export function checkSettings<S extends TSchema>(schema: S, raw: unknown, source: string): Static<S> {
+export function checkSettings<S extends TSchema>(
+  schema: S,
+  raw: unknown,
+  source: string | ((path: readonly string[]) => string),
+): Static<S> {
   const settings = withDefaults(schema, raw ?? {})
   const wrong = [...violations(schema, settings, FORMATS)]
   if (wrong.length > 0) {
-    const lines = wrong.map((violation) => `${source}: ${sentence(violation, schema)}`)
+    const placeOf = typeof source === 'string' ? () => source : source
+    const lines = wrong.map((violation) => `${placeOf(keyPath(violation))}: ${sentence(violation, schema)}`)
     throw configFault('CONFIG_INVALID', lines.join('\n'))
   }
   // Validated above.
   return settings as Static<S>
+}
+
+/** Returns the path of the key that a violation is about. */
+function keyPath({ path, keyword, message }: Violation): readonly string[] {
+  return keyword === 'additionalProperties' ? [...path, message] : path
 }
 
 function sentence({ path, keyword, message }: Violation, schema: SchemaNode): string {
@@ -60,9 +71,10 @@ function sentence({ path, keyword, message }: Violation, schema: SchemaNode): st
       meant === undefined
         ? `known keys: ${known.join(', ')}`
         : `did you mean "${[...path, meant].join('.')}"?`
-    return `unknown key "${[...path, message].join('.')}"; ${hint}`
+    return `unknown key "${keyPath({ path, keyword, message }).join('.')}"; ${hint}`
   }
-  const { format } = nodeAt(schema, path) ?? {}
+  const { format, description } = nodeAt(schema, path) ?? {}
+  if (keyword === 'anyOf' && description !== undefined) return `"${key}" must be ${description}`
   if (format !== undefined && (keyword === 'format' || keyword === 'type'))
     return `"${key}" must be ${format === 'size' ? 'a size such as 5MiB' : 'a duration such as 72h'}`
   if (keyword === 'enum') {

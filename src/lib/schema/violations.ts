@@ -140,6 +140,8 @@ const CHECKS: Readonly<Record<string, (expected: never, value: unknown) => strin
     (lengthOf(value) ?? limit) <= limit ? undefined : more(limit, 'characters'),
   minItems: (limit: number, value) =>
     !Array.isArray(value) || value.length >= limit ? undefined : fewer(limit, 'items'),
+  maxItems: (limit: number, value) =>
+    !Array.isArray(value) || value.length <= limit ? undefined : more(limit, 'items'),
   maxProperties: (limit: number, value) =>
     !isOfType('object', value) || Object.keys(value as object).length <= limit
       ? undefined

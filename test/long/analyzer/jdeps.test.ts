@@ -1,28 +1,15 @@
-import { execFileSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
 import { listClasses } from '../../../src/analyzer/classpath/list-classes.ts'
 import { readClasses } from '../../../src/analyzer/classpath/read-classes.ts'
 import { ClassView } from '../../support/analyzer/class-view.ts'
 import { corpusJar } from '../../support/analyzer/corpora.ts'
 import { compiled } from '../../support/analyzer/javac.ts'
+import { jdeps } from '../../support/analyzer/jdeps.ts'
 
 /** Named in a CONSTANT_MethodType alone, the erased types of a method reference, which jdeps passes over. */
 const inMethodTypes = new Set(
   ['Integer', 'Long', 'Double'].map((name) => `com.google.common.collect.Streams -> java.lang.${name}`),
 )
-
-/** Maps each class to the classes that jdeps lists as its dependencies. */
-function jdeps(path: string): ReadonlyMap<string, ReadonlySet<string>> {
-  const text = execFileSync('jdeps', ['-verbose:class', '-filter:none', '--multi-release', '17', path], {
-    encoding: 'utf8',
-    maxBuffer: 2 ** 30,
-    stdio: ['ignore', 'pipe', 'ignore'],
-  })
-  const found = new Map<string, Set<string>>()
-  for (const [, name = '', target = ''] of text.matchAll(/^ {3}(\S+) +-> (\S+)/gm))
-    found.set(name, (found.get(name) ?? new Set()).add(target))
-  return found
-}
 
 function namedInAnnotations(view: ClassView): ReadonlySet<string> {
   const { annotations, classes, elements } = view.facts

@@ -36,7 +36,7 @@ export class Reference {
 
 /** Returns the code spans of a table cell. */
 export function spans(cell = ''): readonly string[] {
-  return [...cell.matchAll(/`([^`]+)`/g)].map(([, text]) => text ?? '')
+  return [...cell.matchAll(/(?<!`)`([^`]+)`(?!`)/g)].map(([, text]) => text ?? '')
 }
 
 /** Returns each word once, sorted. */

@@ -50,7 +50,10 @@ function sarif(files: readonly FileStyle[]): string {
       ],
     })),
   )
-  return sarifLog(rules, results)
+  return sarifLog(
+    [...rules].map((id) => ({ id })),
+    results,
+  )
 }
 
 function levelOf({ canBeAutoCorrected }: StyleIssue): 'warning' | 'error' {

@@ -8,11 +8,13 @@ import { addCalls } from './commands/calls.ts'
 import { addClasses } from './commands/classes.ts'
 import { addDeps } from './commands/deps.ts'
 import { addDiff } from './commands/diff.ts'
+import { addDuplicates } from './commands/duplicates.ts'
 import { addLint } from './commands/lint.ts'
 import { addMcp } from './commands/mcp.ts'
 import { addMembers } from './commands/members.ts'
 import { addProject } from './commands/project.ts'
 import { addReach } from './commands/reach.ts'
+import { addRules } from './commands/rules.ts'
 import { addServer } from './commands/server.ts'
 import { addSource } from './commands/source.ts'
 import { addProjectOption } from './context.ts'
@@ -38,6 +40,8 @@ export function createAnalyzerProgram(): Command {
   addCalls(program)
   addReach(program)
   addDeps(program)
+  addRules(program)
+  addDuplicates(program)
   addSource(program)
   program.commandsGroup('Style, comparison and agents:')
   addLint(program)

@@ -1,8 +1,7 @@
-import { sep } from 'node:path'
-import { listSourceFiles } from '../../project/source-files.ts'
 import type { ReachStep } from '../../query/reach/reach-step.ts'
 import type { TargetView } from '../../query/reach/reach.ts'
-import { sarifFile, sarifLog } from './sarif.ts'
+import { sarifLog } from './sarif.ts'
+import { SarifLocations } from './sarif-locations.ts'
 
 const RULE = 'reachable-method'
 
@@ -17,23 +16,26 @@ export function reachSarif(
   targets: readonly TargetView[],
   ids: readonly (readonly string[])[],
 ): string {
-  const files = new SourceFiles(root)
+  const files = new SarifLocations(root)
   const results = targets.flatMap((target, at) => {
     const rules = ids[at] ?? []
     if (target.status !== 'reachable') return []
     return (rules.length === 0 ? [RULE] : rules).map((rule) => resultOf(files, target, rule))
   })
-  return sarifLog(new Set(results.map(({ ruleId }) => ruleId)), results)
+  return sarifLog(
+    [...new Set(results.map(({ ruleId }) => ruleId))].map((id) => ({ id })),
+    results,
+  )
 }
 
-function resultOf(files: SourceFiles, { target, root, steps }: TargetView, ruleId: string) {
+function resultOf(files: SarifLocations, { target, root, steps }: TargetView, ruleId: string) {
   const last = steps.findLast((step) => files.find(step.sourceFile) !== undefined) ?? steps.at(-1)
   const start = `${root?.classFqn} (${root?.kind}: ${root?.reason})`
   return {
     ruleId,
     level: 'error',
     message: { text: `${target} is reachable from ${start} in ${steps.length} steps` },
-    locations: last === undefined ? [{ logicalLocations: [methodAt(target)] }] : [files.locationOf(last)],
+    locations: last === undefined ? [{ logicalLocations: [methodAt(target)] }] : [locationOf(files, last)],
     ...(steps.length > 0 && {
       codeFlows: [
         {
@@ -41,7 +43,7 @@ function resultOf(files: SourceFiles, { target, root, steps }: TargetView, ruleI
             {
               locations: steps.map((step) => ({
                 location: {
-                  ...files.locationOf(step),
+                  ...locationOf(files, step),
                   message: { text: `${step.calleeFqn}#${step.calleeName}: ${step.reason}` },
                 },
               })),
@@ -57,37 +59,14 @@ function methodAt(fullyQualifiedName: string) {
   return { fullyQualifiedName, kind: 'function' }
 }
 
-/** Source files of a project by their path below a source folder. */
-class SourceFiles {
-  readonly #root: string
-  readonly #found = new Map<string, string | undefined>()
-  #all: readonly string[] | undefined
-
-  constructor(root: string) {
-    this.#root = root
-  }
-
-  /** Finds a file by its package and name. */
-  find(sourceFile: string | null): string | undefined {
-    if (sourceFile === null) return undefined
-    if (!this.#found.has(sourceFile)) {
-      this.#all ??= listSourceFiles(this.#root).map((file) => file.split(sep).join('/'))
-      const found = this.#all.find((file) => `/${file}`.endsWith(`/${sourceFile}`))
-      this.#found.set(sourceFile, found)
-    }
-    return this.#found.get(sourceFile)
-  }
-
-  locationOf({ classFqn, classSource, methodName, sourceFile, lineNumber }: ReachStep) {
-    const file = classSource === 'PROJECT' ? this.find(sourceFile) : undefined
-    return {
-      ...(file !== undefined && {
-        physicalLocation: {
-          artifactLocation: sarifFile(file),
-          ...(lineNumber !== null && { region: { startLine: lineNumber } }),
-        },
-      }),
-      logicalLocations: [methodAt(`${classFqn}#${methodName}`)],
-    }
-  }
+function locationOf(
+  locations: SarifLocations,
+  { classFqn, classSource, methodName, sourceFile, lineNumber }: ReachStep,
+) {
+  return locations.of({
+    name: `${classFqn}#${methodName}`,
+    kind: 'function',
+    sourceFile: classSource === 'PROJECT' ? sourceFile : null,
+    lineNumber,
+  })
 }

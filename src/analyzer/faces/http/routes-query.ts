@@ -1,5 +1,12 @@
 import type { FastifyReply } from 'fastify'
-import { ANALYSES, CYCLE_MEMBERS, GRAPH_FORMATS, REFERENCE_KINDS, USAGE_SCOPES } from '../../choices.ts'
+import {
+  ANALYSES,
+  CYCLE_MEMBERS,
+  DUPLICATES,
+  GRAPH_FORMATS,
+  REFERENCE_KINDS,
+  USAGE_SCOPES,
+} from '../../choices.ts'
 import { abortOnClose } from '../../../lib/http/abort-on-close.ts'
 import type { HttpServer } from '../../../lib/http/server.ts'
 import { GRAPH_TYPES, type QueryName } from '../../api/queries.ts'
@@ -20,6 +27,8 @@ import { DEFAULT_DEPTH, DEFAULT_PATHS, pathOf } from '../../query/paths/path.ts'
 import { deadOf } from '../../query/reach/dead.ts'
 import { DEFAULT_ROOTS } from '../../query/reach/given-roots.ts'
 import { reachOf } from '../../query/reach/reach.ts'
+import { duplicatesOf, type HashClasses } from '../../query/duplicates/duplicates.ts'
+import { inferRules } from '../../query/rules/infer.ts'
 import { statsOf } from '../../scan/stats.ts'
 import { xrefOf } from '../../query/calls/xref.ts'
 import type { RunSearch } from '../../query/search-queue.ts'
@@ -35,6 +44,7 @@ export function queryRoutes(server: HttpServer, face: AnalyzerFace): void {
       answer(face.analysis.scan, query, subject, {
         reply,
         run: (search) => face.searches.run(search, abortOnClose(reply)),
+        hash: (classes) => face.analysis.hashClasses(classes),
       }),
     )
   }
@@ -43,6 +53,7 @@ export function queryRoutes(server: HttpServer, face: AnalyzerFace): void {
 interface Answering {
   readonly reply: FastifyReply
   readonly run: RunSearch
+  readonly hash: HashClasses
 }
 
 type Answer = (scan: Scan, query: QueryParameters, name: string, answering: Answering) => unknown
@@ -169,6 +180,11 @@ const ANSWERS: Readonly<Record<Exclude<QueryName, SourceQuery>, Answer>> = {
   foundation({ snapshot }, query) {
     return foundationClasses(snapshot, query.number('minDependents') ?? 2)
   },
+
+  duplicates: ({ snapshot }, query, _name, { run, hash }) =>
+    duplicatesOf(snapshot, query.word('of', DUPLICATES) ?? 'class', query.paging(), { run, hash }),
+
+  rules_infer: ({ snapshot }, _query, _name, { run }) => inferRules(snapshot, run),
 
   cycles: ({ snapshot }, query) => dependencyCycles(snapshot, query.word('of', CYCLE_MEMBERS) ?? 'class'),
 }

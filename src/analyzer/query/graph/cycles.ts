@@ -1,6 +1,7 @@
 import { CYCLE_MEMBERS } from '../../choices.ts'
 import { packageOf } from '../names.ts'
 import { classGraph } from './graph.ts'
+import { findComponents } from './components.ts'
 import { compare } from '../types/implementations.ts'
 import type { Snapshot } from '../snapshot.ts'
 
@@ -13,7 +14,7 @@ interface Cycle {
 /** Returns the cycles between the project's classes or packages, the largest first, then by name. */
 export function dependencyCycles(snapshot: Snapshot, of: (typeof CYCLE_MEMBERS)[number]) {
   const { names, next } = of === 'class' ? classDependencies(snapshot) : packageDependencies(snapshot)
-  const cycles: Cycle[] = components(names.length, next)
+  const cycles: Cycle[] = allOf(findComponents(names.length, next))
     .filter((component) => component.length > 1)
     .map((component) => component.map((node) => names[node] ?? '').toSorted(compare))
     .map((members) => ({ members, size: members.length }))
@@ -50,47 +51,9 @@ function packageDependencies(snapshot: Snapshot): DependencyGraph {
   return { names, next: (node) => [...(dependencies[node] ?? [])] }
 }
 
-/**
- * Tarjan's algorithm (SIAM J. Comput. 1(2), 1972) with an explicit stack: chains of classes are longer than
- * JavaScript's stack allows.
- */
-function components(
-  count: number,
-  next: (node: number) => ArrayLike<number>,
-): readonly (readonly number[])[] {
-  const order = new Int32Array(count).fill(-1)
-  const low = new Int32Array(count)
-  const isOpen = new Uint8Array(count)
-  const open: number[] = []
-  const found: number[][] = []
-  let counter = 0
-  for (let root = 0; root < count; root++) {
-    if (order[root] !== -1) continue
-    const path = [{ node: root, edges: next(root), at: 0 }]
-    order[root] = low[root] = counter++
-    open.push(root)
-    isOpen[root] = 1
-    for (let top = path.at(-1); top !== undefined; top = path.at(-1)) {
-      const { node, edges } = top
-      const to = edges[top.at++]
-      if (to === undefined) {
-        path.pop()
-        const parent = path.at(-1)
-        if (parent !== undefined) low[parent.node] = Math.min(low[parent.node] ?? 0, low[node] ?? 0)
-        if (low[node] === order[node]) found.push(close(node, open, isOpen))
-      } else if (order[to] === -1) {
-        order[to] = low[to] = counter++
-        open.push(to)
-        isOpen[to] = 1
-        path.push({ node: to, edges: next(to), at: 0 })
-      } else if (isOpen[to] === 1) low[node] = Math.min(low[node] ?? 0, order[to] ?? 0)
-    }
+function allOf<T>(search: Generator<void, T>): T {
+  for (;;) {
+    const { done, value } = search.next()
+    if (done === true) return value
   }
-  return found
-}
-
-function close(node: number, open: number[], isOpen: Uint8Array): number[] {
-  const component = open.splice(open.lastIndexOf(node))
-  for (const each of component) isOpen[each] = 0
-  return component
 }

@@ -11,6 +11,7 @@ import {
 } from '../paths/path-step.ts'
 import { partsOf } from '../paths/slice-calls.ts'
 import type { Snapshot } from '../snapshot.ts'
+import { sourceFileOf } from '../source-file-of.ts'
 import type { Root } from './find-roots.ts'
 import type { ProjectCode } from './project-code.ts'
 import type { Cause, Traversal } from './traverse.ts'
@@ -129,13 +130,10 @@ export class ReachView {
   }
 
   #callerFields(method: number) {
-    const { slice, classId } = this.#code.graph.placeOf(method)
-    const { classes, strings } = this.#snapshot.facts(slice)
-    const sourceFile = classes.sourceFile[classId - slice.firstClass] ?? -1
-    const folder = this.#snapshot.index.nameOf(classId).split('/').slice(0, -1)
+    const { classId } = this.#code.graph.placeOf(method)
     return {
       ...callerFields(this.methodView(method)),
-      sourceFile: sourceFile < 0 ? null : [...folder, strings.get(sourceFile)].join('/'),
+      sourceFile: sourceFileOf(this.#snapshot, classId),
     }
   }
 

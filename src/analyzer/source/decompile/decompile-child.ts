@@ -1,5 +1,5 @@
 import { packError } from '../../../lib/pool/portable-error.ts'
-import { ClassBytes } from './class-bytes.ts'
+import { ClassBytes } from '../../scan/class-bytes.ts'
 import type { DecompileCommand, DecompileReport, DecompileSettings } from './decompile-protocol.ts'
 import { decompileClass, type DecompileServices } from './decompile-class.ts'
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { writeFileDurable } from '../../../lib/fs/write-durable.ts'
-import type { ClassBytes } from './class-bytes.ts'
+import type { ClassBytes } from '../../scan/class-bytes.ts'
 import {
   type ClassFiles,
   type Decompiled,

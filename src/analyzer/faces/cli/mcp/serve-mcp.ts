@@ -52,7 +52,11 @@ async function findRows(
   offset: number,
   signal: AbortSignal,
 ): Promise<ToolAnswer> {
-  if (wanted.is === 'diff') return rowsFrom(await runDiff(project.root, wanted.argv, signal), offset)
+  if (wanted.is === 'command') {
+    // The first query of an agent may be one whose command expects a running server.
+    if (wanted.argv[0] === 'rules') await project.find()
+    return rowsFrom(await runCommand(project.root, wanted.argv, signal), offset)
+  }
   if (wanted.is === 'explore') return { found: await explore(project, wanted.name) }
   const { query, path, body } = wanted
   const isOwnPage = query.has('page') || query.has('size')
@@ -124,13 +128,18 @@ function declarationIn(source: unknown): unknown {
   return lines.slice(Math.max(0, first)).join('\n')
 }
 
-/** Compares two builds in a separate process: the agent chooses the files, and native code reads them. */
-async function runDiff(root: string, argv: readonly string[], signal: AbortSignal): Promise<JsonObject> {
+/** Runs a command in a separate process: the agent chooses the files that it reads. */
+async function runCommand(root: string, argv: readonly string[], signal: AbortSignal): Promise<JsonObject> {
   const program = fileURLToPath(siblingModule(import.meta.url, '../../../../bin/analyzer'))
-  const args = [program, 'diff', '--json', ...argv]
+  const [name = '', ...rest] = argv
+  const args = [program, name, '--json', ...rest]
   const { status, stdout, stderr } = await run(process.execPath, args, { cwd: root, signal })
-  if (status === 0) return JSON.parse(stdout) as JsonObject
-  throw fault('BAD_REQUEST', stderr.trim().replace(/^analyzer: /, '') || `diff exited with status ${status}`)
+  // Status 1 with a result means that something was found.
+  if (status === 0 || (status === 1 && stdout !== '')) return JSON.parse(stdout) as JsonObject
+  throw fault(
+    'BAD_REQUEST',
+    stderr.trim().replaceAll(/^analyzer: /gm, '') || `${name} exited with status ${status}`,
+  )
 }
 
 /** The project's server, started on demand. */

@@ -12,7 +12,8 @@ export type ToolRequest =
       readonly isPaged: boolean
     }
   | { readonly is: 'explore'; readonly name: string }
-  | { readonly is: 'diff'; readonly argv: readonly string[] }
+  /** A command that reads files of the project, and runs in a separate process. */
+  | { readonly is: 'command'; readonly argv: readonly string[] }
 
 /** All tools: one per query, and those for the whole project. */
 export const agentTools: readonly AgentTool<ToolRequest>[] = [
@@ -60,6 +61,26 @@ export const agentTools: readonly AgentTool<ToolRequest>[] = [
     [],
     (args) => ({ ...plain('post', '/api/v1/linter/lint/project'), body: args }),
   ),
+  toolOf(
+    'rules',
+    'Check the architecture rules in a file of the project and list violations that are not in its baseline',
+    {
+      rules: text('rules file, relative to the project’s root; default analyzer-rules.yml'),
+      baseline: text('file with known violations; default beside the rules file'),
+      all: { type: 'boolean', description: 'list violations in the baseline too; default false' },
+    },
+    [],
+    ({ rules, baseline, all }) => ({
+      is: 'command',
+      argv: [
+        'rules',
+        ...Object.entries({ rules, baseline }).flatMap(([key, value]) =>
+          typeof value === 'string' ? [`--${key}=${value}`] : [],
+        ),
+        ...(all === true ? ['--all'] : []),
+      ],
+    }),
+  ),
   toolOf('refresh', 'Rescan compiled classes that changed', {}, [], () =>
     plain('post', '/api/v1/project/refresh'),
   ),
@@ -73,8 +94,8 @@ export const agentTools: readonly AgentTool<ToolRequest>[] = [
     },
     ['old', 'new'],
     ({ old, new: newer, all }) => ({
-      is: 'diff',
-      argv: [...(all === true ? ['--all'] : []), '--', String(old), String(newer)],
+      is: 'command',
+      argv: ['diff', ...(all === true ? ['--all'] : []), '--', String(old), String(newer)],
     }),
   ),
 ]

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
@@ -40,6 +41,7 @@ test('every tool returns the answer of its command', async () => {
     'status',
     'diagnostics',
     'lint',
+    'rules',
     'refresh',
     'diff',
   ])
@@ -103,10 +105,20 @@ test('every tool returns the answer of its command', async () => {
     ],
     ['dead', { from: 'test' }, ['dead', '--from', 'test']],
     ['cycles', { of: 'package' }, ['deps', 'cycles', '--of', 'package']],
+    ['duplicates', { of: 'package' }, ['duplicates', '--of', 'package']],
+    ['rules_infer', {}, ['rules', 'infer']],
   ]
   expect(same.map(([name]) => name).toSorted()).toEqual(queries.map(([name]) => name).toSorted())
   for (const [name, given, argv] of same)
     expectWhole(await ask(name, { ...given, maxTokens: 1_000_000 }), await user.json(...argv, '-p', root))
+  // Status 1 means that there are violations.
+  for (const severity of ['warning', 'error']) {
+    const rule = `rules: [{id: a, reason: b, severity: ${severity}, mustNotUse: java.lang.String}]`
+    writeFileSync(join(root, 'rules.yml'), rule)
+    const { status, stdout } = await user.analyzer('rules', '-p', root, '--rules', join(root, 'rules.yml'))
+    expect(status).toBe(severity === 'error' ? 1 : 0)
+    expectWhole(await ask('rules', { rules: 'rules.yml', maxTokens: 1_000_000 }), JSON.parse(stdout))
+  }
   expect(await ask('refresh')).toMatch(/^status: READY$/mu)
   expect(await ask('status')).toMatch(/^name: shop$/mu)
   expect(await ask('diagnostics')).toMatch(/none/u)

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type ByteSource, withFile } from '../../classpath/byte-source.ts'
-import { type ClassContainer, type ClassEntry, displayPath } from '../../classpath/class-container.ts'
-import { listClasses } from '../../classpath/list-classes.ts'
-import { withNestedArchive } from '../../classpath/nested-archive.ts'
-import { readExtent } from '../../classpath/read-extent.ts'
-import { stampIfThere } from '../../index/slices.ts'
+import { type ByteSource, withFile } from '../classpath/byte-source.ts'
+import { type ClassContainer, type ClassEntry, displayPath } from '../classpath/class-container.ts'
+import { listClasses } from '../classpath/list-classes.ts'
+import { withNestedArchive } from '../classpath/nested-archive.ts'
+import { readExtent } from '../classpath/read-extent.ts'
+import { stampIfThere } from '../index/slices.ts'
 
 const MAX_CLASS_BYTES = 2 ** 24
 /** Maximum number of cached listings; a JDK's image is one. */

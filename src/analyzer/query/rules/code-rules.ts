@@ -1,0 +1,171 @@
+import { type Facts, rows } from '../../bytecode/facts.ts'
+import { isMethodReference, lambdaOwners } from '../../bytecode/lambdas.ts'
+import { lineOf } from '../calls/calls.ts'
+import { toFqn, toInternal, typesOfMethod } from '../names.ts'
+import type { Snapshot } from '../snapshot.ts'
+import { allSupertypes } from '../types/subtypes.ts'
+import { Selectors } from './class-selector.ts'
+import { MemberPattern } from './member-pattern.ts'
+import { listOf, type Rule } from './rule-set.ts'
+import { Subjects } from './subjects.ts'
+import { type Found, SourceMembers, typeName } from './violation.ts'
+
+/** A use of a member in code. */
+interface MemberUse {
+  /** Row of the method that contains it. */
+  readonly method: number
+  readonly owner: string
+  readonly name: string
+  readonly descriptor: string
+  readonly lineNumber: number | null
+}
+
+/** Finds calls of methods and constructors, or accesses of fields, that a rule forbids. */
+export function* findMemberUses(snapshot: Snapshot, rule: Rule): Generator<void, readonly Found[]> {
+  const isCall = rule.mustNotCall !== undefined
+  const forbidden = new ForbiddenMembers(snapshot, listOf(rule.mustNotCall ?? rule.mustNotAccess))
+  const isSubject = new Selectors(snapshot).of(rule.classes)
+  const subjects = new Subjects(snapshot, rule.includeTests === true)
+  const candidates = new Set<number>()
+  yield* subjects.forEachUse(
+    (name) => forbidden.hasOwner(name),
+    (classId) => candidates.add(classId),
+  )
+  const found: Found[] = []
+  for (const classId of subjects.all()) {
+    yield
+    const isOwn = forbidden.hasOwner(snapshot.index.nameIdOf(classId))
+    if ((!candidates.has(classId) && !isOwn) || !isSubject(snapshot.index.nameIdOf(classId))) continue
+    yield* addUses(snapshot, classId, isCall, forbidden, found)
+  }
+  return found
+}
+
+function* addUses(
+  snapshot: Snapshot,
+  classId: number,
+  isCall: boolean,
+  forbidden: ForbiddenMembers,
+  found: Found[],
+): Generator<void, void> {
+  const slice = snapshot.index.sliceOf(classId)
+  const facts = snapshot.facts(slice)
+  const { methods, strings } = facts
+  const members = new SourceMembers(snapshot, classId)
+  // One violation for each member and target, at its first line: a baseline has no lines.
+  const first = new Map<string, Found>()
+  for (const use of isCall
+    ? callsIn(facts, classId - slice.firstClass)
+    : accessesIn(facts, classId - slice.firstClass)) {
+    if (use === undefined) {
+      yield
+      continue
+    }
+    const target = forbidden.targetOf(use)
+    if (target === undefined) continue
+    const place = members.place(
+      strings.get(methods.name[use.method] ?? 0),
+      strings.get(methods.descriptor[use.method] ?? 0),
+      use.lineNumber,
+    )
+    const key = `${place.member?.name} ${place.member?.descriptor} ${target}`
+    const line = first.get(key)?.lineNumber ?? Infinity
+    if ((place.lineNumber ?? Infinity) < line || !first.has(key))
+      first.set(key, { classId, ...place, target, what: `${isCall ? 'calls' : 'accesses'} ${target}` })
+  }
+  found.push(...first.values())
+}
+
+/** Members that a rule forbids. */
+class ForbiddenMembers {
+  readonly #snapshot: Snapshot
+  readonly #patterns: readonly MemberPattern[]
+  /** Patterns whose owner is a type, by the id of the type's name. */
+  readonly #exact = new Map<number, readonly MemberPattern[]>()
+  /** The same for a type or a supertype of it. */
+  readonly #inherited = new Map<number, readonly MemberPattern[]>()
+
+  constructor(snapshot: Snapshot, patterns: readonly string[]) {
+    this.#snapshot = snapshot
+    this.#patterns = patterns.map((pattern) => new MemberPattern(pattern))
+  }
+
+  /** Whether a type or a supertype of it is the owner in a pattern. */
+  hasOwner(type: number): boolean {
+    return this.#inheritedBy(type).length > 0
+  }
+
+  /** Returns a forbidden member in source notation; undefined if a use is allowed. */
+  targetOf({ owner, name, descriptor }: MemberUse): string | undefined {
+    const type = this.#snapshot.index.names.find(toInternal(owner))
+    if (type === undefined) return undefined
+    const patterns = name === '<init>' ? this.#ownedBy(type) : this.#inheritedBy(type)
+    if (!patterns.some((pattern) => pattern.matches(name, descriptor))) return undefined
+    const isMethod = descriptor.startsWith('(')
+    return `${toFqn(owner)}#${name}${isMethod ? `(${typesOfMethod(descriptor).parameters.join(',')})` : ''}`
+  }
+
+  #ownedBy(type: number): readonly MemberPattern[] {
+    let found = this.#exact.get(type)
+    if (found === undefined) {
+      const fqn = typeName(this.#snapshot, type)
+      this.#exact.set(type, (found = this.#patterns.filter(({ owner }) => owner.matches(fqn))))
+    }
+    return found
+  }
+
+  #inheritedBy(type: number): readonly MemberPattern[] {
+    let found = this.#inherited.get(type)
+    if (found === undefined) {
+      const types = [type, ...allSupertypes(this.#snapshot, type)]
+      found = [...new Set(types.flatMap((each) => this.#ownedBy(each)))]
+      this.#inherited.set(type, found)
+    }
+    return found
+  }
+}
+
+/** Yields the calls and method references of a class, and undefined after each method. */
+function* callsIn(facts: Facts, row: number): Generator<MemberUse | undefined> {
+  const { classes, methods, calls, dynamicCalls, strings } = facts
+  const lambdas = lambdaOwners(facts, row)
+  for (const method of rows(classes.firstMethod, row)) {
+    yield undefined
+    for (const at of rows(methods.firstCall, method))
+      yield {
+        method,
+        owner: strings.get(calls.owner[at] ?? 0),
+        name: strings.get(calls.name[at] ?? 0),
+        descriptor: strings.get(calls.descriptor[at] ?? 0),
+        lineNumber: lineOf(calls.line[at]),
+      }
+    for (const at of rows(methods.firstDynamicCall, method)) {
+      if (!isMethodReference(facts, at, lambdas)) continue
+      yield {
+        method,
+        owner: strings.get(dynamicCalls.handleOwner[at] ?? 0),
+        name: strings.get(dynamicCalls.handleName[at] ?? 0),
+        descriptor: strings.get(dynamicCalls.handleDescriptor[at] ?? 0),
+        lineNumber: lineOf(dynamicCalls.line[at]),
+      }
+    }
+  }
+}
+
+/** Yields the field accesses of a class, and undefined after each method. */
+function* accessesIn(
+  { classes, methods, fieldAccesses, strings }: Facts,
+  row: number,
+): Generator<MemberUse | undefined> {
+  for (const method of rows(classes.firstMethod, row)) {
+    yield undefined
+    for (const at of rows(methods.firstFieldAccess, method))
+      yield {
+        method,
+        owner: strings.get(fieldAccesses.owner[at] ?? 0),
+        name: strings.get(fieldAccesses.name[at] ?? 0),
+        descriptor: strings.get(fieldAccesses.descriptor[at] ?? 0),
+        lineNumber: lineOf(fieldAccesses.line[at]),
+      }
+  }
+}
