@@ -47,10 +47,14 @@ export class PageFinder {
     return repo === undefined ? this.#otherThanSite(path, grants) : this.#denied(path, grants)
   }
 
-  /** Returns the object of a path that the reader may read, if it is in memory; undefined if `find` must decide. */
-  fresh(path: RequestPath, grants: Grants): Sendable | undefined {
+  /**
+   * Returns the object of a path that the reader may read, if it is in memory; undefined if `find` must decide.
+   *
+   * @param key of the path, from `keyOf`
+   */
+  fresh(path: RequestPath, key: string, grants: Grants): Sendable | undefined {
     if (!isReadable(repoOf(path.segments), grants)) return undefined
-    const object = this.#objects.fresh(keyOf(path))
+    const object = this.#objects.fresh(key)
     return object?.is === 'missing' ? undefined : object
   }
 
@@ -134,7 +138,7 @@ function baseOf({ segments }: RequestPath): readonly string[] {
 }
 
 /** Returns the key of the object that a path names. */
-function keyOf(path: RequestPath): string {
+export function keyOf(path: RequestPath): string {
   const base = baseOf(path).join('/')
   return path.isDirectory ? `${base}/${INDEX}` : base
 }

@@ -77,10 +77,16 @@ export class ComparedSite {
     const { clock } = given
     const dir = tempDir()
     let store: FaultyStore | undefined
-    const settings = { ...given.settings, store: { root: given.root }, reads: { file: 'reads.jsonl' } }
+    const file = join(dir, 'sessions.db')
+    const settings = {
+      ...given.settings,
+      session: { secure: false, max_age: '1m', file },
+      store: { root: given.root },
+      reads: { file: 'reads.jsonl' },
+    }
     const wrap = (): Store => (store = new FaultyStore(new FsStore(given.root)))
     const content = await startContent({}, { dir, settings, clock, store: wrap })
-    const sessions = await openSessionStore({ file: join(dir, 'sessions.db') }, clock)
+    const sessions = await openSessionStore({ file }, clock)
     if (store === undefined) throw new Error('the server has no store')
     return new ComparedSite(content, { store, sessions }, clock, given.isRouted ? ROUTED : {})
   }

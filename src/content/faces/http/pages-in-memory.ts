@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache'
 import { COMMON_HEADERS, type EarlyRoute } from '../../../lib/http/server.ts'
 import { type Form, freshForm } from '../../page/choose-form.ts'
 import { isUnchanged } from '../../page/conditional.ts'
+import { keyOf } from '../../page/find-page.ts'
 import type { RequestPath } from '../../page/request-path.ts'
 import { knownReader, PAGES, REPO_HOST_HEADERS } from './admission.ts'
 import type { ContentFace } from './face.ts'
@@ -18,6 +19,7 @@ interface Target {
   readonly repo: string | undefined
   /** Path on the common host. */
   readonly path: RequestPath
+  readonly key: string
 }
 
 /**
@@ -33,24 +35,28 @@ export class PagesInMemory implements EarlyRoute {
     this.#face = face
   }
 
-  /** Remembers that the route of all pages has sent an object for a request. */
-  learn(request: IncomingMessage, target: Target): void {
-    const key = keyOf(request)
-    if (key.length <= MAX_TARGET) this.#targets.set(key, target)
+  /**
+   * Remembers that the route of all pages has sent an object for a request.
+   *
+   * @param repo of a separate host @param path on the common host
+   */
+  learn(request: IncomingMessage, repo: string | undefined, path: RequestPath): void {
+    const text = textOf(request)
+    if (text.length <= MAX_TARGET) this.#targets.set(text, { repo, path, key: keyOf(path) })
   }
 
   /** Answers with status 200 or 304, which it returns; returns undefined if the request must be routed. */
   answer(request: IncomingMessage, response: ServerResponse): number | undefined {
     const { method, headers } = request
     if (method !== 'GET' || headers.range !== undefined) return undefined
-    const target = this.#targets.get(keyOf(request))
+    const target = this.#targets.get(textOf(request))
     if (target === undefined) return undefined
-    const { path, repo } = target
+    const { path, key, repo } = target
     const reader = knownReader(this.#face, request, repo)
     if (reader === undefined) return undefined
     const { cache, finder } = this.#face
     const form = cache.uncountedUnlessFound(() => {
-      const object = finder.fresh(path, reader.grants)
+      const object = finder.fresh(path, key, reader.grants)
       const found = object && freshForm(cache, object, headers['accept-encoding'])
       return found?.bytes === undefined ? undefined : found
     })
@@ -66,7 +72,7 @@ export class PagesInMemory implements EarlyRoute {
   }
 }
 
-function keyOf({ headers: { host = '' }, url = '' }: IncomingMessage): string {
+function textOf({ headers: { host = '' }, url = '' }: IncomingMessage): string {
   return host + url
 }
 

@@ -53,7 +53,7 @@ export function pageRoutes({ app }: HttpServer, face: ContentFace, inMemory: Pag
       const { grants } = readerOf(request)
       const sendPage = (page: Page): Sent | Promise<Sent> => {
         if (page.is === 'object') {
-          if (!page.isNotFound) inMemory.learn(request.raw, { repo: request.repo, path: inside })
+          if (!page.isNotFound) inMemory.learn(request.raw, request.repo, inside)
           return sendObject(face.cache, page, request, reply)
         }
         if (page.is === 'missing') throw notFound(path)
