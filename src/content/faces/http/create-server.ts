@@ -47,8 +47,6 @@ export function createContentHttp(face: ContentFace, logger: Logger): HttpServer
     },
   })
   const { app } = server
-  // A logger per request takes a tenth of its time and adds nothing here.
-  app.setChildLoggerFactory((parent) => parent)
   app.addSchema(errorSchema)
   app.addSchema(repoSchema)
   acceptForms(app)
