@@ -238,6 +238,8 @@ function fastifyOptions(
     maxHeaderSize: HEADER_LIMIT_BYTES,
     // Since Node 24.9; before, unknown upgrades are refused instead of ignored.
     shouldUpgradeCallback: isUpgrade,
+    // Since Node 24.10: a request without a body emits no stream events, which early answers do not need. A proxy does.
+    optimizeEmptyRequests: options.early !== undefined,
   }
   return {
     loggerInstance: options.logger,
