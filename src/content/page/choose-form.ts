@@ -61,8 +61,8 @@ function inCoding(asItIs: Form, encoded: EncodedForm): Form {
 const known = new WeakMap<Sendable, Form>()
 
 function formAsItIs(object: Sendable): Form {
-  const form = known.get(object) ?? makeForm(object)
-  known.set(object, form)
+  let form = known.get(object)
+  if (form === undefined) known.set(object, (form = makeForm(object)))
   return form
 }
 
