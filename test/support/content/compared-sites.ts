@@ -107,7 +107,7 @@ export class ComparedSite {
   /** Creates a service token, and remembers its secret by its name. */
   async addToken(name: string, repos: readonly string[]): Promise<void> {
     const secret = createSecret()
-    const token = createToken({ name, repos: [...repos], lifetimeMs: 60_000 }, this.#clock.wallMs())
+    const token = createToken({ name, repos: [...repos], lifetimeMs: 86_400_000 }, this.#clock.wallMs())
     if (await this.sessions.addToken(digestOf(secret), token)) this.#secrets.set(name, secret)
   }
 

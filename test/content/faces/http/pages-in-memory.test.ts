@@ -161,6 +161,16 @@ function varied(random: Random, seen: Seen, asked: SiteRequest, site: Site): Sit
   return { ...asked, ...random.pick(variations)() }
 }
 
+const LIST: SiteRequest = {
+  method: 'GET',
+  path: '/_api/repos',
+  hosts: [COMMON],
+  cookies: [],
+  token: 'all',
+  headers: {},
+  body: undefined,
+}
+
 /** Causes an event on both servers, and returns its name. */
 async function happen(
   random: Random,
@@ -182,6 +192,8 @@ async function happen(
   const event = random.pick([...Object.keys(events), 'wait', 'wait', 'recover', 'login', 'login'])
   if (event === 'login') for (const site of sites) site.store.fails = 'no'
   await events[event]?.()
+  // The logs of reads read the list of repositories at any time.
+  for (const each of sites) await each.ask(LIST)
   return event
 }
 
