@@ -14,6 +14,9 @@ const BROTLI_QUALITY = 5
 /** Overhead of an entry besides its bytes and its key. */
 const ENTRY_BYTES = 512
 
+/** With its head, a larger string no longer fits the buffer from which Node sends without another copy. */
+const MAX_TEXT_BYTES = 15 * 1024
+
 /** Content codings, as in Accept-Encoding. */
 export type Coding = 'br' | 'gzip'
 /** Key suffixes of the compressed forms that are stored beside an object. */
@@ -82,6 +85,7 @@ export class ObjectCache {
   readonly #clock: Clock
   readonly #entries: LRUCache<string, Entry>
   readonly #compressed: LRUCache<string, Buffer>
+  readonly #texts: LRUCache<Buffer, string>
   readonly #reads: SharedReads<CacheEntry>
   readonly #compressing = new Map<string, Promise<Buffer>>()
   readonly #counts = { hits: 0, misses: 0, stale: 0 }
@@ -93,8 +97,9 @@ export class ObjectCache {
     this.#reads = new SharedReads(clock)
     // Compressed forms are smaller than the text they come from, and they are all that most readers request.
     const compressedBytes = Math.floor(limits.maxBytes / 4)
+    const textBytes = Math.floor(limits.maxBytes / 16)
     this.#entries = new LRUCache({
-      maxSize: Math.max(1, limits.maxBytes - compressedBytes),
+      maxSize: Math.max(1, limits.maxBytes - compressedBytes - textBytes),
       sizeCalculation: ({ known }, key) =>
         (known.is === 'cached' ? known.bytes.length : 0) + 2 * key.length + ENTRY_BYTES,
     })
@@ -102,11 +107,16 @@ export class ObjectCache {
       maxSize: Math.max(1, compressedBytes),
       sizeCalculation: (bytes, key) => bytes.length + 2 * key.length + ENTRY_BYTES,
     })
+    this.#texts = new LRUCache({
+      maxSize: Math.max(1, textBytes),
+      // A buffer that the other caches have evicted remains in memory as a key.
+      sizeCalculation: (text) => 2 * text.length + ENTRY_BYTES,
+    })
   }
 
   /** Size of the cached objects, at most the limit. */
   get cachedBytes(): number {
-    return this.#entries.calculatedSize + this.#compressed.calculatedSize
+    return this.#entries.calculatedSize + this.#compressed.calculatedSize + this.#texts.calculatedSize
   }
 
   /** Counts of lookup results since the start. */
@@ -152,24 +162,28 @@ export class ObjectCache {
     return inTime(asking, stale)
   }
 
-  /**
-   * Returns an object in the first of the codings that is available: stored beside it, or compressed here once.
-   * Returns undefined if there is none. Resolves synchronously unless the store or a compressor is needed.
-   */
-  formOf(
-    object: Sendable,
-    codings: readonly Coding[],
-  ): EncodedForm | undefined | Promise<EncodedForm | undefined> {
-    const [coding] = codings
-    if (coding === undefined) return undefined
+  /** Runs a lookup that its caller repeats if it returns undefined; the counts then remain unchanged. */
+  uncountedUnlessFound<T>(lookUp: () => T | undefined): T | undefined {
+    const { hits } = this.#counts
+    const found = lookUp()
+    if (found === undefined) this.#counts.hits = hits
+    return found
+  }
+
+  /** Returns an object in a coding if that needs neither the store nor a compressor. */
+  freshForm(object: Sendable, coding: Coding): EncodedForm | undefined {
     const sibling = this.#freshSibling(object, coding)
     if (sibling !== undefined && sibling !== 'none') return formFrom(coding, sibling)
     const made =
       sibling === 'none' && object.is === 'cached' ? this.#freshCompressed(object, coding) : undefined
-    return made === undefined ? this.#findForm(object, codings) : { coding, source: object, bytes: made }
+    return made && { coding, source: object, bytes: made }
   }
 
-  async #findForm(object: Sendable, codings: readonly Coding[]): Promise<EncodedForm | undefined> {
+  /**
+   * Returns an object in the first of the codings that is available: stored beside it, or compressed here once.
+   * Returns undefined if there is none.
+   */
+  async findForm(object: Sendable, codings: readonly Coding[]): Promise<EncodedForm | undefined> {
     for (const coding of codings) {
       const sibling = await this.#sibling(object, coding)
       if (sibling !== 'none') return formFrom(coding, sibling)
@@ -223,6 +237,14 @@ export class ObjectCache {
     return this.#compressed.get(compressedKey(object, coding))
   }
 
+  /** Returns small bytes as a Latin-1 string, which Node sends in one piece with the head; undefined for others. */
+  textOf(bytes: Buffer): string | undefined {
+    if (bytes.length > MAX_TEXT_BYTES) return undefined
+    let text = this.#texts.get(bytes)
+    if (text === undefined) this.#texts.set(bytes, (text = bytes.toString('latin1')))
+    return text
+  }
+
   /** Opens an object that is not cached; `changed` if it was replaced. */
   async stream(info: ObjectInfo, range?: { readonly first: number; readonly last: number }) {
     const opened = await this.#store.open(info.key, { ifMatch: info.etag, range })
@@ -235,6 +257,7 @@ export class ObjectCache {
     this.#reads.purge()
     this.#entries.clear()
     this.#compressed.clear()
+    this.#texts.clear()
   }
 
   #isFresh({ known, checkedMs }: Entry, missingTtlMs: number): boolean {

@@ -28,16 +28,29 @@ export function chooseForm(
   object: Sendable,
   acceptEncoding: string | undefined,
 ): Form | Promise<Form> {
-  const asItIs = formAsItIs(object)
-  if (!asItIs.varies) return asItIs
-  const encoded = cache.formOf(object, codingsOf(acceptEncoding))
-  return encoded instanceof Promise
-    ? encoded.then((form) => inCoding(asItIs, form))
-    : inCoding(asItIs, encoded)
+  return (
+    freshForm(cache, object, acceptEncoding) ??
+    cache
+      .findForm(object, codingsOf(acceptEncoding))
+      .then((encoded) => (encoded === undefined ? formAsItIs(object) : inCoding(formAsItIs(object), encoded)))
+  )
 }
 
-function inCoding(asItIs: Form, encoded: EncodedForm | undefined): Form {
-  if (encoded === undefined) return asItIs
+/** Returns the form that `chooseForm` chooses, if the cache has it. */
+export function freshForm(
+  cache: ObjectCache,
+  object: Sendable,
+  acceptEncoding: string | undefined,
+): Form | undefined {
+  const asItIs = formAsItIs(object)
+  if (!asItIs.varies) return asItIs
+  const [coding] = codingsOf(acceptEncoding)
+  if (coding === undefined) return asItIs
+  const encoded = cache.freshForm(object, coding)
+  return encoded && inCoding(asItIs, encoded)
+}
+
+function inCoding(asItIs: Form, encoded: EncodedForm): Form {
   const { source, bytes } = encoded
   const size = bytes?.length ?? source.info.size
   // A compressed form that was stored later has its own date, unless a publication dates the page.
@@ -48,8 +61,8 @@ function inCoding(asItIs: Form, encoded: EncodedForm | undefined): Form {
 const known = new WeakMap<Sendable, Form>()
 
 function formAsItIs(object: Sendable): Form {
-  const form = known.get(object) ?? makeForm(object)
-  known.set(object, form)
+  let form = known.get(object)
+  if (form === undefined) known.set(object, (form = makeForm(object)))
   return form
 }
 

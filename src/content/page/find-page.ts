@@ -43,18 +43,27 @@ export class PageFinder {
    */
   find(path: RequestPath, grants: Grants): Page | Promise<Page> {
     const repo = repoOf(path.segments)
-    if (repo === undefined ? grants.hasSite : grants.mayRead(repo)) return this.#find(path, grants)
+    if (isReadable(repo, grants)) return this.#find(path, grants)
     return repo === undefined ? this.#otherThanSite(path, grants) : this.#denied(path, grants)
   }
 
+  /**
+   * Returns the object of a path that the reader may read, if it is in memory; undefined if `find` must decide.
+   *
+   * @param key of the path, from `keyOf`
+   */
+  fresh(path: RequestPath, key: string, grants: Grants): Sendable | undefined {
+    if (!isReadable(repoOf(path.segments), grants)) return undefined
+    const object = this.#objects.fresh(key)
+    return object?.is === 'missing' ? undefined : object
+  }
+
   #find(path: RequestPath, grants: Grants): Page | Promise<Page> {
-    const { segments, isDirectory } = path
-    const base = repoOf(segments) === undefined ? [ROOT, ...segments] : segments
-    const key = isDirectory ? `${base.join('/')}/${INDEX}` : base.join('/')
+    const key = keyOf(path)
     const object = this.#objects.fresh(key)
     if (object !== undefined && object.is !== 'missing')
       return { is: 'object', object, staleMs: undefined, isNotFound: false }
-    return this.#search(path, grants, base.join('/'), key)
+    return this.#search(path, grants, baseOf(path).join('/'), key)
   }
 
   /**
@@ -118,4 +127,18 @@ export class PageFinder {
     const { known: object, staleMs } = result
     return object.is === 'missing' ? undefined : { is: 'object', object, staleMs, isNotFound }
   }
+}
+
+function isReadable(repo: string | undefined, grants: Grants): boolean {
+  return repo === undefined ? grants.hasSite : grants.mayRead(repo)
+}
+
+function baseOf({ segments }: RequestPath): readonly string[] {
+  return repoOf(segments) === undefined ? [ROOT, ...segments] : segments
+}
+
+/** Returns the key of the object that a path names. */
+export function keyOf(path: RequestPath): string {
+  const base = baseOf(path).join('/')
+  return path.isDirectory ? `${base}/${INDEX}` : base
 }

@@ -62,6 +62,13 @@ export class Sessions {
         : undefined
   }
 
+  /** Returns a session as `find` does, if that needs no lookup in the store; undefined if `find` must decide. */
+  fresh(id: string, repo?: string): Session | undefined {
+    const seen = this.#freshlySeen(id)
+    const session = seen && this.#valid(seen)
+    return session?.of?.repo === repo ? session : undefined
+  }
+
   async end(id: string): Promise<void> {
     if (!isSessionId(id)) return
     const digest = digestOf(id)
@@ -77,13 +84,19 @@ export class Sessions {
   }
 
   #find(id: string): Session | undefined | Promise<Session | undefined> {
-    const seen = this.#seen.get(id)
-    if (seen !== undefined && this.#clock.nowMs() - seen.readMs < TRUST_MS) return this.#valid(seen.session)
+    const seen = this.#freshlySeen(id)
+    if (seen !== undefined) return this.#valid(seen)
     if (!isSessionId(id)) return undefined
     const found = this.#store.find(digestOf(id))
     return found instanceof Promise
       ? found.then((session) => this.#withParent(id, session))
       : this.#withParent(id, found)
+  }
+
+  /** Returns a session that was read from the store within the last second, valid or not. */
+  #freshlySeen(id: string): Session | undefined {
+    const seen = this.#seen.get(id)
+    return seen !== undefined && this.#clock.nowMs() - seen.readMs < TRUST_MS ? seen.session : undefined
   }
 
   #withParent(id: string, session: Session | undefined): Session | undefined | Promise<Session | undefined> {

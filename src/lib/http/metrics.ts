@@ -1,10 +1,12 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance } from 'fastify'
-import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client'
+import { collectDefaultMetrics, Counter, Registry } from 'prom-client'
+import { RequestDurations } from './request-durations.ts'
 
 /** A server's Prometheus metrics: the process's, requests by route, and streams dropped for slow readers. */
 export interface Metrics {
   readonly registry: Registry
+  readonly requests: RequestDurations
   readonly droppedStreams: Counter
 }
 
@@ -17,35 +19,22 @@ export function createMetrics(): Metrics {
     help: 'Event streams closed because their reader fell behind',
     registers: [registry],
   })
-  return { registry, droppedStreams }
+  return { registry, requests: new RequestDurations(), droppedStreams }
 }
 
-/** Measures every request by method, route (not path, which is unbounded) and status, and serves `GET /metrics`. */
+/** Measures every routed request by method, route and status, and serves `GET /metrics`. */
 export function serveMetrics(
   app: FastifyInstance,
-  { registry }: Metrics,
+  { registry, requests }: Metrics,
   isDiverted: (request: IncomingMessage) => boolean = () => false,
 ): void {
-  const duration = new Histogram({
-    name: 'http_request_duration_seconds',
-    help: 'Time from a request to the end of its response',
-    labelNames: ['method', 'route', 'status'],
-    buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60],
-    registers: [registry],
-  })
-  // Looking up a series by its labels takes as long as a small response.
-  const series = new Map<string, { observe: (seconds: number) => void }>()
   app.addHook('onResponse', (request, reply, done) => {
-    const { method } = request
     const route = isDiverted(request.raw) ? 'diverted' : (request.routeOptions.url ?? 'none')
-    const key = `${method} ${reply.statusCode} ${route}`
-    const known = series.get(key) ?? duration.labels({ method, route, status: reply.statusCode })
-    series.set(key, known)
-    known.observe(reply.elapsedTime / 1000)
+    requests.count(request.method, route, reply.statusCode, reply.elapsedTime)
     done()
   })
   app.get('/metrics', { schema: { hide: true } }, async (_request, reply) => {
     void reply.type(registry.contentType)
-    return registry.metrics()
+    return `${await registry.metrics()}\n${requests.toText()}`
   })
 }

@@ -31,11 +31,13 @@ const OTHER_ROUTES = /^\/(?:metrics|openapi\.json|reference)(?:\/|$)/
 const MAX_USER = 256
 /** The route of all pages. */
 export const PAGES = '/*'
+/** Headers of every response on the host of a repository. */
+export const REPO_HOST_HEADERS = { 'cross-origin-resource-policy': 'same-origin' } as const
 
 /** Admits readers who have logged in, and redirects all others to the login page. */
 export function createAdmission(face: ContentFace): onRequestHookHandler {
   const { openMetrics } = face.config.http
-  const visitor: Reader = { user: '', sessionId: undefined, grants: face.rules.visitor }
+  const visitor = visitorOf(face)
   const isOpen = ({ routeOptions: { config, url = '' } }: FastifyRequest): boolean =>
     config.needsNoLogin === true || (openMetrics && OTHER_ROUTES.test(url))
   return (request, reply, done) => {
@@ -66,14 +68,18 @@ export function createAdmission(face: ContentFace): onRequestHookHandler {
  * carries cookies.
  */
 function checkRepoHost(request: FastifyRequest, reply: FastifyReply, repo: string): void {
-  const { headers, routeOptions } = request
-  void reply.header('cross-origin-resource-policy', 'same-origin')
-  if (repo === '' || routeOptions.config.isOnRepoHosts !== true)
+  void reply.headers(REPO_HOST_HEADERS)
+  if (repo === '' || request.routeOptions.config.isOnRepoHosts !== true)
     throw fault('PAGE_NOT_FOUND', 'this host serves the pages of one repository and nothing else')
-  const site = headers['sec-fetch-site']
-  if ((site === 'same-site' || site === 'cross-site') && headers['sec-fetch-mode'] !== 'navigate')
+  if (isEmbedded(request.raw))
     throw fault('EMBEDDING_REFUSED', 'other repositories and sites may link to this page, but not load it')
   request.repo = repo
+}
+
+/** Whether a page of another origin loads the response, instead of a link to it. */
+function isEmbedded({ headers }: IncomingMessage): boolean {
+  const site = headers['sec-fetch-site']
+  return (site === 'same-site' || site === 'cross-site') && headers['sec-fetch-mode'] !== 'navigate'
 }
 
 /** Removes the ambiguous cookies that can be removed from here, so that reloading is enough in most browsers. */
@@ -106,16 +112,50 @@ function identify(
   request: IncomingMessage,
   repo: string | undefined,
 ): Reader | undefined | Promise<Reader | undefined> {
-  const named = userOfProxy(face, request)
-  if (named !== undefined) {
-    const grants = face.grants.ofProxied(named, groupsOfProxy(face, request))
-    return { user: named, sessionId: undefined, grants }
-  }
+  const proxied = proxiedReader(face, request)
+  if (proxied !== undefined) return proxied
   const sessionId = face.cookies.sessionIdOf(request)
-  const withGrants = (session: Session | undefined): Reader | undefined =>
-    session && { user: session.user, sessionId, grants: face.grants.ofSession(session) }
+  const toReader = (session: Session | undefined): Reader | undefined =>
+    session && sessionReader(face, sessionId, session)
   const session = face.sessions.find(sessionId, repo)
-  return session instanceof Promise ? session.then(withGrants) : withGrants(session)
+  return session instanceof Promise ? session.then(toReader) : toReader(session)
+}
+
+/** Returns the reader named by a trusted proxy. */
+function proxiedReader(face: ContentFace, request: IncomingMessage): Reader | undefined {
+  const user = userOfProxy(face, request)
+  if (user === undefined) return undefined
+  const grants = face.grants.ofProxied(user, groupsOfProxy(face, request))
+  return { user, sessionId: undefined, grants }
+}
+
+function sessionReader({ grants }: ContentFace, sessionId: string | undefined, session: Session): Reader {
+  return { user: session.user, sessionId, grants: grants.ofSession(session) }
+}
+
+/**
+ * Returns the reader that a request for a page has been admitted as, if that needs no lookup in a store. Returns
+ * undefined if the admission must decide, and for requests that it may refuse.
+ *
+ * @param repo of a request to its separate host
+ */
+export function knownReader(
+  face: ContentFace,
+  request: IncomingMessage,
+  repo: string | undefined,
+): Reader | undefined {
+  if (request.headers.authorization !== undefined || face.cookies.isAmbiguous(request)) return undefined
+  if (repo !== undefined && isEmbedded(request)) return undefined
+  const proxied = proxiedReader(face, request)
+  if (proxied !== undefined) return proxied
+  const sessionId = face.cookies.sessionIdOf(request)
+  if (sessionId === undefined) return visitorOf(face)
+  const session = face.sessions.fresh(sessionId, repo)
+  return session && sessionReader(face, sessionId, session)
+}
+
+function visitorOf({ rules }: ContentFace): Reader {
+  return { user: '', sessionId: undefined, grants: rules.visitor }
 }
 
 /** Whether a request is for a page of a repository that everybody may read. */

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { LRUCache } from 'lru-cache'
 import type { ContentConfig } from '../../config.ts'
 import { type Flow, flowSchema } from '../../login/flow.ts'
 import { createSessionId, isSessionId } from '../../session/session-store.ts'
@@ -10,6 +11,8 @@ const FLOW_PATH = '/_login/oidc'
 const FLOW_MAX_AGE_S = 600
 const SECRET = '_enter'
 const SECRET_MAX_AGE_S = 600
+const REMEMBERED = 10_000
+const MAX_REMEMBERED = 1_024
 
 /**
  * Cookies of one host. With separate hosts for repositories, a page of one host can set cookies for all others
@@ -20,6 +23,8 @@ export class Cookies {
   readonly #config: ContentConfig
   readonly #domain: string | undefined
   readonly #prefix: string
+  /** Values of the session's cookie by the text of the header: browsers send the same each time. */
+  readonly #sessions = new LRUCache<string, readonly string[]>({ max: REMEMBERED })
 
   constructor(config: ContentConfig) {
     this.#config = config
@@ -34,7 +39,7 @@ export class Cookies {
 
   /** Whether a browser sends several sessions, of which at most one is valid. */
   isAmbiguous(request: IncomingMessage): boolean {
-    return this.#domain !== undefined && valuesOf(request, this.#prefix + SESSION).length > 1
+    return this.#domain !== undefined && this.#valuesOf(request, SESSION).length > 1
   }
 
   /** Sets the session; '' removes it. */
@@ -76,8 +81,17 @@ export class Cookies {
   }
 
   #read(request: IncomingMessage, name: string): string | undefined {
-    const values = valuesOf(request, this.#prefix + name)
+    const values = this.#valuesOf(request, name)
     return this.#domain !== undefined && values.length > 1 ? undefined : values[0]
+  }
+
+  #valuesOf({ headers: { cookie } }: IncomingMessage, name: string): readonly string[] {
+    if (cookie === undefined) return []
+    if (name !== SESSION || cookie.length > MAX_REMEMBERED) return parseValues(cookie, this.#prefix + name)
+    let values = this.#sessions.get(cookie)
+    if (values === undefined)
+      this.#sessions.set(cookie, (values = parseValues(cookie, this.#prefix + SESSION)))
+    return values
   }
 
   #set(name: string, value: string, path: string, maxAgeS: number): string {
@@ -93,9 +107,7 @@ export class Cookies {
 }
 
 /** Returns the distinct values of a cookie, in the browser's order. */
-function valuesOf(request: IncomingMessage, name: string): readonly string[] {
-  const cookies = request.headers.cookie
-  if (cookies === undefined) return []
+function parseValues(cookies: string, name: string): readonly string[] {
   const values: string[] = []
   for (const each of cookies.split(';')) {
     const at = each.indexOf('=')

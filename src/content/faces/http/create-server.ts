@@ -10,6 +10,7 @@ import { createAdmission } from './admission.ts'
 import { invalidQuery } from './search-query.ts'
 import type { ContentFace } from './face.ts'
 import { logReads } from './log-reads.ts'
+import { PagesInMemory } from './pages-in-memory.ts'
 import { adminRoutes } from './routes/admin.ts'
 import { handoffRoutes } from './routes/handoff.ts'
 import { loginRoutes } from './routes/login.ts'
@@ -23,6 +24,7 @@ const API = /^\/_(?:api|admin|health)(?:\/|$)/
 /** Creates the HTTP API of the content server, ready to listen. */
 export function createContentHttp(face: ContentFace, logger: Logger): HttpServer {
   const { allowedHosts, repoDomain } = face.config.http
+  const inMemory = new PagesInMemory(face)
   const server = createHttpServer({
     info: {
       title: 'Content server',
@@ -36,6 +38,7 @@ export function createContentHttp(face: ContentFace, logger: Logger): HttpServer
       ...(face.config.http.publicUrl === undefined ? [] : [new URL(face.config.http.publicUrl).hostname]),
     ],
     admit: createAdmission(face),
+    early: inMemory,
     errors: {
       render: (fault) => errorToWire(forReaders(fault, logger)),
       schema: Type.Ref('Error'),
@@ -44,8 +47,6 @@ export function createContentHttp(face: ContentFace, logger: Logger): HttpServer
     },
   })
   const { app } = server
-  // A logger per request takes a tenth of its time and adds nothing here.
-  app.setChildLoggerFactory((parent) => parent)
   app.addSchema(errorSchema)
   app.addSchema(repoSchema)
   acceptForms(app)
@@ -54,7 +55,7 @@ export function createContentHttp(face: ContentFace, logger: Logger): HttpServer
   openIdRoutes(server, face)
   handoffRoutes(server, face)
   repoRoutes(server, face)
-  pageRoutes(server, face)
+  pageRoutes(server, face, inMemory)
   logReads(app, face)
   contentMetrics(server, face)
   return server

@@ -1,29 +1,50 @@
 import type { FastifyInstance } from 'fastify'
-import { parsePath, pathOf, repoOf } from '../../page/request-path.ts'
+import { parsePath, pathOf, repoOf, type RequestPath } from '../../page/request-path.ts'
 import { PAGES } from './admission.ts'
-import type { ContentFace } from './face.ts'
+import type { ContentFace, Reader } from './face.ts'
 
-/** Logs every request for a page of a repository, if a log is configured. */
-export function logReads(app: FastifyInstance, { reads, hosts, clock }: ContentFace): void {
-  if (reads === undefined) return
+/** Logs every routed request for a page of a repository, if a log is configured. */
+export function logReads(app: FastifyInstance, face: ContentFace): void {
+  if (face.reads === undefined) return
+  const { hosts } = face
   app.addHook('onResponse', (request, reply, done) => {
     done()
     const { raw, reader, method } = request
     if (reader === undefined || request.routeOptions.url !== PAGES) return
     const asked = parsePath(pathOf(raw))
     if (asked === undefined) return
-    const { segments, isDirectory } = hosts.inside(raw.headers.host ?? '', asked)
-    const repo = repoOf(segments)
-    if (repo === undefined) return
-    reads.record({
-      time: new Date(clock.wallMs()).toISOString(),
-      ...(reader.user !== '' && { user: reader.user }),
-      ...(reader.token !== undefined && { token: reader.token }),
-      repo,
-      path: `/${segments.slice(2).join('/')}${isDirectory && segments.length > 2 ? '/' : ''}`,
+    logRead(face, {
+      reader,
+      path: hosts.inside(raw.headers.host ?? '', asked),
       method,
       status: reply.statusCode,
-      ...(!reader.grants.mayRead(repo) && { denied: true }),
     })
+  })
+}
+
+/** Logs a request for a page of a repository, if a log is configured. */
+export function logRead(
+  { reads, clock }: ContentFace,
+  read: {
+    readonly reader: Reader
+    /** Path on the common host. */
+    readonly path: RequestPath
+    readonly method: string
+    readonly status: number
+  },
+): void {
+  const { reader, method, status } = read
+  const { segments, isDirectory } = read.path
+  const repo = repoOf(segments)
+  if (reads === undefined || repo === undefined) return
+  reads.record({
+    time: new Date(clock.wallMs()).toISOString(),
+    ...(reader.user !== '' && { user: reader.user }),
+    ...(reader.token !== undefined && { token: reader.token }),
+    repo,
+    path: `/${segments.slice(2).join('/')}${isDirectory && segments.length > 2 ? '/' : ''}`,
+    method,
+    status,
+    ...(!reader.grants.mayRead(repo) && { denied: true }),
   })
 }

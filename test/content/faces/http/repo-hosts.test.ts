@@ -42,6 +42,15 @@ test('O6 a link to a repository leads a logged-out reader to the login and back 
   expect(there).toMatchObject({ status: 200, body: 'deep', at: '//guide.docs.example:99/deep/?q=a%26b' })
 })
 
+test('O6 every page on the host of a repository has Cross-Origin-Resource-Policy, also from memory', async () => {
+  const browser = await loggedIn(await startRepoHosts())
+  await browser.go('//guide.docs.example:99/')
+  for (let i = 0; i < 3; i++) {
+    const { status, headers } = await browser.ask('//guide.docs.example:99/')
+    expect([status, headers['cross-origin-resource-policy']]).toEqual([200, 'same-origin'])
+  }
+})
+
 const ON_REPO_HOSTS = new Set(['GET /_enter', 'GET /_api/search'])
 
 test('O6 repository hosts serve no route of the site to anybody', async () => {

@@ -11,6 +11,7 @@ import { PAGES, readerOf } from '../admission.ts'
 import { homePage } from '../pages/home-page.ts'
 import { PAGE_HEADERS } from '../pages/layout.ts'
 import type { ContentFace } from '../face.ts'
+import type { PagesInMemory } from '../pages-in-memory.ts'
 import type { RawQuery } from '../../../../lib/http/query.ts'
 import { searchParametersOf, searchQueryOf } from '../search-query.ts'
 import { type Sent, sendObject } from '../send-object.ts'
@@ -19,7 +20,7 @@ import { type Sent, sendObject } from '../send-object.ts'
 const TRIES = 3
 
 /** Adds the routes for published pages and the home page. */
-export function pageRoutes({ app }: HttpServer, face: ContentFace): void {
+export function pageRoutes({ app }: HttpServer, face: ContentFace, inMemory: PagesInMemory): void {
   const style = readFileSync(new URL('../page/page.css', import.meta.url))
   const isPublic = { config: { needsNoLogin: true, isOnRepoHosts: true }, schema: { hide: true } }
   app.get('/_page.css', isPublic, (_request, reply) =>
@@ -51,7 +52,10 @@ export function pageRoutes({ app }: HttpServer, face: ContentFace): void {
       const inside = hosts.inside(host, asked)
       const { grants } = readerOf(request)
       const sendPage = (page: Page): Sent | Promise<Sent> => {
-        if (page.is === 'object') return sendObject(face.cache, page, request, reply)
+        if (page.is === 'object') {
+          if (!page.isNotFound) inMemory.learn(request.raw, request.repo, inside)
+          return sendObject(face.cache, page, request, reply)
+        }
         if (page.is === 'missing') throw notFound(path)
         if (page.is === 'home') return sendHome(face, request, reply)
         sendTo(reply, hosts.outside(host, page.to) + queryOf(request))
@@ -62,7 +66,6 @@ export function pageRoutes({ app }: HttpServer, face: ContentFace): void {
         return page instanceof Promise ? page.then(sendPage) : sendPage(page)
       }
       const sent = attempt()
-      // Responses from memory need no promise, which would take a fifth of the total time.
       return sent === 'sent' ? undefined : sendInTries(sent, attempt, path, reply)
     },
   })
