@@ -73,7 +73,7 @@ export class PagesInMemory implements EarlyRoute {
 }
 
 function textOf({ headers: { host = '' }, url = '' }: IncomingMessage): string {
-  return host + url
+  return `${host} ${url}`
 }
 
 /** Complete headers of a form's responses: names and values alternate. */
