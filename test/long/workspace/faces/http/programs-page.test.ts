@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { packageRoot } from '../../../../../src/lib/process/package.ts'
 import { run } from '../../../../../src/lib/process/run.ts'
-import { dockerBackend } from '../../../../support/engine/docker.ts'
+import { dockerBackend, uniqueName } from '../../../../support/engine/docker.ts'
 import { tempDir } from '../../../../support/temp-dir.ts'
 import {
   call,
@@ -18,18 +18,19 @@ const [program = '', background = '', files = ''] = [...page.matchAll(/```sh\n([
 )
 const [, result = ''] = /```json\n([^]*?)```/.exec(page) ?? []
 
+const name = uniqueName('page')
 let server: TestServer
 beforeAll(async () => {
   server = await startWorkspaceServer({ backends: () => [dockerBackend()] })
-  await makeWorkspace(server.url, { name: 'demo' })
+  await makeWorkspace(server.url, { name })
 })
 afterAll(async () => {
-  await call(`${server.url}/api/workspaces/demo`, 'DELETE')
+  await call(`${server.url}/api/workspaces/${name}`, 'DELETE')
   await server.stop()
 })
 
 async function play(script: string, directory = tempDir()): Promise<string> {
-  const own = script.replaceAll('http://127.0.0.1:8080', server.url)
+  const own = script.replaceAll('http://127.0.0.1:8080', server.url).replaceAll('/demo/', `/${name}/`)
   const { status, stdout, stderr } = await run('sh', ['-ec', `cd '${directory}'; ${own}`])
   expect(status, stderr).toBe(0)
   return stdout
@@ -51,6 +52,6 @@ test('the examples for files copy one there and back', async () => {
     files: [{ name: 'report.pdf', bytes: 7 }],
   })
   expect(readFileSync(join(directory, 'copy.pdf'), 'utf8')).toBe('content')
-  const { body } = await call(`${server.url}/api/workspaces/demo/files/list?path=.`)
+  const { body } = await call(`${server.url}/api/workspaces/${name}/files/list?path=.`)
   expect(body.files).toEqual([])
 })
