@@ -19,6 +19,7 @@ const NOT_CLIENTS = new Set([
   'analyzer restart',
   'analyzer serve',
   'analyzer mcp',
+  'workspace mcp',
   'workspace serve',
   'workspace install-service',
   'content-server serve',
