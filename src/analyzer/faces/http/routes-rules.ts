@@ -23,7 +23,7 @@ const body = Type.Object(
     includeFrozen: Type.Optional(
       Type.Boolean({ default: false, description: 'list violations in the baseline too' }),
     ),
-    page: Type.Optional(Type.Integer({ minimum: 0, default: 0 })),
+    page: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0 })),
     size: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000, default: DEFAULT_PAGE_SIZE })),
   },
   { additionalProperties: false },

@@ -59,13 +59,13 @@ test('a second server of a project is rejected', async () => {
 })
 
 test('an idle server stops; a busy one does not', async () => {
-  const user = analyzerUser({ ANALYZER_SERVER__IDLE_TIMEOUT: '3s' })
+  const user = analyzerUser({ ANALYZER_SERVER__IDLE_TIMEOUT: '6s' })
   const { exit, stdout, stderr } = spawnServe(user, ['-p', builtProject()])
   await waitFor('ready', () => stdout().includes('ANALYZER_READY'), 60_000)
   const [record] = user.records()
   const url = `http://127.0.0.1:${record?.port}/api/v1/project`
   const headers = { authorization: `Bearer ${record?.token}` }
-  const untilMs = performance.now() + 4_500
+  const untilMs = performance.now() + 8_000
   while (performance.now() < untilMs) {
     expect((await fetch(url, { headers })).status).toBe(200)
     await new Promise((resolve) => void setTimeout(resolve, 200))
