@@ -28,6 +28,11 @@ done </etc/passwd
 case $line in "$name":*) exit ;; esac
 printf '%s%s\\n' "\${line:+$line_end}" "$entry" >>/etc/passwd`
 
+/** Returns the environment variables that describe the user of a login. */
+export function loginVariables({ user, home, shell }: LoginEnvironment): Record<string, string> {
+  return { USER: user, LOGNAME: user, HOME: home, SHELL: shell }
+}
+
 type RunInside = (argv: readonly string[], user?: string) => Promise<ExecProcess>
 
 /**

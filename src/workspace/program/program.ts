@@ -1,4 +1,5 @@
 import type { Backend, ExecProcess } from '../backend/backend.ts'
+import { loginVariables } from '../backend/login-environment.ts'
 import { fault } from '../errors.ts'
 
 /** Linux's limit for one argument (MAX_ARG_STRLEN, less the terminating NUL). */
@@ -62,12 +63,7 @@ export async function startProgram(
   return backend.exec(workspaceName, {
     argv: directory === undefined ? argv : ['/bin/sh', '-c', IN_DIRECTORY, 'sh', directory, ...argv],
     environment: {
-      ...(login !== undefined && {
-        USER: login.user,
-        LOGNAME: login.user,
-        HOME: login.home,
-        SHELL: login.shell,
-      }),
+      ...(login !== undefined && loginVariables(login)),
       ...environment,
     },
     ...(user !== undefined && { user }),

@@ -1,4 +1,5 @@
 import type { Backend, ExecProcess } from '../backend/backend.ts'
+import { loginVariables } from '../backend/login-environment.ts'
 import { fault } from '../errors.ts'
 import { listTmuxSessions } from '../session/tmux.ts'
 
@@ -30,10 +31,7 @@ export async function openTerminal(
   return backend.exec(workspaceName, {
     argv: session === undefined ? [login.shell, '-l'] : await tmuxArguments(backend, workspaceName, session),
     environment: {
-      USER: login.user,
-      LOGNAME: login.user,
-      HOME: login.home,
-      SHELL: login.shell,
+      ...loginVariables(login),
       TERM: 'xterm-256color',
       COLORTERM: 'truecolor',
       LANG: 'C.UTF-8',

@@ -4,6 +4,7 @@ import { isFault } from '../../../lib/errors/fault.ts'
 import type { Logger } from '../../../lib/log/logger.ts'
 import type { ExecProcess, ExitStatus, LoginEnvironment } from '../../backend/backend.ts'
 import { hangUpOnAbort } from '../../backend/follow-program.ts'
+import { loginVariables } from '../../backend/login-environment.ts'
 import { checkArgument } from '../../program/program.ts'
 import type { AgentForward } from './agent-forward.ts'
 import type { WorkspaceAccess } from './workspace-resolver.ts'
@@ -148,10 +149,7 @@ function environmentOf(
   const [clientIp, clientPort, , serverPort] = target.connection.split(' ')
   return {
     ...variables,
-    USER: login.user,
-    LOGNAME: login.user,
-    HOME: login.home,
-    SHELL: login.shell,
+    ...loginVariables(login),
     SSH_CONNECTION: target.connection,
     SSH_CLIENT: `${clientIp} ${clientPort} ${serverPort}`,
     ...(terminal !== undefined && { TERM: terminal.name }),
