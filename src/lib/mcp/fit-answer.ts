@@ -16,6 +16,14 @@ export interface ToolAnswer {
   readonly window?: Window
 }
 
+/** The part of an answer that an agent wants. */
+export interface Wanted {
+  readonly offset: number
+  readonly maxTokens: number
+  /** Aborts when the agent cancels its request. */
+  readonly signal: AbortSignal
+}
+
 /**
  * Formats an answer as compact text within a token budget: single values first, then short lists, then long
  * ones. Each list is truncated at its share of the budget, and then ends with the number of omitted rows and

@@ -9,15 +9,8 @@ import {
 } from '@modelcontextprotocol/sdk/types.js'
 import { messageOf } from '../errors/message.ts'
 import { packageVersion } from '../process/package.ts'
-import { fitAnswer, type ToolAnswer } from './fit-answer.ts'
+import { fitAnswer, type ToolAnswer, type Wanted } from './fit-answer.ts'
 import { type AgentTool, LEAST_TOKENS } from './tool.ts'
-
-/** The part of an answer that the agent wants. */
-interface Wanted {
-  readonly offset: number
-  readonly maxTokens: number
-  readonly signal: AbortSignal
-}
 
 /** Tools served to an agent. */
 export interface ToolServer<Request> {

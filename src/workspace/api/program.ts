@@ -93,6 +93,9 @@ export const execResultSchema = Type.Object({
   stderr_dropped_bytes: Type.Integer({ description: 'bytes before stderr that exceeded max_output_bytes' }),
 })
 
+/** The end of a program and its output as clients see them. */
+export type WireExecResult = Static<typeof execResultSchema>
+
 /** The end of a program as data of an `exit` event. */
 export function endToWire({ status, signal, hasTimedOut, durationMs }: ProgramEnd) {
   return { exit_status: status, signal: signal ?? null, timed_out: hasTimedOut, duration_ms: durationMs }
@@ -202,6 +205,9 @@ export function outputToWire(
     process: processToWire(process),
   }
 }
+
+/** Output of a background process as clients see it. */
+export type WireOutput = ReturnType<typeof outputToWire>
 
 /** Body of a request that writes to a background process. */
 export const inputBodySchema = Type.Object(

@@ -1,4 +1,9 @@
-import { CHARACTERS_PER_TOKEN, rowsFrom, type ToolAnswer } from '../../../../lib/mcp/fit-answer.ts'
+import {
+  CHARACTERS_PER_TOKEN,
+  rowsFrom,
+  type ToolAnswer,
+  type Wanted,
+} from '../../../../lib/mcp/fit-answer.ts'
 import type { WireLogs } from '../../../api/log.ts'
 import type { WireWhy } from '../../../api/why.ts'
 import type { SupervisorClient } from '../client.ts'
@@ -13,12 +18,6 @@ const MAX_LINE_LENGTH = 2_000
 const NOTES_LENGTH = 200
 
 type JsonObject = Readonly<Record<string, unknown>>
-
-/** The part of an answer that an agent wants. */
-interface Wanted {
-  readonly offset: number
-  readonly maxTokens: number
-}
 
 /** Answers a request of an agent through the supervisor's API. */
 export async function answerRequest(
@@ -54,7 +53,7 @@ function pathOf(name: string): string {
 async function logText(
   client: SupervisorClient,
   { process, query, lines: wanted }: ToolRequest & { readonly is: 'logs' },
-  { offset, maxTokens }: Wanted,
+  { offset, maxTokens }: Pick<Wanted, 'offset' | 'maxTokens'>,
 ): Promise<string> {
   // A mistyped name is an error, not empty output.
   for (const name of process?.split(',') ?? []) await client.get(pathOf(name.trim()))

@@ -1,7 +1,13 @@
 import type { IncomingMessage } from 'node:http'
 import { defineFaults } from '../../../../lib/errors/fault.ts'
-import { CHARACTERS_PER_TOKEN, rowsFrom, type ToolAnswer } from '../../../../lib/mcp/fit-answer.ts'
-import type { WireProcess } from '../../../api/program.ts'
+import {
+  CHARACTERS_PER_TOKEN,
+  rowsFrom,
+  type ToolAnswer,
+  type Wanted,
+} from '../../../../lib/mcp/fit-answer.ts'
+import type { WireExecResult, WireOutput } from '../../../api/program.ts'
+import type { WireTimeline } from '../../../api/timeline.ts'
 import type { WorkspaceClient } from '../../../client/client.ts'
 import type { ToolRequest, WorkspaceRequest } from './tools.ts'
 
@@ -12,32 +18,6 @@ const NOTES_LENGTH = 200
 const toolFault = defineFaults({ FILE_UNSUITABLE: 'invalid' })
 
 type JsonObject = Readonly<Record<string, unknown>>
-
-interface ExecResult {
-  readonly exit_status: number
-  readonly signal: string | null
-  readonly timed_out: boolean
-  readonly duration_ms: number
-  readonly stdout: string
-  readonly stderr: string
-  readonly stdout_dropped_bytes: number
-  readonly stderr_dropped_bytes: number
-}
-
-interface OutputAnswer {
-  readonly output: readonly { readonly stream: string; readonly text: string }[]
-  readonly next: number
-  readonly dropped_bytes: number
-  readonly process: WireProcess
-}
-
-/** The part of an answer that an agent wants. */
-interface Wanted {
-  readonly offset: number
-  readonly maxTokens: number
-  /** Aborts when the agent cancels its request. */
-  readonly signal: AbortSignal
-}
 
 /** Answers a request of an agent through the server's API. */
 export async function answerRequest(
@@ -70,7 +50,7 @@ async function answerInside(
   const at = pathOf(request)
   switch (request.is) {
     case 'workspace': {
-      const { entries } = await client.get<{ readonly entries: readonly JsonObject[] }>(`${at}/timeline`)
+      const { entries } = await client.get<WireTimeline>(`${at}/timeline`)
       const history = entries.toReversed().map(({ at: time, text }) => ({ time, text }))
       return rowsFrom({ ...(await client.get<JsonObject>(at)), history_newest_first: history }, wanted.offset)
     }
@@ -81,7 +61,7 @@ async function answerInside(
     }
     case 'run': {
       const body = { ...request.body, max_output_bytes: wanted.maxTokens * CHARACTERS_PER_TOKEN }
-      const result = await client.post<ExecResult>(`${at}/exec`, body, wanted.signal)
+      const result = await client.post<WireExecResult>(`${at}/exec`, body, wanted.signal)
       return { found: runText(result, charactersOf(wanted)) }
     }
     case 'start_process':
@@ -110,7 +90,7 @@ async function answerOnProcess(
 ): Promise<string> {
   const at = `${pathOf(request)}/processes/${encodeURIComponent(request.id)}`
   if (request.is === 'process_output') {
-    const answer = await client.get<OutputAnswer>(`${at}/output?after=${request.after}`)
+    const answer = await client.get<WireOutput>(`${at}/output?after=${request.after}`)
     return outputText(answer, charactersOf(wanted))
   }
   if (request.is === 'process_input') {
@@ -209,7 +189,7 @@ function pageOf(content: string, offset: number, budget: number): string {
   ].join('\n')
 }
 
-function runText(result: ExecResult, budget: number): string {
+function runText(result: WireExecResult, budget: number): string {
   const { exit_status: status, signal, timed_out: isLate, duration_ms: ms, stdout, stderr } = result
   const head = `exit status ${status}${signal === null ? '' : ` (${signal})`}${isLate ? ', timed out' : ''}, ${ms} ms`
   const errors = endOf(stderr, Math.max(budget / 2, budget - stdout.length), result.stderr_dropped_bytes)
@@ -217,7 +197,7 @@ function runText(result: ExecResult, budget: number): string {
   return [head, ...section('stdout', output), ...section('stderr', errors)].join('\n')
 }
 
-function outputText({ output, next, dropped_bytes: dropped, process }: OutputAnswer, budget: number): string {
+function outputText({ output, next, dropped_bytes: dropped, process }: WireOutput, budget: number): string {
   const { status, exit_status: exit } = process
   const shown = endOf(output.map(({ text }) => text).join(''), budget, dropped)
   const state = `${status}${exit === null ? '' : `, exit status ${exit}`}; next=${next}`

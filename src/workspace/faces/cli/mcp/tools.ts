@@ -1,4 +1,5 @@
 import { type AgentTool, defineTool, type ToolParameter } from '../../../../lib/mcp/tool.ts'
+import { DEFAULT_LINES } from '../../../api/inside.ts'
 
 /** How much an agent may do: look, work inside workspaces, or also create and delete workspaces. */
 export const ACCESS_LEVELS = ['read', 'work', 'manage'] as const
@@ -151,9 +152,11 @@ function insideTools(only: string | undefined): readonly LeveledTool[] {
       {
         name: 'log',
         description: "Show the last lines of the container's log or the machine's console",
-        parameters: { lines: { type: 'integer', minimum: 1, maximum: 1000, description: 'default 200' } },
+        parameters: {
+          lines: { type: 'integer', minimum: 1, maximum: 1000, description: `default ${DEFAULT_LINES}` },
+        },
       },
-      ({ lines }, workspace) => ({ is: 'log', workspace, lines: Number(lines ?? 200) }),
+      ({ lines }, workspace) => ({ is: 'log', workspace, lines: Number(lines ?? DEFAULT_LINES) }),
     ),
     define(
       'read',
