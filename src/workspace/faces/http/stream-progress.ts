@@ -1,6 +1,7 @@
 import type { FastifyReply } from 'fastify'
 import { type Fault, isFault } from '../../../lib/errors/fault.ts'
 import type { HttpServer } from '../../../lib/http/server.ts'
+import type { SseStream } from '../../../lib/sse/sse-stream.ts'
 import { errorToWire } from '../../api/error.ts'
 import { fault } from '../../errors.ts'
 
@@ -20,11 +21,14 @@ export async function streamProgress(
   try {
     stream.send(await work((message) => stream.send({ message }, 'progress')), 'complete')
   } catch (error) {
-    if (!isFault(error)) reply.log.error({ err: error }, `${what} failed`)
-    const failure: Fault = isFault(error)
-      ? error
-      : fault('BACKEND_ERROR', `${what} failed; see the server log`)
-    stream.send(errorToWire(failure).error, 'error')
+    sendFailure(stream, reply, `${what} failed`, error)
   }
   stream.end()
+}
+
+/** Sends an `error` event; of an unexpected error, which is logged, only what happened. */
+export function sendFailure(stream: SseStream, reply: FastifyReply, what: string, error: unknown): void {
+  if (!isFault(error)) reply.log.error({ err: error }, what)
+  const failure: Fault = isFault(error) ? error : fault('BACKEND_ERROR', `${what}; see the server log`)
+  stream.send(errorToWire(failure).error, 'error')
 }

@@ -1,12 +1,10 @@
 import { StringDecoder } from 'node:string_decoder'
 import type { FastifyReply } from 'fastify'
 import type { Static } from 'typebox'
-import { isFault } from '../../../../lib/errors/fault.ts'
 import { abortOnClose } from '../../../../lib/http/abort-on-close.ts'
 import type { HttpServer } from '../../../../lib/http/server.ts'
 import { Type } from '../../../../lib/schema/type.ts'
 import type { SseStream } from '../../../../lib/sse/sse-stream.ts'
-import { errorToWire } from '../../../api/error.ts'
 import { workspaceParams } from '../../../api/parameters.ts'
 import {
   endToWire,
@@ -24,7 +22,6 @@ import {
   signalBodySchema,
 } from '../../../api/program.ts'
 import type { Backend, ExecProcess } from '../../../backend/backend.ts'
-import { fault } from '../../../errors.ts'
 import { getRunning } from '../../../lifecycle/get-running.ts'
 import { parseWorkspaceName } from '../../../name.ts'
 import type { BackgroundProcess } from '../../../program/process-table.ts'
@@ -32,7 +29,7 @@ import { checkProgram, startProgram } from '../../../program/program.ts'
 import { type OutputName, OutputTail, runToEnd } from '../../../program/run-program.ts'
 import { subjectOf } from '../audit-subject.ts'
 import type { HttpFace } from '../face.ts'
-import { wantsEvents } from '../stream-progress.ts'
+import { sendFailure, wantsEvents } from '../stream-progress.ts'
 
 const MAX_EVENT_BYTES = 64 * 1024
 
@@ -113,9 +110,7 @@ async function streamRun(
     stream.send(endToWire(ended), 'exit')
   } catch (error) {
     if (options.gone.aborted) return
-    if (!isFault(error)) reply.log.error({ err: error }, 'a program was lost')
-    const lost = fault('BACKEND_ERROR', 'the connection to the program was lost; see the server log')
-    stream.send(errorToWire(isFault(error) ? error : lost).error, 'error')
+    sendFailure(stream, reply, 'the connection to the program was lost', error)
   }
   stream.end()
 }
