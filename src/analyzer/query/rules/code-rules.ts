@@ -131,14 +131,7 @@ function* callsIn(facts: Facts, row: number): Generator<MemberUse | undefined> {
   const lambdas = lambdaOwners(facts, row)
   for (const method of rows(classes.firstMethod, row)) {
     yield undefined
-    for (const at of rows(methods.firstCall, method))
-      yield {
-        method,
-        owner: strings.get(calls.owner[at] ?? 0),
-        name: strings.get(calls.name[at] ?? 0),
-        descriptor: strings.get(calls.descriptor[at] ?? 0),
-        lineNumber: lineOf(calls.line[at]),
-      }
+    for (const at of rows(methods.firstCall, method)) yield useAt(strings, method, calls, at)
     for (const at of rows(methods.firstDynamicCall, method)) {
       if (!isMethodReference(facts, at, lambdas)) continue
       yield {
@@ -159,13 +152,22 @@ function* accessesIn(
 ): Generator<MemberUse | undefined> {
   for (const method of rows(classes.firstMethod, row)) {
     yield undefined
-    for (const at of rows(methods.firstFieldAccess, method))
-      yield {
-        method,
-        owner: strings.get(fieldAccesses.owner[at] ?? 0),
-        name: strings.get(fieldAccesses.name[at] ?? 0),
-        descriptor: strings.get(fieldAccesses.descriptor[at] ?? 0),
-        lineNumber: lineOf(fieldAccesses.line[at]),
-      }
+    for (const at of rows(methods.firstFieldAccess, method)) yield useAt(strings, method, fieldAccesses, at)
+  }
+}
+
+/** Returns the use that a row of a table of instructions describes. */
+function useAt(
+  strings: Facts['strings'],
+  method: number,
+  { owner, name, descriptor, line }: Facts['calls'] | Facts['fieldAccesses'],
+  at: number,
+): MemberUse {
+  return {
+    method,
+    owner: strings.get(owner[at] ?? 0),
+    name: strings.get(name[at] ?? 0),
+    descriptor: strings.get(descriptor[at] ?? 0),
+    lineNumber: lineOf(line[at]),
   }
 }
