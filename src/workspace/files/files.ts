@@ -82,7 +82,7 @@ export class WorkspaceFiles {
   async write({ path, bytes, mode, createsParents }: FileToWrite, content: Readable): Promise<void> {
     const temporary = `.${randomBytes(8).toString('hex')}`
     const args = [path, String(bytes), mode?.toString(8) ?? '', temporary, createsParents ? 'yes' : '']
-    await this.#run(path, scripts.WRITE, args, { input: content })
+    await this.#run(path, scripts.WRITE, args, content)
   }
 
   /** Lists a directory, sorted by name. */
@@ -118,7 +118,7 @@ export class WorkspaceFiles {
     path: string,
     script: string,
     args: readonly string[],
-    { input = '' }: { readonly input?: string | Readable } = {},
+    input: string | Readable = '',
   ): Promise<string> {
     const process = await this.#start(script, args)
     const output = new OutputTail(MAX_LIST_BYTES)

@@ -49,7 +49,7 @@ export class OutputLog {
   /** Returns at most `maxBytes` of output after a position, but at least one entry if there is any. */
   after(position: number, maxBytes = MAX_BYTES): OutputPart {
     const entries: OutputEntry[] = []
-    let start = Math.max(position, this.#droppedEnd)
+    const start = Math.max(position, this.#droppedEnd)
     for (let at = this.#indexAfter(start); at < this.#entries.length; at++) {
       const entry = this.#entries[at] as OutputEntry
       if (entries.length > 0 && entry.end - start > maxBytes) break

@@ -73,8 +73,7 @@ export async function runToEnd(
  */
 export async function followOutput(process: ExecProcess, take: TakeOutput): Promise<ExitStatus> {
   const streams = [process.stdout, process.stderr]
-  pass(process.stdout, (chunk) => take('stdout', chunk))
-  pass(process.stderr, (chunk) => take('stderr', chunk))
+  for (const name of ['stdout', 'stderr'] as const) pass(process[name], (chunk) => take(name, chunk))
   const exit = await process.exitStatus
   while (streams.some(hasMore)) await delay(POLL_MS)
   for (const stream of streams) stream.removeAllListeners('data').resume()
