@@ -11,8 +11,10 @@ const RUN_DIR = '/run/workspace'
 const RESOLVER = '/etc/resolv.conf'
 
 /** Configures this machine as the host requests. Idempotent. @throws GuestFailure */
-export async function prepare({ hostname, network, share, credentialsToken }: GuestSetting): Promise<void> {
+export async function prepare(setting: GuestSetting): Promise<void> {
+  const { hostname, clockMs, network, share, credentialsToken } = setting
   setHostname(hostname)
+  if (clockMs !== undefined) await setClock(clockMs)
   if (credentialsToken !== undefined) keepCredentialsToken(credentialsToken)
   if (network !== undefined) await setNetwork(network)
   if (share !== undefined) await mountShare(share)
@@ -31,6 +33,11 @@ function keepCredentialsToken(token: string): void {
   const { uid, gid } = workspaceUser()
   chownSync(file, uid, gid)
   addToEnvironment({ AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: file })
+}
+
+async function setClock(clockMs: number): Promise<void> {
+  const { status, said } = await run(findStarter() ?? 'workspace-start', ['clock', String(clockMs)])
+  if (status !== 0) throw new GuestFailure('NO_CLOCK', said)
 }
 
 function setHostname(hostname: string): void {

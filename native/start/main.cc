@@ -6,6 +6,8 @@
 //     `terminal`, standard input is a terminal and becomes the session's. If the directory does not exist, / is used.
 //   workspace-start address INTERFACE ADDRESS PREFIX_LENGTH GATEWAY
 //     gives a network interface its address; "-" means no gateway.
+//   workspace-start clock MILLISECONDS
+//     sets the system's clock to a time since 1970 in UTC.
 //
 // Exits like the program, else with 64 for bad arguments and 70 on failure.
 
@@ -18,8 +20,10 @@
 #include <cerrno>
 #include <charconv>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -40,8 +44,9 @@ int fail(const char* what) {
   return FAILED;
 }
 
-std::optional<unsigned int> parseNumber(std::string_view text) {
-  unsigned int number = 0;
+template <typename Number = unsigned int>
+std::optional<Number> parseNumber(std::string_view text) {
+  Number number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return number;
@@ -103,12 +108,21 @@ int setAddressOf(std::span<char*> arguments) {
   return errno == 0 ? 0 : fail(arguments[0]);
 }
 
+int setClock(std::string_view text) {
+  const auto milliseconds = parseNumber<std::uint64_t>(text);
+  if (!milliseconds) return USAGE;
+  const timespec time{.tv_sec = static_cast<time_t>(*milliseconds / 1000),
+                      .tv_nsec = static_cast<long>(*milliseconds % 1000) * 1'000'000};
+  return clock_settime(CLOCK_REALTIME, &time) == 0 ? 0 : fail("cannot set the clock");
+}
+
 int run(std::span<char*> arguments) {
   if (arguments.size() < 2) return USAGE;
   const std::string_view what = arguments[1];
   const auto rest = arguments.subspan(2);
   if (what == "program" && rest.size() >= 6) return runProgram(rest);
   if (what == "address" && rest.size() == 4) return setAddressOf(rest);
+  if (what == "clock" && rest.size() == 1) return setClock(rest[0]);
   return USAGE;
 }
 

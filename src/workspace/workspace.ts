@@ -12,6 +12,8 @@ export type WorkspaceState =
   | { readonly is: 'starting' }
   | { readonly is: 'running' }
   | { readonly is: 'stopped' }
+  /** Not running, with its memory saved. */
+  | { readonly is: 'suspended' }
   | { readonly is: 'error'; readonly message: string }
 
 /** An isolated development environment as seen by the server. */
@@ -42,4 +44,6 @@ export interface Workspace {
   readonly networkLimits?: NetworkLimits | undefined
   /** Labels given at its creation; undefined for none. */
   readonly labels?: WorkspaceLabels | undefined
+  /** Whether a connection to it starts it; undefined for the server's default. */
+  readonly wakes?: boolean | undefined
 }

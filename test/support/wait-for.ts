@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises'
+import { setImmediate, setTimeout as delay } from 'node:timers/promises'
 
 /** Polls a condition until it is true; fails after `timeoutMs` with a description of it. */
 export async function waitFor(
@@ -11,5 +11,14 @@ export async function waitFor(
   for (let pauseMs = 1; !(await isTrue()); pauseMs = Math.min(2 * pauseMs, 20)) {
     if (performance.now() > endMs) throw new Error(`timed out after ${timeoutMs} ms waiting for ${what}`)
     await delay(pauseMs)
+  }
+}
+
+/** Polls continuously, for conditions that last only a moment; fails after 60 s with a description of it. */
+export async function waitClosely(what: string, isTrue: () => boolean): Promise<void> {
+  const endMs = performance.now() + 60_000
+  while (!isTrue()) {
+    if (performance.now() > endMs) throw new Error(`timed out waiting for: ${what}`)
+    await setImmediate()
   }
 }

@@ -33,9 +33,11 @@ export interface GuestProgram {
   readonly stdin: boolean
 }
 
-/** Settings of a guest that the host sends after each boot. */
+/** Settings of a guest that the host sends after each boot or resume. */
 export interface GuestSetting {
   readonly hostname: string
+  /** Time in milliseconds since 1970; sent after a resume, because the guest's clock stood still. */
+  readonly clockMs?: number
   /** Token that identifies the agent on the bus, to which programs of the guest can connect too. */
   readonly agentToken: string
   /** Token that programs inside must send to get cloud credentials; without it every program gets them. */

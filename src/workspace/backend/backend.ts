@@ -18,6 +18,8 @@ export interface BackendCreate {
   /** Network limits that narrow the server's policy. */
   readonly networkLimits?: NetworkLimits | undefined
   readonly labels?: WorkspaceLabels | undefined
+  /** Whether a connection to it starts it; undefined for the server's default. */
+  readonly wakes?: boolean | undefined
   /** Reports that a phase of the creation begins. */
   readonly enterPhase?: ((phase: Phase) => void) | undefined
   /** Whether its volume may contain files of an earlier workspace created from a different image. */
@@ -126,7 +128,7 @@ export interface ImagePart extends MeasuredPart {
 
 /** A file of a workspace on disk. */
 export interface UsagePart extends MeasuredPart {
-  readonly kind: 'rootfs' | 'volume' | 'console_log' | 'metadata'
+  readonly kind: 'rootfs' | 'volume' | 'memory' | 'console_log' | 'metadata'
 }
 
 /**
@@ -159,7 +161,14 @@ export interface Backend {
     signal: AbortSignal,
   ) => Promise<Workspace>
   readonly start: (name: string) => Promise<Workspace>
+  /** Stops the workspace; the memory of a suspended one is discarded. */
   readonly stop: (name: string) => Promise<Workspace>
+  /**
+   * Saves the memory of a running workspace and stops it; `start` then continues its programs.
+   *
+   * @throws SUSPEND_UNSUPPORTED when its memory cannot be saved; it runs on
+   */
+  readonly suspend: (name: string) => Promise<Workspace>
   /** Resets the disk of a stopped workspace to its image; absent for backends without per-workspace disks. */
   readonly reset?: (name: string) => Promise<Workspace>
   /** Absent for backends without per-workspace disks. */

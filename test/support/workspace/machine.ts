@@ -23,6 +23,7 @@ export function machine(more: Partial<Machine> = {}): Machine {
     commandLine: ['workspace.format=1'],
     network: { is: 'none' },
     share: undefined,
+    memory: undefined,
     ...more,
   }
 }

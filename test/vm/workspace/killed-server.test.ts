@@ -1,13 +1,12 @@
 import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setImmediate } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { readProcStat } from '../../../src/lib/process/proc-stat.ts'
 import { findMachine } from '../../../src/workspace/backend/microvm/stray-machines.ts'
 import { serve } from '../../support/served.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import { machineRoots, vmSettings } from '../../support/vm/vm-server.ts'
-import { waitFor } from '../../support/wait-for.ts'
+import { waitClosely, waitFor } from '../../support/wait-for.ts'
 import { call, makeWorkspace } from '../../support/workspace/workspace-server.ts'
 
 const roots = machineRoots()
@@ -39,15 +38,6 @@ const STEPS: readonly (readonly [string, () => boolean])[] = [
   ['its monitor is noted', () => run() !== null],
 ]
 
-/** Polls continuously: checking at intervals would be too late. */
-async function soon(what: string, isSo: () => boolean): Promise<void> {
-  const endMs = performance.now() + 60_000
-  while (!isSo()) {
-    if (performance.now() > endMs) throw new Error(`timed out waiting for: ${what}`)
-    await setImmediate()
-  }
-}
-
 test('F1 a server killed at any step of creating a machine leaves nothing of it', async () => {
   const stateDir = join(tempDir(), 'state')
   const settings = await vmSettings(roots)
@@ -56,7 +46,7 @@ test('F1 a server killed at any step of creating a machine leaves nothing of it'
   for (const [step, isThere] of STEPS) {
     const creation = makeWorkspace(server.url, { name: 'demo' })
     creation.catch(() => undefined)
-    await soon(step, isThere)
+    await waitClosely(step, isThere)
     await server.end('SIGKILL')
     await expect(creation, step).rejects.toThrow('fetch failed')
     server = await serve({ stateDir, settings })
@@ -86,7 +76,7 @@ test('F1 a server killed while a machine runs, stops or is deleted finds it in t
   if (body.status === 'running') expect(body.pid).toBe(pid)
   const deleting = call(demo(), 'DELETE')
   deleting.catch(() => undefined)
-  await soon('the disk is deleted', () => !existsSync(join(again.root, 'uppers/demo/upper.ext4')))
+  await waitClosely('the disk is deleted', () => !existsSync(join(again.root, 'uppers/demo/upper.ext4')))
   await server.end('SIGKILL')
   server = await serve({ stateDir, settings })
   expect((await call(`${server.url}/api/workspaces`)).body).toEqual({ workspaces: [] })

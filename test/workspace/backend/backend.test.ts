@@ -111,6 +111,21 @@ describe.each(engines)('the $kind backend', ({ make: makeBackend, isDocker, isRe
     expect(await output(name, sh(`cat ${WORKSPACE_DIR}/file`))).toMatchObject({ stdout: 'kept\n', status: 0 })
   })
 
+  test('suspend and start keep the programs, or suspend is refused and the workspace runs on', async () => {
+    const { name } = await makeForTest('suspend')
+    const { stdout: pid } = await output(name, sh('nohup sleep 600 >/dev/null 2>&1 & echo $!'))
+    const refusal = await backend.suspend(name).then(
+      () => undefined,
+      (error: unknown) => error,
+    )
+    if (refusal === undefined) {
+      expect(await backend.find(name)).toMatchObject({ state: { is: 'suspended' } })
+      await backend.start(name)
+    } else expect(refusal).toMatchObject({ code: 'SUSPEND_UNSUPPORTED' })
+    expect(await backend.find(name)).toMatchObject({ state: { is: 'running' } })
+    expect(await output(name, sh(`kill -0 ${pid}`))).toMatchObject({ status: 0 })
+  })
+
   test('remove deletes the volume unless keepVolume is set', async () => {
     const { name } = await makeForTest('volume')
     await output(name, sh(`echo kept > ${WORKSPACE_DIR}/file`))

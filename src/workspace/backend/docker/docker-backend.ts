@@ -216,6 +216,12 @@ export class DockerBackend implements Backend {
     )
   }
 
+  /** @throws SUSPEND_UNSUPPORTED always: engines save memory only as an experiment, and without connections */
+  suspend(name: string): Promise<Workspace> {
+    const why = 'its engine cannot save the memory of containers; use "workspace stop"'
+    return Promise.reject(fault('SUSPEND_UNSUPPORTED', `workspace "${name}" cannot be suspended: ${why}`))
+  }
+
   async stop(name: string): Promise<Workspace> {
     return this.#change(name, 'stopping the container', STOP_DEADLINE_MS, async (container, abortSignal) => {
       const { State } = await container.inspect({ abortSignal })

@@ -4,6 +4,14 @@ import type { MachineProcess } from './monitor/machine-process.ts'
 import type { MachineRun } from './files/metadata.ts'
 import type { GuestAddress, NetworkPlan } from './network/network.ts'
 
+/** Memory of a suspended VM. */
+export interface MachineMemory {
+  /** File that contains it. */
+  readonly path: string
+  /** The monitor that wrote it, with its version and devices; only an equal one can load it. */
+  readonly monitor: string
+}
+
 /** A VM to start. */
 export interface Machine {
   readonly id: string
@@ -23,6 +31,8 @@ export interface Machine {
   readonly network: NetworkPlan
   /** A host directory that the guest mounts by its tag. */
   readonly share: { readonly tag: string; readonly directory: string } | undefined
+  /** Memory to load instead of booting; the VM then stays paused. */
+  readonly memory: MachineMemory | undefined
 }
 
 /** A started VM; whether it boots becomes known later. */
@@ -50,6 +60,26 @@ export interface UserNetwork {
   readonly isIsolated: boolean
 }
 
+/** Saves the memory of VMs. */
+export interface MemorySaver {
+  /** Returns why a VM's memory cannot be saved, as a sentence with a remedy; undefined when it can. */
+  readonly cannotSave: (machine: {
+    readonly line: MachineRun['line']
+    readonly isShared: boolean
+  }) => string | undefined
+  /**
+   * Pauses a VM and writes its memory to a new file, durably. Returns the monitor's identity. On failure the VM
+   * runs on and there is no file.
+   */
+  readonly save: (
+    at: { readonly id: string; readonly socketDir: string; readonly line: MachineRun['line'] },
+    path: string,
+    mostBytes: number,
+  ) => Promise<string>
+  /** Lets a paused VM run; does nothing when it is running. */
+  readonly unpause: (at: { readonly socketDir: string }) => Promise<void>
+}
+
 /** A program that runs VMs: exactly what differs between such programs. */
 export interface Driver {
   readonly name: ImageBackend
@@ -66,6 +96,8 @@ export interface Driver {
   readonly userOf: (id: string) => number | undefined
   /** Undefined when VMs have no jail. */
   readonly jails: Jails | undefined
+  /** Undefined when the memory of VMs cannot be saved. */
+  readonly memory: MemorySaver | undefined
   /** Returns why it cannot run VMs here, as a sentence with a remedy; undefined when it can. */
   readonly missing: () => Promise<string | undefined>
   /** Returns why host directories cannot be shared with VMs here; undefined when they can. */

@@ -13,7 +13,7 @@ import { Admission } from '../../../lib/clock/admission.ts'
 import { askGuest } from './guest/ask-guest.ts'
 import { awaitAgent } from './guest/await-agent.ts'
 import { consoleSize, findInitError, findLastKernelMessage } from './monitor/console-log.ts'
-import type { Driver, StartedMachine } from './driver.ts'
+import type { Driver, MachineMemory, StartedMachine } from './driver.ts'
 import { API_SOCKET, cidOf, dialGuest, SERIAL_SOCKET, VSOCK_SOCKET } from './guest/guest-line.ts'
 import type { MachineFiles } from './files/machine-files.ts'
 import { hasExitedWithin, isRunning, type MachineProcess, signalProcess } from './monitor/machine-process.ts'
@@ -66,7 +66,7 @@ export class MachineRunner {
   }
 
   /**
-   * Starts a VM and waits until its agent responds. Returns the resulting metadata, which it has also
+   * Boots or resumes a VM and waits until its agent responds. Returns the resulting metadata, which it has also
    * written.
    *
    * @throws BACKEND_ERROR with nothing left running and the reason recorded
@@ -93,29 +93,34 @@ export class MachineRunner {
     await this.killRemains(known)
     let metadata = known
     try {
-      progress('starting the VM')
+      progress(known.memory == null ? 'starting the VM' : 'loading its memory')
       const { started, setting, consoleStart, ipAddress } = await this.#start(known, image, progress, signal)
       const run: MachineRun = {
         hostBoot: this.#options.hostBoot,
         processes: [...started.processes],
         line: started.line,
-        isReady: false,
+        // A server that is killed now leaves a VM whose agent needs nothing but the time.
+        isReady: known.memory != null,
         ipAddress,
         agentToken: setting.agentToken,
         consoleStart,
       }
-      metadata = { ...known, failure: '', run }
+      const isResumed = known.memory != null
+      metadata = { ...known, failure: '', run, memory: null }
       await files.write(metadata)
+      // Only now: once the VM has changed its disk, the memory must never be loaded again.
+      if (isResumed) await this.unpause(metadata)
       await this.adopt(metadata)
-      progress('booting')
-      await this.#awaitAgent(metadata, run, setting, signal)
+      progress(isResumed ? 'resuming' : 'booting')
+      await this.#awaitAgent(metadata, run, { setting, isResumed }, signal)
       metadata = { ...metadata, isFormatted: true, run: { ...run, isReady: true } }
       await files.write(metadata)
       return metadata
     } catch (error) {
       await this.killRemains(metadata)
       // On a full disk the reason cannot be recorded; it is reported all the same.
-      await files.write({ ...known, run: null, failure: messageOf(error) }).catch(() => undefined)
+      const failure = metadata.memory == null ? messageOf(error) : ''
+      await files.write({ ...metadata, run: null, failure }).catch(() => undefined)
       throw error
     }
   }
@@ -131,6 +136,59 @@ export class MachineRunner {
       }
     }
     await this.killRemains(metadata)
+  }
+
+  /**
+   * Saves a running VM's memory and ends its processes. Returns the resulting metadata, which it has also written.
+   *
+   * @throws SUSPEND_UNSUPPORTED when it cannot be suspended
+   * @throws BACKEND_ERROR when that fails; the VM runs on in both cases
+   */
+  async suspend(metadata: Metadata): Promise<Metadata> {
+    const { driver, files } = this.#options
+    const { name, run, localDir } = metadata
+    if (run === null) throw fault('BACKEND_ERROR', `workspace "${name}" has no running VM`)
+    const why =
+      driver.memory === undefined
+        ? `${driver.name} workspaces cannot be suspended yet`
+        : driver.memory.cannotSave({ line: run.line, isShared: localDir !== '' })
+    if (why !== undefined || driver.memory === undefined)
+      throw fault('SUSPEND_UNSUPPORTED', `workspace "${name}" cannot be suspended: ${why}`)
+    const path = files.memoryOf(name)
+    // Left behind by an interrupted attempt.
+    await files.removeMemory(name)
+    try {
+      const at = { ...this.#addressOf(metadata), line: run.line }
+      const monitor = await driver.memory.save(at, path, mostMemoryBytes(metadata))
+      const bytes = (await files.memoryBytes(name)) ?? 0
+      const suspended = {
+        ...metadata,
+        run: null,
+        failure: '',
+        memory: { monitor, bytes, agentToken: run.agentToken },
+      }
+      await files.write(suspended)
+      await this.killRemains(metadata)
+      return suspended
+    } catch (error) {
+      throw fault('BACKEND_ERROR', `workspace "${name}" cannot be suspended: ${messageOf(error)}`, error)
+    }
+  }
+
+  /** Lets a paused VM run, and removes its memory, which then no longer matches its disk. */
+  async unpause(metadata: Metadata): Promise<void> {
+    await this.#options.driver.memory?.unpause(this.#addressOf(metadata))
+    await this.#options.files.removeMemory(metadata.name)
+  }
+
+  /** Sets the clock of a VM that an earlier server resumed or failed to suspend. */
+  async setClock(metadata: Metadata): Promise<void> {
+    const { name: hostname, run } = metadata
+    if (run === null) return
+    const connection = await dialGuest(run.line, this.#addressOf(metadata), AGENT_PORT)
+    const { agentToken } = run
+    await askGuest(connection, { do: 'prepare', hostname, agentToken, clockMs: Date.now() })
+    connection.destroy()
   }
 
   /** Kills all processes of a VM immediately, and removes its sockets and network. */
@@ -213,6 +271,7 @@ export class MachineRunner {
     const socketDir = await sockets.create(id)
     const limits = limitsFromWire(metadata.network)
     const network = await networks.attach(id, limits, await this.#usedAddresses(), progress)
+    const memory = await this.#memoryOf(metadata)
     const consoleLog = this.consoleOf(name)
     const consoleStart = await consoleSize(consoleLog)
     const share = localDir === '' ? undefined : { tag: SHARE_TAG, directory: localDir }
@@ -227,6 +286,7 @@ export class MachineRunner {
         socketDir,
         network,
         share,
+        memory,
         consoleLog: files.consoleOf(name),
         monitorLog: files.monitorLogOf(name),
         commandLine: [
@@ -241,7 +301,7 @@ export class MachineRunner {
     const owner = localDir === '' ? undefined : await stat(localDir)
     const setting: GuestSetting = {
       hostname: name,
-      agentToken: randomBytes(24).toString('base64url'),
+      agentToken: metadata.memory?.agentToken ?? randomBytes(24).toString('base64url'),
       ...(this.#options.isHardened && { credentialsToken: randomBytes(24).toString('base64url') }),
       ...(network.is !== 'none' &&
         network.address !== 'dhcp' && { network: { mac: network.mac, ...network.address } }),
@@ -252,10 +312,22 @@ export class MachineRunner {
     return { started, setting, consoleStart, ipAddress }
   }
 
+  /** Returns the memory to load; undefined to boot. @throws BACKEND_ERROR when the file is not the whole one */
+  async #memoryOf({ name, memory }: Metadata): Promise<MachineMemory | undefined> {
+    if (memory == null) return undefined
+    const { files } = this.#options
+    const path = files.memoryOf(name)
+    if ((await files.memoryBytes(name)) === memory.bytes) return { path, monitor: memory.monitor }
+    throw fault(
+      'BACKEND_ERROR',
+      `${path} is not the memory that was saved (${memory.bytes} bytes); restore it, or discard the memory with "workspace stop ${name}"`,
+    )
+  }
+
   async #awaitAgent(
     metadata: Metadata,
     run: MachineRun,
-    setting: GuestSetting,
+    { setting, isResumed }: { readonly setting: GuestSetting; readonly isResumed: boolean },
     signal: AbortSignal,
   ): Promise<void> {
     const [process] = run.processes
@@ -263,6 +335,7 @@ export class MachineRunner {
     await awaitAgent({
       process,
       setting,
+      isResumed,
       signal,
       consoleStart: run.consoleStart,
       dialGuest: (port) => dialGuest(run.line, this.#addressOf(metadata), port),
@@ -305,6 +378,11 @@ export class MachineRunner {
   #addressOf({ id }: Pick<Metadata, 'id'>): { readonly id: string; readonly socketDir: string } {
     return { id, socketDir: this.#options.sockets.pathOf(id) }
   }
+}
+
+/** Returns the maximum size of a VM's memory file: its memory, with room for the states of its devices. */
+function mostMemoryBytes({ memoryMb }: Metadata): number {
+  return (memoryMb * 1.02 + 256) * 2 ** 20
 }
 
 async function terminate(machine: MachineProcess): Promise<void> {

@@ -7,7 +7,8 @@ import { isRunning } from './monitor/machine-process.ts'
 import type { Metadata, MetadataReading } from './files/metadata.ts'
 
 /** Derives a VM's state from its metadata and its processes. */
-async function stateOf({ run, failure }: Metadata, hostBoot: string): Promise<WorkspaceState> {
+async function stateOf({ run, failure, memory }: Metadata, hostBoot: string): Promise<WorkspaceState> {
+  if (run === null && memory != null) return { is: 'suspended' }
   // The host has rebooted, and everything that ran on it stopped.
   if (run !== null && run.hostBoot !== hostBoot) return { is: 'stopped' }
   if (run === null) return failure === '' ? { is: 'stopped' } : { is: 'error', message: failure }
@@ -45,6 +46,7 @@ export async function workspaceOf(
     state,
     networkLimits: limitsFromWire(metadata.network),
     labels: metadata.labels ?? undefined,
+    wakes: metadata.wakes ?? undefined,
     createdAt: new Date(createdAt),
     containerId: id,
     ipAddress: isUp ? (run?.ipAddress ?? '') : '',

@@ -127,12 +127,14 @@ export class MicroVmBackend implements Backend {
     })
     this.#isAvailable = (await driver.missing()) === undefined
     for (const { reading } of await this.#files.list()) {
-      if (reading.is !== 'valid' || reading.record.run === null) continue
-      if (reading.record.run.hostBoot !== this.#hostBoot) continue
+      if (reading.is !== 'valid') continue
+      const wasPaused = await this.#finishSuspend(reading.record).catch(() => false)
+      if (reading.record.run?.hostBoot !== this.#hostBoot) continue
       this.#watch.add(reading.record)
       // A VM that exited while no server was running has no sockets to attach to, and must not prevent the
       // others from being watched.
       await this.#runner.adopt(reading.record).catch(() => undefined)
+      if (wasPaused) void this.#runner.setClock(reading.record).catch(() => undefined)
     }
     this.#watch.start()
   }
@@ -216,7 +218,21 @@ export class MicroVmBackend implements Backend {
     return this.#change(name, async (metadata) => {
       this.#watch.remove(name)
       await this.#running.stop(metadata)
-      await this.#files.write({ ...metadata, run: null, failure: '' })
+      await this.#files.write({ ...metadata, run: null, failure: '', memory: null })
+      await this.#files.removeMemory(name)
+    })
+  }
+
+  async suspend(name: string): Promise<Workspace> {
+    return this.#change(name, async (metadata) => {
+      // A VM that is paused or exits now has not failed.
+      this.#watch.remove(name)
+      try {
+        await this.#running.suspend(metadata)
+      } catch (error) {
+        this.#watch.add(metadata)
+        throw error
+      }
     })
   }
 
@@ -240,7 +256,8 @@ export class MicroVmBackend implements Backend {
         if (keepVolume && metadata.isFormatted) {
           await this.#running.stop(metadata)
           await this.#files.removeLogs(name)
-          await this.#files.write({ ...metadata, isKept: true, run: null, failure: '' })
+          await this.#files.write({ ...metadata, isKept: true, run: null, failure: '', memory: null })
+          await this.#files.removeMemory(name)
           return this.#files.end(name)
         }
         await this.#running.killRemains(metadata)
@@ -298,6 +315,19 @@ export class MicroVmBackend implements Backend {
   get #running(): MachineRunner {
     if (this.#runner === undefined) throw new Error('the backend is not open')
     return this.#runner
+  }
+
+  /**
+   * Finishes what a server that stopped during a suspend or resume left: the metadata decides which of the two
+   * states the VM has. Returns whether a paused VM runs again.
+   */
+  async #finishSuspend(metadata: Metadata): Promise<boolean> {
+    if ((await this.#files.memoryBytes(metadata.name)) === undefined) return false
+    const isRunning = metadata.run?.hostBoot === this.#hostBoot
+    if (metadata.memory != null) await this.#running.killRemains(metadata)
+    else if (isRunning) await this.#running.unpause(metadata)
+    else await this.#files.removeMemory(metadata.name)
+    return isRunning
   }
 
   async #boot(

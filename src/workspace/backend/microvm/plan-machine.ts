@@ -71,9 +71,19 @@ function factsOf(
   request: BackendCreate,
 ): Pick<
   Metadata,
-  'name' | 'createdAt' | 'image' | 'repo' | 'localDir' | 'forwardPorts' | 'environment' | 'network' | 'labels'
+  | 'name'
+  | 'createdAt'
+  | 'image'
+  | 'repo'
+  | 'localDir'
+  | 'forwardPorts'
+  | 'environment'
+  | 'network'
+  | 'labels'
+  | 'wakes'
 > {
-  const { name, createdAt, image, repo, localDir, forwardPorts, environment, networkLimits, labels } = request
+  const { name, createdAt, image, repo, localDir, forwardPorts, environment, networkLimits, labels, wakes } =
+    request
   return {
     name,
     image,
@@ -84,5 +94,6 @@ function factsOf(
     forwardPorts: [...forwardPorts],
     network: networkLimits === undefined ? null : limitsToWire(networkLimits),
     labels: labels === undefined ? null : { ...labels },
+    wakes: wakes ?? null,
   }
 }

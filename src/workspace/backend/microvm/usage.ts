@@ -26,6 +26,7 @@ export async function readMachineUsage(files: MachineFiles, images: ImageStore):
     const all = [
       { kind: 'rootfs', path: files.upperOf(key) },
       { kind: 'console_log', path: files.consoleOf(key) },
+      { kind: 'memory', path: files.memoryOf(key) },
       { kind: 'metadata', path: join(files.instanceOf(key), 'metadata.json') },
       { kind: 'metadata', path: files.monitorLogOf(key) },
     ] as const

@@ -84,6 +84,7 @@ export function qemuArguments(machine: Machine, accelerator: Accelerator, line: 
     `${device('virtio-balloon')},free-page-reporting=on`,
     ...lineArguments(machine, line, socket, device),
     ...networkArguments(machine, device),
+    ...(machine.memory === undefined ? [] : ['-incoming', 'defer']),
     ...(machine.share === undefined
       ? []
       : [

@@ -2,10 +2,11 @@ import { constants, existsSync } from 'node:fs'
 import { access, chown, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { findProgram } from '../../../lib/process/find-program.ts'
+import { messageOf } from '../../../lib/errors/message.ts'
 import { sandboxMissing } from '../../../lib/sandbox/sandbox.ts'
 import { canUseVsock } from '../../../native/net/vsock.ts'
 import { fault } from '../../errors.ts'
-import type { Driver, Machine, StartedMachine } from '../microvm/driver.ts'
+import type { Driver, Machine, MachineMemory, MemorySaver, StartedMachine } from '../microvm/driver.ts'
 import { cidOf, VSOCK_SOCKET } from '../microvm/guest/guest-line.ts'
 import { awaitSocket } from '../microvm/monitor/await-socket.ts'
 import { lastLines } from '../microvm/monitor/console-log.ts'
@@ -23,6 +24,7 @@ import {
 import { type ACCELERATORS, findAccelerator } from './accelerator.ts'
 import { findHelper } from './tools.ts'
 import { enclose } from './enclose.ts'
+import { loadMemory, readVersion, saveMemory, unpause } from './memory.ts'
 import { qmp } from './qmp.ts'
 import { startUserNetwork, USER_NETWORK, userNetworkMissing } from './user-network.ts'
 
@@ -47,6 +49,14 @@ export class QemuDriver implements Driver {
   readonly shutdownBy = 'poweroff'
   readonly jails = undefined
   readonly userOf = process.getuid?.() === 0 ? machineUser : () => undefined
+  readonly memory: MemorySaver = {
+    cannotSave,
+    save: async ({ id, socketDir, line }, path, mostBytes) => {
+      await saveMemory(socketDir, path, mostBytes, this.userOf(id))
+      return this.#identify(socketDir, line)
+    },
+    unpause: ({ socketDir }) => unpause(socketDir),
+  }
   readonly #options: QemuOptions
   #accelerator: Promise<Accelerator> | undefined
 
@@ -88,6 +98,7 @@ export class QemuDriver implements Driver {
       started.push(sandbox)
       await awaitSocket(join(machine.socketDir, QMP_SOCKET), sandbox, machine.monitorLog, signal)
       const monitor = await findInside(sandbox.process, machine.monitorLog)
+      if (machine.memory !== undefined) await this.#load(machine, machine.memory, line)
       return { processes: [monitor, ...started.map((each) => each.process)], line }
     } catch (error) {
       for (const { process } of started) await signalProcess(process, 'SIGKILL')
@@ -96,12 +107,37 @@ export class QemuDriver implements Driver {
   }
 
   async pressPower({ socketDir }: { readonly socketDir: string }): Promise<void> {
-    await qmp(join(socketDir, QMP_SOCKET), 'system_powerdown')
+    await qmp(join(socketDir, QMP_SOCKET), [{ execute: 'system_powerdown' }])
   }
 
   /** QEMU removes its PID file on a regular exit, and cannot when it is killed. */
   hasExitedCleanly({ socketDir }: { readonly socketDir: string }): boolean {
     return !existsSync(join(socketDir, PID_FILE))
+  }
+
+  /** Loads a VM's memory. @throws BACKEND_ERROR when another monitor wrote it, or QEMU does not accept it */
+  async #load({ socketDir, monitorLog }: Machine, memory: MachineMemory, line: string): Promise<void> {
+    const monitor = await this.#identify(socketDir, line)
+    if (monitor !== memory.monitor)
+      throw fault(
+        'BACKEND_ERROR',
+        `the VM was suspended by ${memory.monitor} and cannot be resumed by ${monitor}; restore that one, or discard the memory with "workspace stop"`,
+      )
+    try {
+      await loadMemory(socketDir, memory.path)
+    } catch (error) {
+      throw fault(
+        'BACKEND_ERROR',
+        `the VM cannot be resumed: ${messageOf(error)}: ${await lastLines(monitorLog, 3)}; "workspace stop" discards its memory`,
+        error,
+      )
+    }
+  }
+
+  /** Returns a monitor's identity: memory depends on its version and on the VM's devices. */
+  async #identify(socketDir: string, line: string): Promise<string> {
+    this.#accelerator ??= findAccelerator(this.#options)
+    return `QEMU ${await readVersion(socketDir)} (${await this.#accelerator}, ${line})`
   }
 
   async #findVsock(): Promise<
@@ -151,6 +187,13 @@ export class QemuDriver implements Driver {
     if (user !== undefined) await chown(socket, user, user)
     return monitor
   }
+}
+
+const cannotSave: MemorySaver['cannotSave'] = ({ line, isShared }) => {
+  if (isShared) return 'it has a local_dir, and virtiofsd, which shares that, cannot be suspended'
+  return line === 'hybrid'
+    ? 'its vsock is provided by vhost-device-vsock, which cannot be suspended; give the server /dev/vhost-vsock, or use a serial port (set qemu.vhost_device_vsock to /nonexistent and start the workspace again)'
+    : undefined
 }
 
 /**

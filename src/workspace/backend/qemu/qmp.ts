@@ -3,24 +3,34 @@ import { createInterface } from 'node:readline'
 
 const TIMEOUT_MS = 5_000
 
+/** A command of QEMU's control protocol. */
+export interface QmpCommand {
+  readonly execute: string
+  readonly arguments?: Readonly<Record<string, unknown>>
+}
+
 /**
- * Sends one command over a QEMU control socket and returns the response. Source: QEMU's interop/qmp-spec.
- * Rejects when QEMU has exited, refuses, or does not respond within 5 s.
+ * Sends commands over a QEMU control socket, each after the answer to the one before, and returns the last answer.
+ * Source: QEMU's interop/qmp-spec. Rejects when QEMU has exited, refuses one, or does not answer all in time.
  */
-export async function qmp(socketPath: string, command: string): Promise<unknown> {
+export async function qmp(
+  socketPath: string,
+  commands: readonly QmpCommand[],
+  timeoutMs = TIMEOUT_MS,
+): Promise<unknown> {
   const socket = connect(socketPath)
-  const late = setTimeout(() => socket.destroy(new Error('QEMU does not respond')), TIMEOUT_MS)
+  const late = setTimeout(() => socket.destroy(new Error('QEMU does not respond')), timeoutMs)
   try {
     await new Promise<void>((resolve, reject) => socket.once('connect', resolve).once('error', reject))
     const lines = createInterface({ input: socket })[Symbol.asyncIterator]()
     await nextAnswer(lines, 'QMP')
+    let answer: unknown
     // QEMU accepts no other command before capabilities are negotiated; none are needed here.
-    for (const execute of ['qmp_capabilities', command]) {
-      socket.write(`${JSON.stringify({ execute })}\n`)
-      const answer = await nextAnswer(lines, 'return')
-      if (execute === command) return answer
+    for (const command of [{ execute: 'qmp_capabilities' }, ...commands]) {
+      socket.write(`${JSON.stringify(command)}\n`)
+      answer = await nextAnswer(lines, 'return')
     }
-    return undefined
+    return answer
   } finally {
     clearTimeout(late)
     socket.destroy()

@@ -21,6 +21,7 @@ export class VzDriver implements Driver {
   readonly console = 'overwritten'
   readonly shutdownBy = 'poweroff'
   readonly jails = undefined
+  readonly memory = undefined
   readonly userOf = () => undefined
   /**
    * macOS's address translation; its guests can reach services that this host exposes on all its addresses.

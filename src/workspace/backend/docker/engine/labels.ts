@@ -24,6 +24,7 @@ const LABEL = {
   forwardPorts: 'workspace.forward_ports',
   network: 'workspace.network',
   labels: 'workspace.labels',
+  wakes: 'workspace.wake',
 } as const
 const SCHEMA = '1'
 const userLabelsSchema = Type.Record(Type.String(), Type.String())
@@ -48,6 +49,7 @@ export function labelsOf(serverId: string, request: BackendCreate): Labels {
       [LABEL.network]: JSON.stringify(limitsToWire(request.networkLimits)),
     }),
     ...(request.labels !== undefined && { [LABEL.labels]: JSON.stringify(request.labels) }),
+    ...(request.wakes !== undefined && { [LABEL.wakes]: String(request.wakes) }),
   }
 }
 
@@ -127,6 +129,7 @@ function fromLabels(
     forwardPorts: (labels[LABEL.forwardPorts] ?? '').split(',').filter(Boolean).map(Number),
     networkLimits: networkLimitsOf(labels),
     labels: parseJson(userLabelsSchema, labels[LABEL.labels] ?? ''),
+    wakes: parseJson(Type.Boolean(), labels[LABEL.wakes] ?? ''),
   }
 }
 

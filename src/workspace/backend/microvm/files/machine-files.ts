@@ -12,11 +12,12 @@ import { type Metadata, type MetadataReading, readMetadata } from './metadata.ts
 
 const METADATA = 'metadata.json'
 const UPPER = 'upper.ext4'
+const MEMORY = 'memory'
 /**
  * Every file that is ever created in a VM's two directories, and hence every file that is ever removed from
  * them.
  */
-const INSTANCE_FILES = [METADATA, CREATING, 'console.log', 'monitor.log'] as const
+const INSTANCE_FILES = [METADATA, CREATING, MEMORY, 'console.log', 'monitor.log'] as const
 const UPPER_FILES = [UPPER, CREATING] as const
 
 /**
@@ -40,6 +41,11 @@ export class MachineFiles {
 
   consoleOf(name: string): string {
     return join(this.instanceOf(name), 'console.log')
+  }
+
+  /** Returns the file of a suspended VM's memory. */
+  memoryOf(name: string): string {
+    return join(this.instanceOf(name), MEMORY)
   }
 
   monitorLogOf(name: string): string {
@@ -146,6 +152,15 @@ export class MachineFiles {
   /** Returns when a VM's metadata was last written, which happens at every start and stop. */
   async changedAt(name: string): Promise<Date> {
     return (await lstat(join(this.instanceOf(name), METADATA))).mtime
+  }
+
+  /** Returns the size of a VM's memory file; undefined when there is none. */
+  async memoryBytes(name: string): Promise<number | undefined> {
+    return (await lstat(this.memoryOf(name)).catch(ignoreMissing))?.size
+  }
+
+  async removeMemory(name: string): Promise<void> {
+    await unlink(this.memoryOf(name)).catch(ignoreMissing)
   }
 
   /** Removes only the logs: the metadata identifies the upper. */

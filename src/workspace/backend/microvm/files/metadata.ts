@@ -24,6 +24,14 @@ const runSchema = Type.Object({
   consoleStart: whole,
 })
 
+const memorySchema = Type.Object({
+  /** The monitor that wrote the file; only an equal one can load it. */
+  monitor: Type.String({ minLength: 1 }),
+  bytes: whole,
+  /** Token that its agent still has. */
+  agentToken: Type.String({ minLength: 16 }),
+})
+
 /** Metadata that a copy of a VM's disk inherits. */
 export const machineFacts = {
   image: Type.String(),
@@ -50,11 +58,15 @@ const metadataSchema = Type.Object({
   network: Type.Optional(Type.Union([networkLimitsSchema, Type.Null()])),
   /** Labels given at its creation; absent or null for none. */
   labels: Type.Optional(Type.Union([Type.Record(Type.String(), Type.String()), Type.Null()])),
+  /** Whether a connection to it starts it; absent or null for the server's default. */
+  wakes: Type.Optional(Type.Union([Type.Boolean(), Type.Null()])),
   /** Whether the workspace was deleted with its files kept for the next one of that name. */
   isKept: Type.Boolean(),
   /** Why it is not running although nobody stopped it; '' otherwise. */
   failure: Type.String(),
   run: Type.Union([runSchema, Type.Null()]),
+  /** Its suspended memory; absent or null for none. */
+  memory: Type.Optional(Type.Union([memorySchema, Type.Null()])),
 })
 
 /** A VM's persistent state, in `instances/NAME/metadata.json`. */

@@ -12,7 +12,7 @@ const SILENT_MS = 60_000
 /** Maximum extension of the boot timeout while the console keeps printing: it may repeat itself for ever. */
 const LONGEST = 5
 
-/** A VM that is booting. */
+/** A VM that is booting or resuming. */
 export interface Booting {
   readonly process: MachineProcess
   readonly dialGuest: (port: number) => Promise<Duplex>
@@ -21,6 +21,8 @@ export interface Booting {
   /** Log of its monitor, including earlier runs. */
   readonly monitorLog: string
   readonly consoleStart: number
+  /** Whether its memory was loaded: it boots nothing and prints nothing, and its clock is behind. */
+  readonly isResumed: boolean
   /** How long the console may be silent. */
   readonly timeoutMs: number
   readonly signal: AbortSignal
@@ -39,7 +41,7 @@ export async function awaitAgent(booting: Booting): Promise<void> {
   let movedMs = beganMs
   let size = booting.consoleStart
   const silentUntil = performance.now() + SILENT_MS
-  let hasInit = false
+  let hasInit = booting.isResumed
   for (;;) {
     booting.signal.throwIfAborted()
     const sizeNow = await consoleSize(booting.consoleLog)
@@ -72,10 +74,11 @@ function hasInitStarted({ consoleLog, consoleStart }: Booting): Promise<boolean>
 }
 
 /** Returns false while nothing listens. */
-async function isPrepared({ dialGuest, setting }: Booting, leftMs: number): Promise<boolean> {
+async function isPrepared({ dialGuest, setting, isResumed }: Booting, leftMs: number): Promise<boolean> {
   try {
     const connection = await dialGuest(AGENT_PORT)
-    await askGuest(connection, { do: 'prepare', ...setting }, Math.max(leftMs, 1_000))
+    const clock = isResumed ? { clockMs: Date.now() } : {}
+    await askGuest(connection, { do: 'prepare', ...setting, ...clock }, Math.max(leftMs, 1_000))
     connection.destroy()
     return true
   } catch (error) {

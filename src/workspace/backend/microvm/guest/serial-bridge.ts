@@ -11,6 +11,9 @@ import { hostPortSocket } from './guest-line.ts'
 import { MAX_CONNECTIONS } from './guest-ports.ts'
 
 const RETRY_MS = 500
+/** The agent takes a moment to notice that another server holds the port, or that it was suspended. */
+const LINE_TIMEOUT_MS = 10_000
+const LOOK_EVERY_MS = 20
 const MAX_REQUEST_BYTES = 32
 
 /**
@@ -104,9 +107,17 @@ export class SerialBridge {
     void joinStreams(channel, socket)
   }
 
+  /** Waits until the line is up, while the client waits; resolves to undefined when it stays down. */
+  async #nextMux(socket: Socket): Promise<Mux | undefined> {
+    const endMs = performance.now() + LINE_TIMEOUT_MS
+    while (this.#mux === undefined && !this.#isClosed && !socket.destroyed && performance.now() < endMs)
+      await delay(LOOK_EVERY_MS)
+    return this.#mux
+  }
+
   async #serve(socket: Socket): Promise<void> {
     const port = Number(/^CONNECT (\d{1,10})$/.exec(await readLine(socket))?.[1])
-    const mux = this.#mux
+    const mux = await this.#nextMux(socket)
     // Only the agent listens inside; a refused connection is just closed, as with vsock.
     if (port !== AGENT_PORT || mux === undefined || mux.isClosed) return void socket.destroy()
     const channel: Duplex = mux.open(Buffer.alloc(0))

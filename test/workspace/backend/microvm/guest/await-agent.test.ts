@@ -29,6 +29,7 @@ async function boot({ printEveryMs, answersAfterMs }: Record<'printEveryMs' | 'a
     consoleLog,
     monitorLog: join(tempDir(), 'monitor.log'),
     consoleStart: 0,
+    isResumed: false,
     setting: { hostname: 'demo', agentToken: 'token' },
     signal: new AbortController().signal,
     timeoutMs: TIMEOUT_MS,
