@@ -82,6 +82,18 @@ export const workspaceSchema = section({
     'repository that sets up the home directory of workspaces created without one; must not contain a password',
   ),
   idle_timeout: duration('0s', 'stop a running workspace after this idle time; 0s: never'),
+  idle: section({
+    suspend_after: duration(
+      '0s',
+      'suspend a running workspace after this idle time, where its memory can be saved; 0s: never. idle_timeout then applies to the others',
+    ),
+    wake: Type.Optional(
+      Type.Boolean({
+        description:
+          'start a stopped or suspended workspace when somebody connects to it; default true if suspend_after is set',
+      }),
+    ),
+  }),
   tunnel: section({
     deny_ports: Type.Array(Type.Integer({ minimum: 1, maximum: 65_535 }), {
       default: [],
@@ -229,7 +241,7 @@ function resolveConfig(
   settings: Decoded<typeof workspaceSchema>,
   environment: Readonly<Record<string, string | undefined>>,
 ) {
-  const { http, ssh, docker, vm, qemu, firecracker, vz, hardened } = settings
+  const { http, ssh, docker, vm, qemu, firecracker, vz, hardened, idle } = settings
   const stateDir = settings.stateDir ?? defaultStateDir(environment)
   const imageAliases = new Map(Object.entries(settings.imageAliases))
   const network = networkPolicy(settings.network)
@@ -238,6 +250,7 @@ function resolveConfig(
     ...settings,
     stateDir,
     http: { ...http, tokenFile },
+    idle: { ...idle, wake: idle.wake ?? idle.suspendAfterMs > 0 },
     ssh: {
       ...ssh,
       hostKey: ssh.hostKey ?? join(stateDir, 'ssh_host_ed25519_key'),

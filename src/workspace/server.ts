@@ -28,7 +28,11 @@ import type { HttpFace } from './faces/http/face.ts'
 import { anyKey, listedKeys, readAuthorizedKeys } from './faces/ssh/authorized-keys.ts'
 import { ConnectionServer } from './faces/ssh/connection-server.ts'
 import { SshWorkerPool } from './faces/ssh/ssh-worker-pool.ts'
-import { createWorkspaceResolver } from './faces/ssh/workspace-resolver.ts'
+import {
+  createWorkspaceResolver,
+  type NameResolver,
+  workspaceResolver,
+} from './faces/ssh/workspace-resolver.ts'
 import { type HostKey, loadHostKey } from './faces/ssh/host-key.ts'
 import { type ConnectionHandler, SshServer } from './faces/ssh/server.ts'
 import { auditLogins } from './faces/ssh/audit-logins.ts'
@@ -36,6 +40,7 @@ import { servePage } from './faces/web/serve-page.ts'
 import { harden } from './harden.ts'
 import { openImageLibrary } from './assembly/open-library.ts'
 import { CreationMarks } from './lifecycle/creation-marks.ts'
+import { Entrance } from './lifecycle/entrance.ts'
 import { Lifecycle } from './lifecycle/lifecycle.ts'
 import { parseRepo, type Repo } from './lifecycle/repo.ts'
 import { WorkspaceTable } from './lifecycle/table.ts'
@@ -105,6 +110,7 @@ interface Workspaces {
   readonly activity: ActivityTable
   readonly snapshots: SnapshotLibrary
   readonly lifecycle: Lifecycle
+  readonly entrance: Entrance
   readonly bus: Bus
   readonly cluster: BusCluster
 }
@@ -159,8 +165,8 @@ async function start(
     usage: new UsageSampler(table, backends),
     images,
   })
-  const { idleTimeoutMs: timeoutMs } = config
-  const idle = new IdleStopper({ timeoutMs, table, activity, sessions, lifecycle, audit, logger })
+  const limits = { stopAfterMs: config.idleTimeoutMs, suspendAfterMs: config.idle.suspendAfterMs }
+  const idle = new IdleStopper({ ...limits, table, activity, sessions, lifecycle, audit, logger })
   idle.start()
   opened.use(idle)
   // Stopped first: requests that wait for a creation or an image keep the HTTP server open.
@@ -217,6 +223,7 @@ async function openWorkspaces({
     logger,
     clock,
   })
+  const entrance = new Entrance({ table, backends, lifecycle, wakesByDefault: config.idle.wake })
   const exposure = exposureOf(config)
   if (exposure !== undefined) logger.warn(exposure)
   const { bus, cluster } = openBus(config, backends.values(), { logger, clock })
@@ -231,6 +238,7 @@ async function openWorkspaces({
     activity,
     snapshots,
     lifecycle,
+    entrance,
     bus,
     cluster,
   }
@@ -238,12 +246,12 @@ async function openWorkspaces({
 
 async function listenSsh(
   foundation: Foundation,
-  { table, activity, backends }: Pick<Workspaces, 'table' | 'activity' | 'backends'>,
+  { table, activity, backends, entrance }: Omit<Workspaces, 'pulled'>,
   hostKey: HostKey,
 ): Promise<number> {
   const { config, audit, logger, opened } = foundation
   const ssh = new SshServer(
-    await connectionHandler(foundation, { table, backends, hostKey }),
+    await connectionHandler(foundation, { backends, hostKey, resolve: workspaceResolver(table, entrance) }),
     auditLogins(audit, (user) => (table.find(user) === undefined ? () => undefined : activity.begin(user))),
     logger,
   )
@@ -285,10 +293,13 @@ function dotfilesOf({ dotfiles }: WorkspaceConfig): Repo | undefined {
  */
 async function connectionHandler(
   { config, state, given, logger }: Foundation,
-  parts: Pick<Workspaces, 'table' | 'backends'> & { readonly hostKey: HostKey },
+  {
+    backends,
+    hostKey,
+    resolve,
+  }: Pick<Workspaces, 'backends'> & { readonly hostKey: HostKey; readonly resolve: NameResolver },
 ): Promise<ConnectionHandler> {
   const { ssh, docker, log, tunnel } = config
-  const { hostKey, table, backends } = parts
   const { authorizedKeys } = ssh
   // An unusable file is reported at startup rather than at the first login.
   if (authorizedKeys !== undefined) await readAuthorizedKeys(authorizedKeys)
@@ -303,13 +314,13 @@ async function connectionHandler(
       mountedSocketDirs: mountedSocketRoot(path),
       machines: machineDirectories(config),
     }
-    return new SshWorkerPool(ssh.processes, settings, table, logger)
+    return new SshWorkerPool(ssh.processes, settings, resolve, logger)
   }
   const keyRule = authorizedKeys === undefined ? anyKey : listedKeys(authorizedKeys)
   return new ConnectionServer({
     privateKey,
     keyRule,
-    resolver: createWorkspaceResolver(table, backends),
+    resolver: createWorkspaceResolver(resolve, backends),
     deniedPorts,
     logger,
   })

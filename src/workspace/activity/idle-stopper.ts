@@ -1,8 +1,10 @@
+import { isFault } from '../../lib/errors/fault.ts'
 import { messageOf } from '../../lib/errors/message.ts'
 import type { Logger } from '../../lib/log/logger.ts'
 import type { AuditLog } from '../audit/audit-log.ts'
 import type { Lifecycle } from '../lifecycle/lifecycle.ts'
 import type { WorkspaceTable } from '../lifecycle/table.ts'
+import type { Workspace } from '../workspace.ts'
 import type { SessionDirectory } from '../session/session-directory.ts'
 import type { ActivityTable } from './activity-table.ts'
 
@@ -10,8 +12,10 @@ const LONGEST_INTERVAL_MS = 30_000
 
 /** Dependencies of an IdleStopper. */
 export interface IdleStopperOptions {
-  /** Idle time after which a workspace is stopped; 0 disables stopping. */
-  readonly timeoutMs: number
+  /** Idle time after which a workspace is stopped; 0: never. */
+  readonly stopAfterMs: number
+  /** Idle time after which a workspace whose memory can be saved is suspended instead; 0: never. */
+  readonly suspendAfterMs: number
   readonly table: WorkspaceTable
   readonly activity: ActivityTable
   readonly sessions: SessionDirectory
@@ -20,20 +24,23 @@ export interface IdleStopperOptions {
   readonly logger: Logger
 }
 
-/** Stops running workspaces that have been idle for longer than the timeout. */
+/** Stops or suspends running workspaces that have been idle for too long. */
 export class IdleStopper {
   readonly #options: IdleStopperOptions
   #timer: NodeJS.Timeout | undefined
   #checking: Promise<unknown> | undefined
+  /** Runs of workspaces that turned out not to be suspendable, by `runOf`. */
+  readonly #unsuspendable = new Set<string>()
 
   constructor(options: IdleStopperOptions) {
     this.#options = options
   }
 
   start(): void {
-    const { timeoutMs } = this.#options
-    if (timeoutMs <= 0) return
-    this.#timer = setInterval(() => void this.check(), Math.min(timeoutMs / 4, LONGEST_INTERVAL_MS)).unref()
+    const { stopAfterMs, suspendAfterMs } = this.#options
+    const [shortestMs] = [stopAfterMs, suspendAfterMs].filter((ms) => ms > 0).toSorted((a, b) => a - b)
+    if (shortestMs === undefined) return
+    this.#timer = setInterval(() => void this.check(), Math.min(shortestMs / 4, LONGEST_INTERVAL_MS)).unref()
   }
 
   /** Stops the timer. Does not wait for a stop in progress: that belongs to the lifecycle. */
@@ -44,28 +51,40 @@ export class IdleStopper {
   /** Checks every running workspace once. Joins a check that is already in progress. */
   async check(): Promise<void> {
     const running = this.#options.table.list().filter((workspace) => workspace.state.is === 'running')
-    this.#checking ??= Promise.all(running.map(({ name }) => this.#checkOne(name))).finally(
+    const runs = new Set(running.map(runOf))
+    for (const run of this.#unsuspendable) if (!runs.has(run)) this.#unsuspendable.delete(run)
+    this.#checking ??= Promise.all(running.map((workspace) => this.#checkOne(workspace))).finally(
       () => (this.#checking = undefined),
     )
     await this.#checking
   }
 
-  async #checkOne(name: string): Promise<void> {
-    const { activity, sessions, lifecycle, audit, logger, timeoutMs } = this.#options
-    const isIdle = (): boolean => activity.idleMs(name) >= timeoutMs
+  async #checkOne(workspace: Workspace): Promise<void> {
+    const { activity, sessions, lifecycle, audit, logger, stopAfterMs, suspendAfterMs } = this.#options
+    const { name } = workspace
+    const how = suspendAfterMs > 0 && !this.#unsuspendable.has(runOf(workspace)) ? 'suspend' : 'stop'
+    const limitMs = how === 'suspend' ? suspendAfterMs : stopAfterMs
+    const isIdle = (): boolean => limitMs > 0 && activity.idleMs(name) >= limitMs
     if (!isIdle()) return
     try {
       // Checked last, because it runs a program inside. A user may be attached by a route that bypasses this
       // server.
       if (await sessions.isAttached(name)) return activity.touch(name)
-      if (!(await lifecycle.stopIf(name, isIdle))) return
-      logger.info({ workspace: name, idleTimeoutMs: timeoutMs }, 'stopped an idle workspace')
-      const subject = { action: 'workspace.stop', workspace: name, address: '', reason: 'idle' } as const
+      if (!(await lifecycle.restIf(name, how, isIdle))) return
+      const done = how === 'stop' ? 'stopped' : 'suspended'
+      logger.info({ workspace: name, limitMs }, `${done} an idle workspace`)
+      const subject = { action: `workspace.${how}`, workspace: name, address: '', reason: 'idle' } as const
       audit.record(subject, { outcome: 'ok' })
     } catch (error) {
+      if (isFault(error) && error.code === 'SUSPEND_UNSUPPORTED') this.#unsuspendable.add(runOf(workspace))
       // The workspace was usually stopped, deleted or locked by another request in the meantime. The next
       // check looks at it again.
-      logger.info({ workspace: name, why: messageOf(error) }, 'could not stop an idle workspace')
+      logger.info({ workspace: name, why: messageOf(error) }, `could not ${how} an idle workspace`)
     }
   }
+}
+
+/** Identifies a run of a workspace: how a virtual machine was started decides whether it can be suspended. */
+function runOf({ containerId, pid }: Workspace): string {
+  return `${containerId} ${pid}`
 }

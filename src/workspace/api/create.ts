@@ -44,6 +44,9 @@ export const createBodySchema = Type.Object(
       }),
     ),
     no_provision: orNull(Type.Boolean({ description: 'true ignores devcontainer.json and dotfiles' })),
+    wake: orNull(
+      Type.Boolean({ description: 'whether connections start it; default from the configuration' }),
+    ),
     network: orNull(networkLimitsSchema),
     labels: orNull(labelsSchema),
     dotfiles: orNull(Type.String({ description: 'repository with dotfiles for the home directory' })),

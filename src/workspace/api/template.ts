@@ -20,6 +20,7 @@ export const templateSchema = Type.Object({
   from_snapshot: optionalString,
   no_provision: Type.Optional(Type.Boolean()),
   dotfiles: optionalString,
+  wake: Type.Optional(Type.Boolean()),
   network: Type.Optional(networkLimitsSchema),
   labels: Type.Optional(labelsSchema),
   devcontainer: Type.Optional(

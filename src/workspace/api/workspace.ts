@@ -10,7 +10,7 @@ import { explanationSchema, explanationToWire } from './timeline.ts'
 export const workspaceSchema = Type.Object(
   {
     name: Type.String(),
-    status: Type.Enum(['running', 'stopped', 'starting', 'error']),
+    status: Type.Enum(['running', 'stopped', 'suspended', 'starting', 'error']),
     created_at: Type.String({ format: 'date-time' }),
     repo: Type.String({ description: 'repository cloned at creation; empty if none' }),
     backend: Type.String(),
@@ -26,6 +26,9 @@ export const workspaceSchema = Type.Object(
       Type.Array(Type.Integer(), { description: 'ports listed for forwarding in its devcontainer.json' }),
     ),
     labels: Type.Optional(labelsSchema),
+    wake: Type.Optional(
+      Type.Boolean({ description: "whether connections start it; absent for the server's default" }),
+    ),
     error_message: Type.Optional(Type.String({ description: 'why the status is error' })),
     status_reason: Type.Optional(explanationSchema),
     network: Type.Optional(
@@ -68,7 +71,7 @@ export function workspaceWithDetails(
 
 /** Encodes a workspace, with the reason of its status if given; omits fields that are empty or zero. */
 export function workspaceToWire(workspace: Workspace, explanation?: Explanation): WireWorkspace {
-  const { state, ipAddress, cpus, memoryMb, pid, rootfsPath, localDir, image, forwardPorts, labels } =
+  const { state, ipAddress, cpus, memoryMb, pid, rootfsPath, localDir, image, forwardPorts, labels, wakes } =
     workspace
   return {
     name: workspace.name,
@@ -86,6 +89,7 @@ export function workspaceToWire(workspace: Workspace, explanation?: Explanation)
     ...(image !== '' && { image }),
     ...(forwardPorts.length > 0 && { forward_ports: [...forwardPorts] }),
     ...(labels !== undefined && { labels: { ...labels } }),
+    ...(wakes !== undefined && { wake: wakes }),
     ...(state.is === 'error' && { error_message: state.message }),
     ...(explanation !== undefined && { status_reason: explanationToWire(explanation) }),
   }

@@ -14,6 +14,7 @@ export const AUDIT_ACTIONS = [
   'workspace.create',
   'workspace.start',
   'workspace.stop',
+  'workspace.suspend',
   'workspace.reset',
   'workspace.delete',
   'image.pull',

@@ -35,6 +35,7 @@ export interface CreateInput {
   readonly dotfiles?: string | null | undefined
   readonly network?: WireNetworkLimits | null | undefined
   readonly labels?: WorkspaceLabels | null | undefined
+  readonly wake?: boolean | null | undefined
 }
 
 /** A validated create request with defaults filled in. */
@@ -65,6 +66,8 @@ export interface CreateRequest {
   /** Network limits that narrow the server's policy. */
   readonly networkLimits: NetworkLimits | undefined
   readonly labels: WorkspaceLabels | undefined
+  /** Whether a connection to it starts it; undefined for the server's default. */
+  readonly wakes: boolean | undefined
 }
 
 /** Settings that a create request is validated against and completed with. */
@@ -123,6 +126,7 @@ export async function parseCreateRequest(
     dotfiles: isProvisioned ? dotfiles : undefined,
     networkLimits: limitsWithin(template, input.network, defaults.reachOf(backend)),
     labels: parseLabels(input.labels),
+    wakes: input.wake ?? undefined,
   }
 }
 
@@ -145,6 +149,7 @@ function withTemplate(given: CreateInput, template: Template): CreateInput {
     noProvision: given.noProvision ?? template.noProvision,
     dotfiles: isGiven(given.dotfiles) ? given.dotfiles : template.dotfiles,
     labels: { ...template.labels, ...given.labels },
+    wake: given.wake ?? template.wake,
   }
 }
 

@@ -11,6 +11,7 @@ import {
   type CreateRequest,
   parseCreateRequest,
 } from './create-request.ts'
+import { removeWorkspace } from './remove-workspace.ts'
 import { createWorkspace, undoCreation, UnfinishedCreation } from './creation.ts'
 import type { CreationMarks } from './creation-marks.ts'
 import { getBackend } from './get-backend.ts'
@@ -103,12 +104,33 @@ export class Lifecycle {
     })
   }
 
+  /** Starts a workspace if `isWanted` still returns true once earlier operations on it are done. */
+  async startIf(name: string, reason: string, isWanted: (now: Workspace) => boolean): Promise<void> {
+    await this.#change('start', name, async (workspace, backend) =>
+      isWanted(workspace) ? this.#boot(workspace, backend, reason) : workspace,
+    )
+  }
+
   async stop(nameInput: unknown): Promise<Workspace> {
     return this.#change('stop', nameInput, async (workspace, backend) => {
       if (workspace.state.is === 'stopped')
         throw fault('WORKSPACE_ALREADY_STOPPED', `workspace "${workspace.name}" is already stopped`)
       this.#options.timeline.because(workspace.name, 'a client requested the stop')
       return backend.stop(workspace.name)
+    })
+  }
+
+  /** Saves the memory of a running workspace and stops it; `start` continues its programs. */
+  async suspend(nameInput: unknown): Promise<Workspace> {
+    return this.#change('suspend', nameInput, async (workspace, backend) => {
+      const { name, state } = workspace
+      if (state.is !== 'running')
+        throw fault(
+          'WORKSPACE_NOT_RUNNING',
+          `workspace "${name}" is ${state.is}; only a running one can be suspended`,
+        )
+      this.#options.timeline.because(name, 'a client requested the suspend')
+      return backend.suspend(name)
     })
   }
 
@@ -135,17 +157,19 @@ export class Lifecycle {
   }
 
   /**
-   * Stops a running workspace if `isWanted` still returns true once earlier operations on it are done.
-   * Returns whether it was stopped.
+   * Stops or suspends an idle workspace if `isWanted` still returns true once earlier operations on it are done.
+   * Returns whether it was.
    */
-  async stopIf(nameInput: unknown, isWanted: () => boolean): Promise<boolean> {
+  async restIf(nameInput: unknown, how: 'stop' | 'suspend', isWanted: () => boolean): Promise<boolean> {
     let hasStopped = false
-    await this.#change('stop', nameInput, async (workspace, backend) => {
+    await this.#change(how, nameInput, async (workspace, backend) => {
       if (workspace.state.is !== 'running' || !isWanted()) return workspace
-      this.#options.timeline.because(workspace.name, 'it was idle for idle_timeout')
-      const stopped = await backend.stop(workspace.name)
+      const setting = how === 'stop' ? 'idle_timeout' : 'idle.suspend_after'
+      this.#options.timeline.because(workspace.name, `it was idle for ${setting}`)
+      const resting =
+        how === 'stop' ? await backend.stop(workspace.name) : await backend.suspend(workspace.name)
       hasStopped = true
-      return stopped
+      return resting
     })
     return hasStopped
   }
@@ -301,7 +325,12 @@ export class Lifecycle {
     logger.info({ workspace: name }, 'restarting a workspace that rebooted')
     await this.#change('restart', name, async (workspace) => {
       const found = await backend.find(name)
-      if (workspace.state.is === 'stopped' || found?.state.is !== 'stopped') return found ?? workspace
+      if (
+        workspace.state.is === 'stopped' ||
+        workspace.state.is === 'suspended' ||
+        found?.state.is !== 'stopped'
+      )
+        return found ?? workspace
       return this.#boot(found, backend, 'it rebooted')
     })
   }
@@ -364,26 +393,5 @@ export class Lifecycle {
     } catch (error) {
       logger.warn({ err: error, workspace: name }, 'cannot remove the remains of an unfinished creation')
     }
-  }
-}
-
-/**
- * Removes a workspace whose lock is held. A mark on disk makes the next start complete an interrupted
- * removal.
- */
-async function removeWorkspace(
-  { table, marks }: { readonly table: WorkspaceTable; readonly marks: CreationMarks },
-  backend: Backend,
-  { name }: Workspace,
-  keepVolume: boolean,
-): Promise<void> {
-  // Best effort, because deleting must work on a full disk.
-  await marks.add({ name, backend: backend.name, keepVolume }).catch(() => undefined)
-  try {
-    await backend.remove(name, keepVolume)
-    table.remove(name)
-  } finally {
-    // Also after a failure: the caller learns of it and must not find the workspace deleted later.
-    await marks.remove(name)
   }
 }

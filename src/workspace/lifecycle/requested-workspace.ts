@@ -7,7 +7,7 @@ export function requestedWorkspace(
   createdAt: Date,
   state: WorkspaceState,
 ): Workspace {
-  const { name, backend, image, localDir, cpus, memoryMb, repo, networkLimits, labels } = request
+  const { name, backend, image, localDir, cpus, memoryMb, repo, networkLimits, labels, wakes } = request
   const backendFields = { containerId: '', ipAddress: '', pid: 0, rootfsPath: '', forwardPorts: [] }
   return {
     name,
@@ -18,6 +18,7 @@ export function requestedWorkspace(
     memoryMb,
     networkLimits,
     labels,
+    wakes,
     repo: repo?.url ?? '',
     createdAt,
     state,

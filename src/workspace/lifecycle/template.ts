@@ -39,6 +39,9 @@ const templateSchema = Type.Object(
     from_snapshot: optionalText('snapshot to copy the disk from; excludes repo, image and upper_size'),
     no_provision: Type.Optional(Type.Boolean({ description: 'ignore devcontainer.json and dotfiles' })),
     dotfiles: optionalText('repository with dotfiles; must not contain a password'),
+    wake: Type.Optional(
+      Type.Boolean({ description: 'start the workspace when somebody connects; default: idle.wake' }),
+    ),
     network: Type.Optional(networkLimitsSchema),
     labels: Type.Optional(labelsSchema),
     devcontainer: Type.Optional(

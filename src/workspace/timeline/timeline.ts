@@ -162,6 +162,8 @@ function reasonFor(state: WorkspaceState, { state: before, reason }: History): s
 function remedyFor(name: string, state: WorkspaceState): string {
   if (state.is === 'starting') return `wait until it is running; "workspace events ${name}" shows the phase`
   const start = `start it with "workspace start ${name}"`
+  if (state.is === 'suspended')
+    return `${start}, which continues its programs; "workspace stop ${name}" discards its memory`
   return state.is === 'error'
     ? `see "workspace logs ${name}", and ${start}; if that fails, delete it with "workspace rm ${name}"`
     : start

@@ -1,10 +1,7 @@
 import type { Duplex } from 'node:stream'
-import type { Backend } from '../backend/backend.ts'
 import { fault } from '../errors.ts'
-import { getRunning } from '../lifecycle/get-running.ts'
+import type { Entrance } from '../lifecycle/entrance.ts'
 import { parseWorkspaceName } from '../name.ts'
-import type { WorkspaceTable } from '../lifecycle/table.ts'
-import type { BackendName } from '../backend-name.ts'
 import { refuseDenied } from './denied-ports.ts'
 
 /** Parses a decimal TCP port (threat W7). @throws INVALID_PORT when it is not a port */
@@ -14,7 +11,7 @@ export function parsePort(text: string): number {
 }
 
 /**
- * Connects to a port on the loopback address inside a running workspace, regardless of the address the caller
+ * Connects to a port on the loopback address inside a workspace, regardless of the address the caller
  * named.
  *
  * @throws INVALID_WORKSPACE_NAME, INVALID_PORT, PORT_DENIED, WORKSPACE_NOT_FOUND when the request is not
@@ -23,8 +20,7 @@ export function parsePort(text: string): number {
  * @throws CONNECT_FAILED when nothing accepts the connection
  */
 export async function openTunnel(
-  table: WorkspaceTable,
-  backends: ReadonlyMap<BackendName, Backend>,
+  entrance: Pick<Entrance, 'enter'>,
   nameText: string,
   portText: string,
   deniedPorts: readonly number[],
@@ -32,6 +28,6 @@ export async function openTunnel(
   const name = parseWorkspaceName(nameText)
   const port = parsePort(portText)
   refuseDenied(port, deniedPorts)
-  const { workspace, backend } = getRunning(table, backends, name, 'unavailable')
+  const { workspace, backend } = await entrance.enter(name, 'unavailable')
   return backend.dial(workspace.name, port)
 }

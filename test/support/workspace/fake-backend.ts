@@ -31,6 +31,8 @@ import { WORKSPACE_DIR, type Workspace } from '../../../src/workspace/workspace.
 export class FakeBackend implements Backend {
   readonly name = 'docker'
   isAvailable = true
+  /** Whether the memory of its workspaces can be saved. */
+  canSuspend = false
   /** Runs before each step of that name; throw from it to fail the step, or wait in it. */
   readonly before = new Map<string, (signal?: AbortSignal) => Promise<void> | void>()
   readonly #workspaces = new Map<string, Workspace>()
@@ -94,7 +96,7 @@ export class FakeBackend implements Backend {
     }
     progress('creating the container')
     request.enterPhase?.('boot')
-    const { name, createdAt, image, repo, localDir, cpus, memoryMb, forwardPorts, labels } = request
+    const { name, createdAt, image, repo, localDir, cpus, memoryMb, forwardPorts, labels, wakes } = request
     const workspace: Workspace = {
       name,
       createdAt,
@@ -105,6 +107,7 @@ export class FakeBackend implements Backend {
       memoryMb,
       forwardPorts,
       labels,
+      wakes,
       backend: 'docker',
       state: { is: 'running' },
       containerId: `fake-${key(name)}`,
@@ -127,6 +130,11 @@ export class FakeBackend implements Backend {
     const stopped = await this.#change('stop', name, { is: 'stopped' })
     for (const process of this.#processes) kill(process, 'SIGKILL')
     return stopped
+  }
+
+  async suspend(name: string): Promise<Workspace> {
+    if (!this.canSuspend) throw fault('SUSPEND_UNSUPPORTED', `workspace "${name}" cannot be suspended`)
+    return this.#change('suspend', name, { is: 'suspended' })
   }
 
   async remove(name: string, keepVolume: boolean): Promise<void> {

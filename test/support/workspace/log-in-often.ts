@@ -10,14 +10,13 @@ import { anyKey } from '../../../src/workspace/faces/ssh/authorized-keys.ts'
 import { ConnectionServer } from '../../../src/workspace/faces/ssh/connection-server.ts'
 import { createWorkspaceResolver } from '../../../src/workspace/faces/ssh/workspace-resolver.ts'
 import { loadHostKey } from '../../../src/workspace/faces/ssh/host-key.ts'
-import { WorkspaceTable } from '../../../src/workspace/lifecycle/table.ts'
 
 // Logs in over SSH as often as its argument requests, and prints how many acknowledgments the kernel delayed in
 // the meantime. Runs in a separate network namespace, whose counters no other program changes.
 
 const root = mkdtempSync(join(tmpdir(), 'logins-'))
 const { privateKey } = await loadHostKey(join(root, 'host_key'))
-const resolver = createWorkspaceResolver(new WorkspaceTable(), new Map())
+const resolver = createWorkspaceResolver(() => Promise.reject(new Error('no workspaces')), new Map())
 const logger = createLogger({ level: 'silent', format: 'json' })
 const handler = new ConnectionServer({ privateKey, resolver, keyRule: anyKey, deniedPorts: [], logger })
 const server = createServer({ pauseOnConnect: true }, (socket) => void handler.admit(socket)).listen(

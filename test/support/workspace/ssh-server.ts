@@ -7,7 +7,6 @@ import { ConnectionServer } from '../../../src/workspace/faces/ssh/connection-se
 import { createWorkspaceResolver } from '../../../src/workspace/faces/ssh/workspace-resolver.ts'
 import { loadHostKey } from '../../../src/workspace/faces/ssh/host-key.ts'
 import { SshServer } from '../../../src/workspace/faces/ssh/server.ts'
-import { WorkspaceTable } from '../../../src/workspace/lifecycle/table.ts'
 import { tempDir } from '../temp-dir.ts'
 
 /** The SSH face alone, without workspaces, for tests of what precedes a login; stopped with the test. */
@@ -16,7 +15,7 @@ export async function sshServer(options: { readonly graceMs?: number } = {}) {
   const destination = new PassThrough().setEncoding('utf8').on('data', (line: string) => lines.push(line))
   const logger = createLogger({ level: 'debug', format: 'json', destination })
   const hostKey = await loadHostKey(join(tempDir(), 'host_key'))
-  const resolver = createWorkspaceResolver(new WorkspaceTable(), new Map())
+  const resolver = createWorkspaceResolver(() => Promise.reject(new Error('no workspaces')), new Map())
   const { privateKey } = hostKey
   const settings = { privateKey, resolver, keyRule: anyKey, deniedPorts: [], logger }
   const handler = new ConnectionServer({ ...settings, ...options })

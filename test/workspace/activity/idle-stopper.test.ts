@@ -23,7 +23,7 @@ import { systemClock } from '../../../src/lib/clock/clock.ts'
 const TIMEOUT_MS = 60_000
 
 /** A stopper with a manual clock, for a workspace `demo`. */
-async function idleWorld() {
+async function idleWorld(limits = { stopAfterMs: TIMEOUT_MS, suspendAfterMs: 0 }) {
   const backend = new FakeBackend()
   const backends = new Map([['docker', backend]] as const)
   const lines: string[] = []
@@ -52,7 +52,7 @@ async function idleWorld() {
   const audit = await AuditLog.open(undefined, logger, systemClock)
   const sessions = new SessionDirectory(table, backends, logger)
   const stopper = new IdleStopper({
-    timeoutMs: TIMEOUT_MS,
+    ...limits,
     table,
     activity,
     sessions,
@@ -83,7 +83,7 @@ test('idle stop stops a workspace after the timeout and logs it', async () => {
   expect(world.status()).toBe('running')
   await world.pass(1)
   expect(world.status()).toBe('stopped')
-  expect(world.log()).toContain('"workspace":"demo","idleTimeoutMs":60000,"msg":"stopped an idle workspace"')
+  expect(world.log()).toContain('"workspace":"demo","limitMs":60000,"msg":"stopped an idle workspace"')
 })
 
 test('idle stop never stops a workspace in use, and starts counting when the last use ends', async () => {
@@ -224,4 +224,23 @@ test('idle stop in a server spares open tunnels, and is off by default', async (
   const other = await startWorkspaceServer({ backends })
   onTestFinished(() => other.stop())
   expect(other.log()).not.toContain('idle')
+})
+
+test('idle suspend replaces idle stop where the backend can save the memory', async () => {
+  const limits = { stopAfterMs: 2 * TIMEOUT_MS, suspendAfterMs: TIMEOUT_MS }
+  const able = await idleWorld(limits)
+  able.backend.canSuspend = true
+  await able.pass(TIMEOUT_MS - 1)
+  expect(able.status()).toBe('running')
+  await able.pass(1)
+  expect(able.status()).toBe('suspended')
+
+  const unable = await idleWorld(limits)
+  await unable.pass(TIMEOUT_MS)
+  expect(unable.status()).toBe('running')
+  expect(unable.log()).toContain('could not suspend an idle workspace')
+  await unable.pass(TIMEOUT_MS - 1)
+  expect(unable.status()).toBe('running')
+  await unable.pass(1)
+  expect(unable.status()).toBe('stopped')
 })

@@ -11,6 +11,7 @@ const ON_WORKSPACE = [
   'show',
   'start',
   'stop',
+  'suspend',
   'reset',
   'rm',
   'events',

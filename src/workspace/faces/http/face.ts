@@ -8,6 +8,7 @@ import type { Compactor } from '../../disk/compactor.ts'
 import type { Pruner } from '../../disk/prune/pruner.ts'
 import type { DiskReporter } from '../../disk/report.ts'
 import type { ImageLibrary } from '../../image/image-library.ts'
+import type { Entrance } from '../../lifecycle/entrance.ts'
 import type { Lifecycle } from '../../lifecycle/lifecycle.ts'
 import type { WorkspaceTable } from '../../lifecycle/table.ts'
 import type { TicketTable } from '../../tickets/ticket-table.ts'
@@ -29,6 +30,7 @@ export interface HttpFace {
   readonly timeline: Timeline
   readonly backends: ReadonlyMap<BackendName, Backend>
   readonly lifecycle: Lifecycle
+  readonly entrance: Entrance
   readonly audit: AuditLog
   readonly activity: ActivityTable
   readonly disk: DiskReporter

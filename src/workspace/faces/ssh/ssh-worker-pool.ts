@@ -5,9 +5,8 @@ import { fileURLToPath } from 'node:url'
 import { isFault } from '../../../lib/errors/fault.ts'
 import type { Logger } from '../../../lib/log/logger.ts'
 import { siblingModule } from '../../../lib/process/sibling.ts'
-import type { WorkspaceTable } from '../../lifecycle/table.ts'
 import type { ResolveResult, WorkerCommand, WorkerReport, WorkerSettings } from './ssh-worker-protocol.ts'
-import { resolveWorkspace } from './workspace-resolver.ts'
+import type { NameResolver } from './workspace-resolver.ts'
 import type { ConnectionHandler } from './server.ts'
 
 const RESTART_MS = 500
@@ -38,16 +37,16 @@ interface Worker {
  */
 export class SshWorkerPool implements ConnectionHandler {
   readonly #settings: WorkerSettings
-  readonly #table: WorkspaceTable
+  readonly #resolveName: NameResolver
   readonly #logger: Logger
   readonly #workers = new Set<Worker>()
   #flags: readonly string[] = hasCountedBuffers ? [...BUFFER_FLAGS, COUNTED_BUFFERS] : BUFFER_FLAGS
   #lastConnection = 0
   #isStopping = false
 
-  constructor(count: number, settings: WorkerSettings, table: WorkspaceTable, logger: Logger) {
+  constructor(count: number, settings: WorkerSettings, resolveName: NameResolver, logger: Logger) {
     this.#settings = settings
-    this.#table = table
+    this.#resolveName = resolveName
     this.#logger = logger
     for (let i = 0; i < count; i++) this.#start()
   }
@@ -122,7 +121,9 @@ export class SshWorkerPool implements ConnectionHandler {
         worker.connections.delete(report.connection)
         break
       case 'resolve':
-        send(worker, { do: 'resolved', request: report.request, result: this.#resolve(report.user) })
+        void this.#resolve(report.user).then((result) =>
+          send(worker, { do: 'resolved', request: report.request, result }),
+        )
         break
       case 'log':
         this.#log(report.line)
@@ -130,12 +131,18 @@ export class SshWorkerPool implements ConnectionHandler {
     }
   }
 
-  #resolve(user: string): ResolveResult {
+  async #resolve(user: string): Promise<ResolveResult> {
     try {
-      return { is: 'found', ...resolveWorkspace(this.#table, user) }
+      return { is: 'found', ...(await this.#resolveName(user)) }
     } catch (error) {
-      if (!isFault(error)) throw error
-      return { is: 'failed', code: error.code, kind: error.kind, message: error.message }
+      if (isFault(error)) return { is: 'failed', code: error.code, kind: error.kind, message: error.message }
+      this.#logger.error({ err: error, workspace: user }, 'a workspace could not be entered')
+      return {
+        is: 'failed',
+        code: 'INTERNAL_ERROR',
+        kind: 'internal',
+        message: 'the server failed; see its log',
+      }
     }
   }
 

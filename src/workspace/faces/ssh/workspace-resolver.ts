@@ -2,6 +2,7 @@ import { isFault } from '../../../lib/errors/fault.ts'
 import type { Backend, BackendAccess } from '../../backend/backend.ts'
 import { fault } from '../../errors.ts'
 import { parseWorkspaceName } from '../../name.ts'
+import type { Entrance } from '../../lifecycle/entrance.ts'
 import type { WorkspaceTable } from '../../lifecycle/table.ts'
 import type { Workspace } from '../../workspace.ts'
 import type { BackendName } from '../../backend-name.ts'
@@ -19,27 +20,29 @@ export interface WorkspaceAccess {
 /** Resolves a user name to a running workspace, or throws a `Fault` whose message includes the remedy. */
 export type WorkspaceResolver = (user: string) => Promise<WorkspaceAccess>
 
+/** Resolves a user name to a running workspace, in a form that can be sent between processes. */
+export type NameResolver = (user: string) => Promise<{ readonly backend: BackendName; readonly name: string }>
+
 /**
- * Returns the running workspace a user may enter, in a form that can be sent between processes.
+ * Creates a resolver that starts workspaces which connections start.
  *
- * @throws WORKSPACE_NOT_FOUND and WORKSPACE_NOT_RUNNING
+ * The resolver throws WORKSPACE_NOT_FOUND and WORKSPACE_NOT_RUNNING, and when the start fails.
  */
-export function resolveWorkspace(
-  table: WorkspaceTable,
-  user: string,
-): { readonly backend: BackendName; readonly name: string } {
-  const workspace = findWorkspace(table, user)
-  if (workspace.state.is !== 'running') throw notRunning(workspace)
-  return { backend: workspace.backend, name: workspace.name }
+export function workspaceResolver(table: WorkspaceTable, entrance: Pick<Entrance, 'wake'>): NameResolver {
+  return async (user) => {
+    const workspace = await entrance.wake(findWorkspace(table, user))
+    if (workspace.state.is !== 'running') throw notRunning(workspace)
+    return { backend: workspace.backend, name: workspace.name }
+  }
 }
 
 /** Creates a resolver for the process that holds the workspace table. */
 export function createWorkspaceResolver(
-  table: WorkspaceTable,
+  resolve: NameResolver,
   backends: ReadonlyMap<BackendName, Backend>,
 ): WorkspaceResolver {
   return async (user) => {
-    const { backend: backendName, name } = resolveWorkspace(table, user)
+    const { backend: backendName, name } = await resolve(user)
     const backend = backends.get(backendName)
     if (backend === undefined)
       throw fault('BACKEND_UNAVAILABLE', `backend ${backendName} is not enabled on this server`)

@@ -27,6 +27,7 @@ interface CreateOptions {
   readonly egress?: string
   readonly hostPorts?: readonly number[]
   readonly label?: WorkspaceLabels
+  readonly wake?: boolean
 }
 
 interface ListOptions {
@@ -37,11 +38,12 @@ interface ListOptions {
 
 const ACTIONS = {
   start: 'start a workspace',
-  stop: 'stop a workspace',
+  stop: 'stop a workspace; the memory of a suspended one is discarded',
+  suspend: 'save the memory of a running workspace and stop it; start continues its programs',
   reset: 'reset a stopped workspace to its image, deleting everything written in it',
 } as const
 
-/** Adds the commands `list`, `show`, `create`, `start`, `stop`, `reset` and `rm`. */
+/** Adds the commands `list`, `show`, `create`, `start`, `stop`, `suspend`, `reset` and `rm`. */
 export function addWorkspaceCommands(program: Command): void {
   addAllOption(addServerOption(program.command('list')))
     .addHelpText(
@@ -151,6 +153,8 @@ function addCreate(program: Command): void {
       "allow only these of the host ports that the server permits, comma-separated; '' for none",
       portList,
     )
+    .option('--wake', "start it when somebody connects to it (default: the server's idle.wake)")
+    .option('--no-wake', 'start it only when asked to')
     .option('--label <key=value>', 'label to select it by later; repeatable', addLabel)
     .addHelpText(
       'after',
@@ -164,7 +168,7 @@ function addCreate(program: Command): void {
       const { client, output, server } = await contextOf(command)
       const { localDir, memoryMb, upperSize, repo, image, backend, cpus, provision, dotfiles, fromSnapshot } =
         options
-      const { template, egress, hostPorts, label: labels } = options
+      const { template, egress, hostPorts, label: labels, wake } = options
       const renamed = {
         local_dir: localDir === undefined ? undefined : directoryFor(server, localDir),
         from_snapshot: fromSnapshot,
@@ -175,7 +179,7 @@ function addCreate(program: Command): void {
           network: { egress, allow_host_ports: hostPorts },
         }),
       }
-      const body = { name, template, repo, image, backend, cpus, dotfiles, labels, ...renamed }
+      const body = { name, template, repo, image, backend, cpus, dotfiles, labels, wake, ...renamed }
       const workspace = await client.postWithProgress<WireWorkspace>('/api/workspaces', body, output.progress)
       output.result(workspace, () => workspaceRecord(workspace))
     })

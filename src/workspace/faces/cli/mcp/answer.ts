@@ -68,6 +68,7 @@ async function answerInside(
       return { found: await client.post<JsonObject>(`${at}/processes`, request.body) }
     case 'start':
     case 'stop':
+    case 'suspend':
       return { found: await client.post<JsonObject>(`${at}/${request.is}`) }
     case 'delete':
       await client.delete(at)

@@ -16,7 +16,7 @@ export type ToolRequest =
 
 /** A request about one workspace. */
 export type WorkspaceRequest = { readonly workspace: string } & (
-  | { readonly is: 'workspace' | 'ports' | 'processes' | 'start' | 'stop' | 'delete' }
+  | { readonly is: 'workspace' | 'ports' | 'processes' | 'start' | 'stop' | 'suspend' | 'delete' }
   | { readonly is: 'log'; readonly lines: number }
   | { readonly is: 'run'; readonly body: Arguments }
   | { readonly is: 'start_process'; readonly body: Arguments }
@@ -129,7 +129,7 @@ function insideTools(only: string | undefined): readonly LeveledTool[] {
   const plain = (
     level: AccessLevel,
     is: (WorkspaceRequest & {
-      readonly is: 'workspace' | 'ports' | 'processes' | 'start' | 'stop' | 'delete'
+      readonly is: 'workspace' | 'ports' | 'processes' | 'start' | 'stop' | 'suspend' | 'delete'
     })['is'],
     name: string,
     description: string,
@@ -311,8 +311,14 @@ function insideTools(only: string | undefined): readonly LeveledTool[] {
         isRecursive: args['recursive'] === true,
       }),
     ),
-    plain('work', 'start', 'start_workspace', 'Start a stopped workspace'),
+    plain('work', 'start', 'start_workspace', 'Start a stopped workspace, or resume a suspended one'),
     plain('work', 'stop', 'stop_workspace', 'Stop a workspace; its files stay'),
+    plain(
+      'work',
+      'suspend',
+      'suspend_workspace',
+      'Save the memory of a virtual machine and stop it; starting it continues its programs',
+    ),
     define(
       'manage',
       {

@@ -39,7 +39,7 @@ const PORT_PATH = /^(\/api\/workspaces\/([^/?]*)\/proxy\/([^/?]*))(\/.*)$/
 const PORT_TARGET = /^(?:https?:\/\/[^/?]*)?\/api\/workspaces\/[^/?]*\/proxy\/[^/?]*\//
 
 interface PortProxyParts {
-  readonly face: Pick<HttpFace, 'table' | 'backends' | 'activity' | 'tickets' | 'config' | 'audit'>
+  readonly face: Pick<HttpFace, 'table' | 'entrance' | 'activity' | 'tickets' | 'config' | 'audit'>
   readonly hosts: PortHosts
   readonly token: string | undefined
   readonly hasTls: boolean
@@ -155,8 +155,8 @@ export class PortProxy implements Diversion {
         'INVALID_REQUEST',
         'proxy loop detected: this request has already passed through this server',
       )
-    const { table, backends, config, audit } = this.#parts.face
-    const connection = await openTunnel(table, backends, workspace, String(port), config.tunnel.denyPorts)
+    const { entrance, config, audit } = this.#parts.face
+    const connection = await openTunnel(entrance, workspace, String(port), config.tunnel.denyPorts)
     audit.enter(subjectOf({ raw: request.message }, 'port.enter', workspace), `${workspace} ${port}`)
     return connection
   }

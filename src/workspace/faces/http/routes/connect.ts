@@ -18,12 +18,12 @@ const PATH = /^\/api\/workspaces\/([^/]*)\/connect\/([^/]*)$/
 
 /** Registers raw TCP tunnels to ports inside workspaces. */
 export function connectRoute({ app, upgrades }: HttpServer, face: HttpFace): void {
-  const { table, backends, audit, activity, config } = face
+  const { entrance, audit, activity, config } = face
   upgrades.handle(PROTOCOL, async (request, socket) => {
     refuseBody(request)
     const [name, port] = targetOf(request)
     const inside = await audit.follow(subjectOf({ raw: request }, 'tunnel.open', name), () =>
-      openTunnel(table, backends, name, port, config.tunnel.denyPorts),
+      openTunnel(entrance, name, port, config.tunnel.denyPorts),
     )
     const endActivity = activity.begin(name)
     socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${PROTOCOL}\r\n\r\n`)

@@ -17,7 +17,6 @@ import { workspaceParams } from '../../../api/parameters.ts'
 import type { AuditSubject } from '../../../audit/audit-log.ts'
 import { fault } from '../../../errors.ts'
 import { parsePath, WorkspaceFiles } from '../../../files/files.ts'
-import { getRunning } from '../../../lifecycle/get-running.ts'
 import { parseWorkspaceName } from '../../../name.ts'
 import { subjectOf } from '../audit-subject.ts'
 import type { HttpFace } from '../face.ts'
@@ -30,7 +29,7 @@ interface Named {
 }
 
 /** Registers the routes for files of workspaces. */
-export function fileRoutes({ app }: HttpServer, { table, backends, audit, activity }: HttpFace): void {
+export function fileRoutes({ app }: HttpServer, { entrance, audit, activity }: HttpFace): void {
   /** Runs one operation on files, and records it under the given action. */
   const work = async <T>(
     request: FastifyRequest<Named>,
@@ -39,7 +38,7 @@ export function fileRoutes({ app }: HttpServer, { table, backends, audit, activi
     operation: (files: WorkspaceFiles) => Promise<T>,
   ): Promise<T> => {
     const name = parseWorkspaceName(request.params.name)
-    const { workspace, backend } = getRunning(table, backends, name, 'conflict')
+    const { workspace, backend } = await entrance.enter(name, 'conflict')
     const files = new WorkspaceFiles(backend, workspace.name, abortOnClose(reply))
     const end = activity.begin(workspace.name)
     reply.raw.once('close', end)

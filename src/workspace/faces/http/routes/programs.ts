@@ -21,8 +21,7 @@ import {
   programFromWire,
   signalBodySchema,
 } from '../../../api/program.ts'
-import type { Backend, ExecProcess } from '../../../backend/backend.ts'
-import { getRunning } from '../../../lifecycle/get-running.ts'
+import type { ExecProcess } from '../../../backend/backend.ts'
 import { parseWorkspaceName } from '../../../name.ts'
 import type { BackgroundProcess } from '../../../program/process-table.ts'
 import { checkProgram, startProgram } from '../../../program/program.ts'
@@ -41,7 +40,7 @@ interface Numbered {
 }
 
 /** Registers the route that runs a program in a workspace. */
-export function execRoute(server: HttpServer, { table, backends, audit, activity }: HttpFace): void {
+export function execRoute(server: HttpServer, { entrance, audit, activity }: HttpFace): void {
   server.app.post<Named & { readonly Body: Static<typeof execBodySchema> }>(
     '/api/workspaces/:name/exec',
     {
@@ -60,7 +59,7 @@ export function execRoute(server: HttpServer, { table, backends, audit, activity
       const program = programFromWire(body)
       const { maxOutputBytes, encoding, ...options } = execFromWire(body)
       checkProgram(program)
-      const { workspace, backend } = runningOf(request.params.name, table, backends)
+      const { workspace, backend } = await entrance.enter(parseWorkspaceName(request.params.name), 'conflict')
       const end = activity.begin(workspace.name)
       const gone = abortOnClose(reply)
       try {
@@ -118,7 +117,7 @@ async function streamRun(
 /** Registers the routes for programs in the background of workspaces. */
 export function processRoutes(
   server: HttpServer,
-  { table, backends, audit, activity, processes }: HttpFace,
+  { table, entrance, audit, activity, processes }: HttpFace,
 ): void {
   const { app } = server
   const processRef = Type.Ref('Process')
@@ -140,7 +139,7 @@ export function processRoutes(
     async (request, reply) => {
       const program = programFromWire(request.body)
       checkProgram(program)
-      const { workspace, backend } = runningOf(request.params.name, table, backends)
+      const { workspace, backend } = await entrance.enter(parseWorkspaceName(request.params.name), 'conflict')
       activity.touch(workspace.name)
       const subject = subjectOf(request, 'process.start', workspace.name)
       const process = await audit.follow(subject, () => processes.start(backend, workspace.name, program))
@@ -235,11 +234,6 @@ export function processRoutes(
       return reply.status(204).send(null)
     },
   )
-}
-
-/** @throws WORKSPACE_NOT_RUNNING and WORKSPACE_NOT_FOUND */
-function runningOf(name: string, table: HttpFace['table'], backends: ReadonlyMap<Backend['name'], Backend>) {
-  return getRunning(table, backends, parseWorkspaceName(name), 'conflict')
 }
 
 /** Streams output from a position on until the process has ended, no faster than the reader reads it. */

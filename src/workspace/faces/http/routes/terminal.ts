@@ -5,7 +5,6 @@ import { Type } from '../../../../lib/schema/type.ts'
 import { errorToWire } from '../../../api/error.ts'
 import { terminalFromQuery } from '../../../api/terminal.ts'
 import { fault } from '../../../errors.ts'
-import { getRunning } from '../../../lifecycle/get-running.ts'
 import { parseWorkspaceName } from '../../../name.ts'
 import { openTerminal } from '../../../terminal/open-terminal.ts'
 import { TerminalTable } from '../../../terminal/terminal-table.ts'
@@ -19,7 +18,7 @@ const PATH = /^\/api\/workspaces\/([^/]*)\/terminal$/
 
 /** Registers the route for terminals inside workspaces, over WebSockets. */
 export function terminalRoute({ app, upgrades, hasToken }: HttpServer, face: HttpFace): void {
-  const { table, backends, lifecycle, audit, activity, tickets } = face
+  const { table, entrance, lifecycle, audit, activity, tickets } = face
   const terminals = new TerminalTable(table)
   const server = new WebSocketServer({
     noServer: true,
@@ -39,7 +38,7 @@ export function terminalRoute({ app, upgrades, hasToken }: HttpServer, face: Htt
         )
       refuseOtherProtocols(request)
       const terminalRequest = terminalFromQuery(query)
-      const { workspace, backend } = getRunning(table, backends, name, 'conflict')
+      const { workspace, backend } = await entrance.enter(name, 'conflict')
       const slot = terminals.reserve(workspace.name)
       const endActivity = activity.begin(workspace.name)
       socket.once('close', () => {

@@ -19,7 +19,8 @@ interface Named {
 
 const ACTIONS = {
   start: 'Start a workspace',
-  stop: 'Stop a workspace',
+  stop: 'Stop a workspace; the memory of a suspended one is discarded',
+  suspend: 'Save the memory of a running workspace and stop it, so that start continues its programs',
   reset: 'Reset a stopped workspace to its image, deleting everything written in it',
 } as const
 /** Query for a deletion: a misspelled parameter must not delete the files (threat W9). */
@@ -33,7 +34,7 @@ const removeQuerySchema = Type.Object(
 )
 const workspace = Type.Ref('Workspace')
 
-/** Registers the routes for workspaces: list, create, get, start, stop, reset, delete. */
+/** Registers the routes for workspaces: list, create, get, start, stop, suspend, reset, delete. */
 export function workspaceRoutes(
   server: HttpServer,
   { config, table, timeline, lifecycle, audit }: HttpFace,
@@ -110,7 +111,7 @@ export function workspaceRoutes(
     (request) => timelineToWire(timeline.of(table.get(parseWorkspaceName(request.params.name)).name)),
   )
 
-  for (const action of ['start', 'stop', 'reset'] as const) {
+  for (const action of ['start', 'stop', 'suspend', 'reset'] as const) {
     app.post<Named>(
       `/api/workspaces/:name/${action}`,
       {

@@ -40,7 +40,13 @@ export const texts = {
       ['?', 'show keyboard shortcuts'],
     ],
   },
-  status: { running: 'running', stopped: 'stopped', starting: 'starting', error: 'error' },
+  status: {
+    running: 'running',
+    stopped: 'stopped',
+    suspended: 'suspended',
+    starting: 'starting',
+    error: 'error',
+  },
   columns: {
     name: 'Name',
     status: 'Status',
@@ -55,10 +61,11 @@ export const texts = {
   actions: {
     start: (name: string) => `Start ${name}`,
     stop: (name: string) => `Stop ${name}`,
+    suspend: (name: string) => `Suspend ${name}`,
     delete: (name: string) => `Delete ${name}`,
     terminal: (name: string) => `Open a shell in ${name}`,
   },
-  actionLabels: { start: 'Start', stop: 'Stop', delete: 'Delete' },
+  actionLabels: { start: 'Start', stop: 'Stop', suspend: 'Suspend', delete: 'Delete' },
   list: {
     count: (shown: number, all: number) => (shown === all ? `${all}` : `${shown} of ${all}`),
     filter: 'Find workspaces by name, repository, backend, image or label',

@@ -17,7 +17,7 @@ import { type Column, COLUMNS, FIRST_VIEW, type ListView, selectRows, sortBy } f
 
 const DISK_EVERY_MS = 60_000
 const AGE_EVERY_MS = 15_000
-const STATUSES = ['all', 'running', 'stopped', 'starting', 'error'] as const
+const STATUSES = ['all', 'running', 'suspended', 'stopped', 'starting', 'error'] as const
 
 /** Outlives the page, so that filter and order are kept on return. */
 const view = new Store<ListView>(FIRST_VIEW)

@@ -7,15 +7,20 @@ import { texts } from '../texts.ts'
 
 interface RunButtonProps {
   readonly workspace: WireWorkspace
+  /** Default: stop if it is running, else start. */
+  readonly action?: 'start' | 'stop' | 'suspend'
   /** Class of its text. */
   readonly textClass?: string
 }
 
-/** A button that starts a stopped workspace or stops a running one. */
-export function RunButton({ workspace, textClass }: RunButtonProps) {
+/** A button that starts, stops or suspends a workspace. */
+export function RunButton({
+  workspace,
+  textClass,
+  action = workspace.status === 'running' ? 'stop' : 'start',
+}: RunButtonProps) {
   const [isBusy, setBusy] = useState(false)
   const { name, status } = workspace
-  const action = status === 'running' ? 'stop' : 'start'
   const act = async (): Promise<void> => {
     setBusy(true)
     try {

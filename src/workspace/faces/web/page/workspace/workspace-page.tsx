@@ -41,6 +41,10 @@ export function WorkspacePage({ name }: { readonly name: string }) {
               {texts.workspace.shell}
             </a>
           )}
+          {isRunning && workspace.backend !== 'docker' && (
+            <RunButton workspace={workspace} action="suspend" />
+          )}
+          {workspace.status === 'suspended' && <RunButton workspace={workspace} action="stop" />}
           <RunButton workspace={workspace} />
           <Button icon="delete" label={texts.actions.delete(name)} onClick={() => setDeleting(true)}>
             {texts.actionLabels.delete}

@@ -1,0 +1,122 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { openHttpTunnel } from '../../support/http/http-tunnel.ts'
+import { FakeBackend } from '../../support/workspace/fake-backend.ts'
+import { openSsh } from '../../support/workspace/open-ssh.ts'
+import { ask, serveInside } from '../../support/workspace/port-client.ts'
+import { call, makeWorkspace, startWorkspaceServer } from '../../support/workspace/workspace-server.ts'
+
+interface Settings {
+  /** The server's `idle.wake`. */
+  readonly server?: boolean
+  /** The workspace's `wake`. */
+  readonly own?: boolean
+  readonly isAble?: boolean
+}
+
+/** A server with the workspace `demo`, and the number of starts since. */
+async function world({ server: wakes, own, isAble = true }: Settings) {
+  const backend = new FakeBackend()
+  backend.canSuspend = isAble
+  const server = await startWorkspaceServer({
+    backends: () => [backend],
+    settings: wakes === undefined ? {} : { idle: { wake: wakes } },
+  })
+  onTestFinished(() => server.stop())
+  const demo = `${server.url}/api/workspaces/demo`
+  await makeWorkspace(server.url, { name: 'demo', ...(own !== undefined && { wake: own }) })
+  let starts = 0
+  backend.before.set('start', () => void (starts += 1))
+  const ssh = await openSsh(server)
+  onTestFinished(() => ssh.remove())
+  const { port } = await serveInside((_asked, answer) => answer.end('inside'))
+  return {
+    backend,
+    server,
+    demo,
+    starts: () => starts,
+    status: async () => (await call(demo)).body.status,
+    rest: (how: 'stop' | 'suspend') => call(`${demo}/${how}`, 'POST'),
+    /** Ways to connect; each resolves to whether it succeeded. */
+    ways: {
+      'an SSH command': async () => (await ssh.run('demo', 'true', { stdin: '' })).status === 0,
+      'a tunnel': async () => {
+        const answer = await openHttpTunnel(`${demo}/connect/${port}`)
+        answer.stream?.destroy()
+        return answer.status === 101
+      },
+      'a port request': async () =>
+        (await ask(server, `${port}--demo.localhost:${server.httpPort}`)).status === 200,
+      'a command over HTTP': async () =>
+        (await call(`${demo}/exec`, 'POST', { command: 'true' })).status === 200,
+      'a file': async () => (await fetch(`${demo}/files?path=/etc/hostname`)).ok,
+    },
+  }
+}
+
+test('each way to connect starts a suspended or stopped workspace, once', async () => {
+  const { rest, ways, starts, status, server, demo } = await world({ server: true })
+  let expected = 0
+  for (const [way, connect] of Object.entries(ways))
+    for (const how of ['suspend', 'stop'] as const) {
+      expect((await rest(how)).status, way).toBe(200)
+      const all = await Promise.all([connect(), connect(), connect()])
+      expect(all, `${way} after ${how}`).toEqual([true, true, true])
+      expected += 1
+      expect(starts(), `${way} after ${how}`).toBe(expected)
+    }
+  // What only looks at workspaces does not start them.
+  await rest('suspend')
+  for (const path of ['/sessions', '/timeline', '/logs', '/processes', '']) await call(`${demo}${path}`)
+  await call(`${server.url}/api/workspaces`)
+  expect(await status()).toBe('suspended')
+  const { entries } = (await call(`${demo}/timeline`)).body
+  expect(JSON.stringify(entries)).toContain('somebody connected to it')
+})
+
+test.each([
+  { settings: {}, isWoken: false },
+  { settings: { own: true }, isWoken: true },
+  { settings: { server: true, own: false }, isWoken: false },
+])('wakes as the workspace, else the server, is set: $settings', async ({ settings, isWoken }) => {
+  const { rest, ways, starts } = await world(settings)
+  await rest('suspend')
+  for (const [way, connect] of Object.entries(ways)) expect(await connect(), way).toBe(isWoken)
+  expect(starts()).toBe(isWoken ? 1 : 0)
+})
+
+test('a start that fails answers all connections with the reason', async () => {
+  const { backend, rest, ways, demo, status } = await world({ own: true })
+  await rest('suspend')
+  backend.before.set('start', () => {
+    throw new Error('the memory is damaged')
+  })
+  const answer = await call(`${demo}/exec`, 'POST', { command: 'true' })
+  expect(answer.status).toBe(500)
+  for (const [way, connect] of Object.entries(ways)) expect(await connect(), way).toBe(false)
+  expect(await status()).toBe('suspended')
+})
+
+test('suspend is refused in words where it is not possible', async () => {
+  const { rest, demo, status } = await world({ isAble: false })
+  expect(await rest('suspend')).toMatchObject({
+    status: 501,
+    body: { error: { code: 'SUSPEND_UNSUPPORTED' } },
+  })
+  expect(await status()).toBe('running')
+  await rest('stop')
+  expect(await rest('suspend')).toMatchObject({
+    status: 409,
+    body: { error: { code: 'WORKSPACE_NOT_RUNNING' } },
+  })
+  expect((await call(demo)).body).not.toHaveProperty('wake')
+})
+
+test('stop discards the memory of a suspended workspace', async () => {
+  const { rest, status, backend } = await world({})
+  await rest('suspend')
+  let stops = 0
+  backend.before.set('stop', () => void (stops += 1))
+  expect((await rest('stop')).body.status).toBe('stopped')
+  expect(stops).toBe(1)
+  expect(await status()).toBe('stopped')
+})
