@@ -107,19 +107,19 @@ describe('a suspended VM', () => {
       ['start', 'when it is recorded', () => metadata().run !== null],
     ]
     for (const [action, step, isThere] of steps) {
-      const { status } = (await call(demo())).body
-      if (action === 'start' && status === 'running') await call(`${demo()}/suspend`, 'POST')
-      if (action === 'suspend' && status === 'suspended') await call(`${demo()}/start`, 'POST')
+      const before = (await call(demo())).body.status
+      if (action === 'start' && before === 'running') await call(`${demo()}/suspend`, 'POST')
+      if (action === 'suspend' && before === 'suspended') await call(`${demo()}/start`, 'POST')
       const change = call(`${demo()}/${action}`, 'POST')
       change.catch(() => undefined)
       await waitClosely(`${action} ${step}`, isThere)
       await server.end('SIGKILL')
       server = await serve({ stateDir, settings })
       const after = (await call(demo())).body.status
-      if (after !== 'running')
-        expect(await call(`${demo()}/start`, 'POST'), `${action} ${step}, then ${after}`).toMatchObject({
-          status: 200,
-        })
+      if (after !== 'running') {
+        const { status, body } = await call(`${demo()}/start`, 'POST')
+        expect(status, `${action} ${step}, then ${after}: ${JSON.stringify(body)}`).toBe(200)
+      }
       const now = Number(await exec('sleep 1; cat /dev/shm/n'))
       expect(now, `${action} ${step}`).toBeGreaterThan(count)
       count = now
