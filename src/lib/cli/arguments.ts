@@ -11,3 +11,8 @@ export function portNumber(text: string): number {
   if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text)
   throw new InvalidArgumentError('It must be a port, 0 to 65535.')
 }
+
+/** Collects the values of a repeatable option. */
+export function collect(text: string, before: readonly string[] = []): readonly string[] {
+  return [...before, text]
+}

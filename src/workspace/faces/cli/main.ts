@@ -18,6 +18,7 @@ import { addInfo } from './commands/info.ts'
 import { addInside } from './commands/inside.ts'
 import { addMcp } from './commands/mcp.ts'
 import { addInstallService } from './commands/install-service.ts'
+import { addRun } from './commands/run.ts'
 import { addServe } from './commands/serve.ts'
 import { addSessions } from './commands/sessions.ts'
 import { addSsh } from './commands/ssh.ts'
@@ -44,6 +45,7 @@ export function createWorkspaceProgram(): Command {
   addEvents(program)
   addTop(program)
   program.commandsGroup('Inside a workspace:')
+  addRun(program)
   addSsh(program)
   addCopy(program)
   addSessions(program)

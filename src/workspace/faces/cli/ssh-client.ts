@@ -38,14 +38,24 @@ export async function sshInto(
   context: CliContext,
   name: string,
   remoteCommand: readonly string[],
-  { options: ownOptions = [], forwards = false }: SshOptions = {},
+  options: SshOptions = {},
 ): Promise<never> {
+  throw new ExitStatus(await runInside(context, name, remoteCommand, options))
+}
+
+/** Like `sshInto`, but returns the status. */
+export async function runInside(
+  context: CliContext,
+  name: string,
+  remoteCommand: readonly string[],
+  { options: ownOptions = [], forwards = false }: SshOptions = {},
+): Promise<number> {
   const [target, forwardOptions] = await Promise.all([
     findSshTarget(context),
     forwards ? optionsForPorts(context.client, name) : [],
   ])
   const options = [...ownOptions, ...forwardOptions]
-  throw new ExitStatus(await runSsh([...options, ...argumentsFor(target, name), ...remoteCommand]))
+  return runSsh([...options, ...argumentsFor(target, name), ...remoteCommand])
 }
 
 /**
@@ -132,6 +142,7 @@ async function runSsh(argv: readonly string[]): Promise<number> {
   const child = spawn('ssh', argv, { stdio: 'inherit' })
   // Signals from the terminal also reach ssh, which handles them.
   for (const signal of ['SIGINT', 'SIGQUIT'] as const) process.on(signal, () => undefined)
+  process.on('SIGTERM', () => child.kill('SIGTERM'))
   return new Promise((resolve, reject) => {
     child.on('error', (error) => reject(missingClient(error)))
     child.on('exit', (status, signal) => resolve(status ?? 128 + constants.signals[signal ?? 'SIGTERM']))

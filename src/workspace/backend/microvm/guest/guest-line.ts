@@ -5,7 +5,8 @@ import { connectVsock } from '../../../../native/net/vsock.ts'
 import { dialHybrid } from './hybrid-dial.ts'
 import type { MachineRun } from '../files/metadata.ts'
 
-const CONNECT_TIMEOUT_MS = 10_000
+/** Longer than the bridge waits for a serial line. */
+const CONNECT_TIMEOUT_MS = 25_000
 
 /** Name of the socket that represents a VM's vsock; for a serial port the server creates it. */
 export const VSOCK_SOCKET = 'vsock.sock'

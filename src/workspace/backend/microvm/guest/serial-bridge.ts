@@ -11,8 +11,8 @@ import { hostPortSocket } from './guest-line.ts'
 import { MAX_CONNECTIONS } from './guest-ports.ts'
 
 const RETRY_MS = 500
-/** The agent takes a moment to notice that another server holds the port, or that it was suspended. */
-const LINE_TIMEOUT_MS = 10_000
+/** Longer than an agent in a busy VM takes to agree to a session with another server, or after a resume. */
+const LINE_TIMEOUT_MS = 20_000
 const LOOK_EVERY_MS = 20
 const MAX_REQUEST_BYTES = 32
 

@@ -45,7 +45,7 @@ export function addSsh(program: Command): void {
 }
 
 /** Removes a leading `--`, which ends our own options as with ssh. */
-function withoutSeparator([first, ...rest]: readonly string[]): readonly string[] {
+export function withoutSeparator([first, ...rest]: readonly string[]): readonly string[] {
   if (first === undefined || first === '--') return rest
   return [first, ...rest]
 }

@@ -1,34 +1,12 @@
-import { resolve } from 'node:path'
-import { type Command, InvalidArgumentError, Option } from 'commander'
-import { portNumber, wholeNumber } from '../../../../lib/cli/arguments.ts'
+import { type Command, Option } from 'commander'
+import { collect } from '../../../../lib/cli/arguments.ts'
 import { examples } from '../../../../lib/cli/examples.ts'
 import type { WireConnected } from '../../../api/bus.ts'
 import type { WireWorkspace } from '../../../api/workspace.ts'
-import type { WorkspaceLabels } from '../../../labels.ts'
-import type { ServerAddress } from '../../../client/server-address.ts'
 import { queryAllServers } from '../query-all-servers.ts'
 import { addAllOption, addServerOption, contextOf, outputOf } from '../context.ts'
-import { hostOf } from '../ssh-client.ts'
+import { addCreateOptions, createBody, type CreateOptions } from '../create-options.ts'
 import { serversTable, workspaceRecord, workspacesTable } from '../workspace-table.ts'
-
-interface CreateOptions {
-  readonly template?: string
-  readonly repo?: string
-  readonly localDir?: string
-  readonly image?: string
-  readonly backend?: string
-  readonly cpus?: number
-  readonly memoryMb?: number
-  readonly upperSize?: number
-  /** False with `--no-provision`. */
-  readonly provision: boolean
-  readonly dotfiles?: string
-  readonly fromSnapshot?: string
-  readonly egress?: string
-  readonly hostPorts?: readonly number[]
-  readonly label?: WorkspaceLabels
-  readonly wake?: boolean
-}
 
 interface ListOptions {
   readonly all?: boolean
@@ -124,38 +102,9 @@ async function listAll(command: Command, path: string): Promise<void> {
 }
 
 function addCreate(program: Command): void {
-  addServerOption(program.command('create'))
+  addCreateOptions(addServerOption(program.command('create')))
     .description('create a workspace and wait until it is running')
     .argument('<name>', 'letters, digits and hyphens')
-    .option(
-      '--template <name>',
-      "template to start from (see 'workspace templates'); other options override it",
-    )
-    .option('--repo <repo>', 'repository to clone: owner/repo on GitHub, or a URL')
-    .option(
-      '--local-dir <dir>',
-      'directory on the server to mount instead of cloning; relative paths need a local server',
-    )
-    .option('--image <image>', "image or alias (default: the server's)")
-    .option('--backend <backend>', 'docker, firecracker, vz or qemu')
-    .option('--cpus <n>', 'number of CPUs', wholeNumber)
-    .option('--memory-mb <n>', 'memory in MiB', wholeNumber)
-    .option('--upper-size <gb>', "size of a virtual machine's writable disk in GB, 1 to 100", wholeNumber)
-    .option('--from-snapshot <name>', 'snapshot to copy the disk from; excludes --repo and --image')
-    .option('--no-provision', 'ignore devcontainer.json and dotfiles')
-    .option('--dotfiles <repo>', 'repository with dotfiles for the home directory')
-    .option(
-      '--egress <what>',
-      'restrict outgoing traffic: internet, none, or a comma-separated list of names and networks',
-    )
-    .option(
-      '--host-ports <ports>',
-      "allow only these of the host ports that the server permits, comma-separated; '' for none",
-      portList,
-    )
-    .option('--wake', "start it when somebody connects to it (default: the server's idle.wake)")
-    .option('--no-wake', 'start it only when asked to')
-    .option('--label <key=value>', 'label to select it by later; repeatable', addLabel)
     .addHelpText(
       'after',
       examples(
@@ -166,46 +115,10 @@ function addCreate(program: Command): void {
     )
     .action(async (name: string, options: CreateOptions, command: Command) => {
       const { client, output, server } = await contextOf(command)
-      const { localDir, memoryMb, upperSize, repo, image, backend, cpus, provision, dotfiles, fromSnapshot } =
-        options
-      const { template, egress, hostPorts, label: labels, wake } = options
-      const renamed = {
-        local_dir: localDir === undefined ? undefined : directoryFor(server, localDir),
-        from_snapshot: fromSnapshot,
-        memory_mb: memoryMb,
-        upper_size_bytes: upperSize === undefined ? undefined : upperSize * 2 ** 30,
-        ...(!provision && { no_provision: true }),
-        ...((egress !== undefined || hostPorts !== undefined) && {
-          network: { egress, allow_host_ports: hostPorts },
-        }),
-      }
-      const body = { name, template, repo, image, backend, cpus, dotfiles, labels, wake, ...renamed }
+      const body = createBody(name, options, server)
       const workspace = await client.postWithProgress<WireWorkspace>('/api/workspaces', body, output.progress)
       output.result(workspace, () => workspaceRecord(workspace))
     })
-}
-
-/** Resolves a relative path if the server is on this machine; passes it unchanged to a remote server. */
-function directoryFor(server: ServerAddress, directory: string): string {
-  return /^(?:localhost|127\.[\d.]+|::1)$/.test(hostOf(server)) ? resolve(directory) : directory
-}
-
-/** Parses a comma-separated list of ports; '' is an empty list. */
-function portList(text: string): readonly number[] {
-  const ports = text.split(',').filter(Boolean).map(portNumber)
-  if (ports.every((port) => port > 0)) return ports
-  throw new InvalidArgumentError('It must be a comma-separated list of ports from 1 to 65535.')
-}
-
-/** Adds a `key=value` to the labels before it; the server validates both. */
-function addLabel(text: string, before: WorkspaceLabels = {}): WorkspaceLabels {
-  const at = text.indexOf('=')
-  if (at > 0) return { ...before, [text.slice(0, at)]: text.slice(at + 1) }
-  throw new InvalidArgumentError('It must be KEY=VALUE, such as team=web.')
-}
-
-function collect(text: string, before: readonly string[] = []): readonly string[] {
-  return [...before, text]
 }
 
 function listPath(conditions: readonly string[] = []): string {
