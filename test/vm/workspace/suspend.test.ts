@@ -5,7 +5,7 @@ import { findMachine } from '../../../src/workspace/backend/microvm/stray-machin
 import { serve } from '../../support/served.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import { machineRoots, vmServer, vmSettings } from '../../support/vm/vm-server.ts'
-import { waitClosely } from '../../support/wait-for.ts'
+import { waitClosely, waitFor } from '../../support/wait-for.ts'
 import { openSsh } from '../../support/workspace/open-ssh.ts'
 import { call, makeWorkspace } from '../../support/workspace/workspace-server.ts'
 
@@ -92,9 +92,15 @@ describe('a suspended VM', () => {
     const demo = () => `${server.url}/api/workspaces/demo`
     await makeWorkspace(server.url, { name: 'demo' })
     const exec = async (command: string): Promise<string> => {
-      const { status, body } = await call(`${demo()}/exec`, 'POST', { command })
-      if (status !== 200) throw new Error(JSON.stringify(body))
-      return body.stdout.trim()
+      let output: string | undefined
+      // A busy agent takes several attempts to agree to a session with another server.
+      const hasRun = async (): Promise<boolean> => {
+        const { status, body } = await call(`${demo()}/exec`, 'POST', { command })
+        output = status === 200 ? body.stdout.trim() : undefined
+        return output !== undefined
+      }
+      await waitFor('the agent', hasRun, 60_000)
+      return output ?? ''
     }
     await exec(COUNT)
     let count = Number(await exec('sleep 1; cat /dev/shm/n'))

@@ -119,7 +119,9 @@ export class MachineRunner {
     } catch (error) {
       await this.killRemains(metadata)
       // On a full disk the reason cannot be recorded; it is reported all the same.
-      const failure = metadata.memory == null ? messageOf(error) : ''
+      const isSuspended = metadata.memory != null
+      if (!isSuspended) await files.removeMemory(known.name).catch(() => undefined)
+      const failure = isSuspended ? '' : messageOf(error)
       await files.write({ ...metadata, run: null, failure }).catch(() => undefined)
       throw error
     }
@@ -157,22 +159,24 @@ export class MachineRunner {
     const path = files.memoryOf(name)
     // Left behind by an interrupted attempt.
     await files.removeMemory(name)
+    let suspended: Metadata
     try {
       const at = { ...this.#addressOf(metadata), line: run.line }
       const monitor = await driver.memory.save(at, path, mostMemoryBytes(metadata))
       const bytes = (await files.memoryBytes(name)) ?? 0
-      const suspended = {
+      suspended = {
         ...metadata,
         run: null,
         failure: '',
         memory: { monitor, bytes, agentToken: run.agentToken },
       }
       await files.write(suspended)
-      await this.killRemains(metadata)
-      return suspended
     } catch (error) {
+      await this.unpause(metadata).catch(() => undefined)
       throw fault('BACKEND_ERROR', `workspace "${name}" cannot be suspended: ${messageOf(error)}`, error)
     }
+    await this.killRemains(metadata)
+    return suspended
   }
 
   /** Lets a paused VM run, and removes its memory, which then no longer matches its disk. */
