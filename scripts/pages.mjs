@@ -17,6 +17,12 @@ const scripts = [
     built: 'src/content/faces/http/built/page.js',
     format: 'esm',
   },
+  // Published sites include it, also those that load it without `type=module`.
+  {
+    source: 'src/content/faces/http/page/versions.ts',
+    built: 'src/content/faces/http/built/versions.js',
+    format: 'iife',
+  },
   {
     source: 'src/supervisor/faces/web/page/page.ts',
     built: 'src/supervisor/faces/web/built/page.js',

@@ -134,6 +134,9 @@ export const contentSchema = section({
     max_bytes: size('256MiB', 'memory for objects'),
     max_object_bytes: size('4MiB', 'larger objects are streamed and not cached'),
   }),
+  versions: section({
+    switcher: flag(false, 'whether HTML pages of versions get a script that lets readers change the version'),
+  }),
   search: section({
     max_bytes: size('128MiB', 'memory for the search index, excluding the process that reads it'),
     dir: optionalText('folder of the search index, a cache; default: in the data folder'),

@@ -19,10 +19,13 @@ import type { OpenIdLogin } from './login/openid.ts'
 import { PasswordLogin } from './login/password-login.ts'
 import { Throttle } from './login/throttle.ts'
 import { PageFinder } from './page/find-page.ts'
+import { VersionPaths } from './page/version-path.ts'
+import { VersionSwitcher } from './page/version-switcher.ts'
 import { Publications } from './publication/publications.ts'
 import { SiteObjects } from './publication/site-objects.ts'
 import { ReadLog } from './reads/read-log.ts'
 import { type ReadRecord, withVersion } from './reads/read-record.ts'
+import { CachedMetas } from './repo/cached-metas.ts'
 import type { Repo } from './repo/meta.ts'
 import { RepoList } from './repo/repo-list.ts'
 import { SiteSearch } from './search/site-search.ts'
@@ -97,13 +100,20 @@ async function start(
     config.session.maxAgeMs,
     ({ user, proof }) => proof === openId?.proof || passwords.isProof(user, proof),
   )
+  const versions = new VersionPaths(new CachedMetas(cache, config.cache.ttlMs))
   const face: ContentFace = {
     config,
     version: packageVersion(),
     clock,
     reads: openReadLog(config, repos, logger, opened),
     cache,
-    finder: new PageFinder(objects, repos),
+    finder: new PageFinder(
+      objects,
+      repos,
+      versions,
+      config.versions.switcher ? new VersionSwitcher(config.cache.maxBytes / 8) : undefined,
+    ),
+    versions,
     repos,
     search,
     sessions,

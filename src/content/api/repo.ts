@@ -10,6 +10,23 @@ export const repoSchema = Type.Object(
     url: Type.Optional(Type.String()),
     versions: Type.Optional(Type.Array(Type.String())),
     latest: Type.Optional(Type.String()),
+    aliases: Type.Optional(Type.Record(Type.String(), Type.String())),
   },
   { $id: 'Repo' },
 )
+
+/** Query for the versions of a repository. */
+export const versionsQuerySchema = Type.Object({
+  repo: Type.Optional(
+    Type.String({ description: "name of the repository; on its separate host, that host's by default" }),
+  ),
+})
+
+/** Schema of the versions of a repository. */
+export const versionsSchema = Type.Object({
+  repo: Type.String(),
+  latest: Type.Optional(Type.String()),
+  versions: Type.Array(
+    Type.Object({ version: Type.String(), aliases: Type.Array(Type.String()), url: Type.String() }),
+  ),
+})

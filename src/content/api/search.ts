@@ -14,7 +14,7 @@ export const searchQuerySchema = Type.Object({
   q: Type.Optional(Type.String({ description: 'words to search for' })),
   repo: Type.Optional(Type.String({ description: 'search only this repository; default: all' })),
   version: Type.Optional(
-    Type.String({ description: 'search this version; default: the newest of each repository' }),
+    Type.String({ description: 'search this version or alias; default: the latest of each repository' }),
   ),
   limit: Type.Optional(
     Type.Integer({

@@ -28,6 +28,8 @@ export interface CachedObject {
   readonly info: ObjectInfo
   readonly bytes: Buffer
   readonly published?: PublishedAs
+  /** Whether the bytes were made from a stored object: no compressed form is stored beside it. */
+  readonly isDerived?: boolean
 }
 
 /** How an object stored by its content is published. */
@@ -134,10 +136,15 @@ export class ObjectCache {
    * @param missingTtlMs how long a missing object stays valid
    */
   fresh(key: string, missingTtlMs = this.#limits.negativeTtlMs): CacheEntry | undefined {
+    const known = this.peek(key, missingTtlMs)
+    if (known !== undefined) this.#counts.hits++
+    return known
+  }
+
+  /** Like `fresh`, but not counted as a lookup. */
+  peek(key: string, missingTtlMs = this.#limits.negativeTtlMs): CacheEntry | undefined {
     const entry = this.#entries.get(key)
-    if (entry === undefined || !this.#isFresh(entry, missingTtlMs)) return undefined
-    this.#counts.hits++
-    return entry.known
+    return entry !== undefined && this.#isFresh(entry, missingTtlMs) ? entry.known : undefined
   }
 
   /** Returns the cached entry for a key, or fetches it from the store. @throws STORE_UNAVAILABLE when the store fails and no copy is cached */
@@ -196,14 +203,16 @@ export class ObjectCache {
   /**
    * Returns a compressed form stored beside an object. Its absence is cached, and a failed lookup is not an error.
    */
-  async #sibling({ info }: Sendable, coding: Coding): Promise<Sendable | 'none'> {
-    const known =
-      this.#freshSibling({ info }, coding) ?? (await this.#lookUpQuietly(info.key + SUFFIX[coding]))
+  async #sibling(object: Sendable, coding: Coding): Promise<Sendable | 'none'> {
+    const { info } = object
+    const known = this.#freshSibling(object, coding) ?? (await this.#lookUpQuietly(info.key + SUFFIX[coding]))
     return known !== 'none' && isSibling(known, info) ? known : 'none'
   }
 
   /** Like `#sibling`, but never asks the store: undefined if that would be necessary. */
-  #freshSibling({ info }: Pick<Sendable, 'info'>, coding: Coding): Sendable | 'none' | undefined {
+  #freshSibling(object: Sendable, coding: Coding): Sendable | 'none' | undefined {
+    const { info } = object
+    if (object.is === 'cached' && object.isDerived === true) return 'none'
     const known = this.fresh(info.key + SUFFIX[coding], this.#limits.ttlMs)
     return known === undefined || isSibling(known, info) ? known : 'none'
   }

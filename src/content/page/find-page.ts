@@ -3,6 +3,8 @@ import type { Sendable } from '../cache/object-cache.ts'
 import type { SiteObjects } from '../publication/site-objects.ts'
 import { REPOS, type RepoList } from '../repo/repo-list.ts'
 import { formatPath, repoOf, type RequestPath } from './request-path.ts'
+import type { VersionPath, VersionPaths } from './version-path.ts'
+import type { VersionSwitcher } from './version-switcher.ts'
 
 /** Folder of all paths outside `/repos/`. */
 const ROOT = '_root'
@@ -30,10 +32,15 @@ export type Page =
 export class PageFinder {
   readonly #objects: SiteObjects
   readonly #repos: RepoList
+  readonly #versions: VersionPaths
+  readonly #switcher: VersionSwitcher | undefined
 
-  constructor(objects: SiteObjects, repos: RepoList) {
+  /** @param switcher added to the pages of versions */
+  constructor(objects: SiteObjects, repos: RepoList, versions: VersionPaths, switcher?: VersionSwitcher) {
     this.#objects = objects
     this.#repos = repos
+    this.#versions = versions
+    this.#switcher = switcher
   }
 
   /**
@@ -53,17 +60,25 @@ export class PageFinder {
    * @param key of the path, from `keyOf`
    */
   fresh(path: RequestPath, key: string, grants: Grants): Sendable | undefined {
-    if (!isReadable(repoOf(path.segments), grants)) return undefined
-    const object = this.#objects.fresh(key)
-    return object?.is === 'missing' ? undefined : object
+    return isReadable(repoOf(path.segments), grants) ? this.#fresh(path, key) : undefined
   }
 
   #find(path: RequestPath, grants: Grants): Page | Promise<Page> {
-    const key = keyOf(path)
-    const object = this.#objects.fresh(key)
-    if (object !== undefined && object.is !== 'missing')
-      return { is: 'object', object, staleMs: undefined, isNotFound: false }
-    return this.#search(path, grants, baseOf(path).join('/'), key)
+    const object = this.#fresh(path, keyOf(path))
+    return object === undefined
+      ? this.#search(path, grants)
+      : { is: 'object', object, staleMs: undefined, isNotFound: false }
+  }
+
+  #fresh(path: RequestPath, key: string): Sendable | undefined {
+    const found = this.#versions.fresh(path)
+    if (found === undefined) return undefined
+    const object = this.#objects.fresh(found.path === path ? key : keyOf(found.path))
+    return object === undefined || object.is === 'missing' ? undefined : this.#shown(object, found)
+  }
+
+  #shown(object: Sendable, { isVersion }: Pick<VersionPath, 'isVersion'>): Sendable {
+    return isVersion && this.#switcher !== undefined ? this.#switcher.add(object) : object
   }
 
   /**
@@ -78,27 +93,28 @@ export class PageFinder {
     return { is: 'missing' }
   }
 
-  async #search(
-    { segments, isDirectory }: RequestPath,
-    grants: Grants,
-    base: string,
-    key: string,
-  ): Promise<Page> {
-    const object = await this.#object(key)
+  /** @param asked path of the request, in which a version may have another name */
+  async #search(asked: RequestPath, grants: Grants): Promise<Page> {
+    const found = await this.#versions.resolve(asked)
+    const { path } = found
+    const { segments, isDirectory } = path
+    const object = await this.#object(keyOf(path), found)
     if (object !== undefined) return object
     if (segments.length === 0) return { is: 'home' }
-    if (!isDirectory && (await this.#object(`${base}/${INDEX}`)) !== undefined)
-      return { is: 'redirect', to: formatPath(segments, true) }
-    if (repoOf(segments) !== undefined) return this.#otherInRepo(segments)
-    const other = await this.#repoRedirect({ segments, isDirectory }, grants)
-    return other ?? (await this.#object(`${ROOT}/${NOT_FOUND}`, true)) ?? { is: 'missing' }
+    const index = `${baseOf(path).join('/')}/${INDEX}`
+    if (!isDirectory && (await this.#object(index, found)) !== undefined)
+      return { is: 'redirect', to: formatPath(asked.segments, true) }
+    if (repoOf(segments) !== undefined) return this.#otherInRepo(found)
+    const other = await this.#repoRedirect(path, grants)
+    return other ?? (await this.#object(`${ROOT}/${NOT_FOUND}`, found, true)) ?? { is: 'missing' }
   }
 
-  async #otherInRepo(segments: readonly string[]): Promise<Page> {
+  async #otherInRepo(found: VersionPath): Promise<Page> {
+    const { segments } = found.path
     const [, name = ''] = segments
     const latest = segments.length === 2 ? (await this.#repos.read()).get(name)?.latest : undefined
     if (latest !== undefined) return { is: 'redirect', to: formatPath([...segments, latest], true) }
-    return this.#notFound(segments)
+    return this.#notFound(found)
   }
 
   /** Returns the generated pages outside of repositories. */
@@ -107,25 +123,38 @@ export class PageFinder {
     return (await this.#repoRedirect(path, grants)) ?? { is: 'missing' }
   }
 
-  /** Redirects `/REPO/PATH` to the repository. */
+  /** Redirects `/REPO/PATH` to the repository, and past the redirects that would follow. */
   async #repoRedirect({ segments, isDirectory }: RequestPath, grants: Grants): Promise<Page | undefined> {
     const [name = ''] = segments
     if (!(await this.#repos.read()).has(name) || !grants.mayRead(name)) return undefined
-    return { is: 'redirect', to: formatPath(['repos', ...segments], isDirectory) }
+    const inRepo = { segments: ['repos', ...segments], isDirectory }
+    const page = await this.#find(inRepo, grants)
+    return page.is === 'redirect' ? page : { is: 'redirect', to: formatPath(inRepo.segments, isDirectory) }
   }
 
   /** Returns the "not found" page of the version, else of the repository. */
-  async #notFound([, name = '', version]: readonly string[]): Promise<Page> {
+  async #notFound(found: VersionPath): Promise<Page> {
+    const [, name = '', version] = found.path.segments
     const inVersion =
-      version === undefined ? undefined : await this.#object(`${REPOS}${name}/${version}/${NOT_FOUND}`, true)
-    return inVersion ?? (await this.#object(`${REPOS}${name}/${NOT_FOUND}`, true)) ?? { is: 'missing' }
+      version === undefined
+        ? undefined
+        : await this.#object(`${REPOS}${name}/${version}/${NOT_FOUND}`, found, true)
+    const inRepo = { isVersion: false }
+    return (
+      inVersion ?? (await this.#object(`${REPOS}${name}/${NOT_FOUND}`, inRepo, true)) ?? { is: 'missing' }
+    )
   }
 
-  async #object(key: string, isNotFound = false): Promise<Page | undefined> {
+  async #object(
+    key: string,
+    found: Pick<VersionPath, 'isVersion'>,
+    isNotFound = false,
+  ): Promise<Page | undefined> {
     const known = this.#objects.fresh(key)
     const result = known === undefined ? await this.#objects.lookUp(key) : { known, staleMs: undefined }
     const { known: object, staleMs } = result
-    return object.is === 'missing' ? undefined : { is: 'object', object, staleMs, isNotFound }
+    if (object.is === 'missing') return undefined
+    return { is: 'object', object: this.#shown(object, found), staleMs, isNotFound }
   }
 }
 

@@ -9,8 +9,10 @@ import { contentKey, MANIFEST_FILE, type Published } from '../publication/manife
 import { readManifest, writeManifest } from '../publication/stored-manifest.ts'
 import { isRepoName, META_FILE, parseMeta, type Repo } from '../repo/meta.ts'
 import { REPOS } from '../repo/repo-list.ts'
+import { latestOf } from '../repo/versions.ts'
 import { formatIndex, INDEX_FILE, type IndexedPage } from '../search/search-index.ts'
 import type { Store } from '../store/store.ts'
+import { checkAliases } from './alias.ts'
 import { HashMemory } from './hash-memory.ts'
 import { hashOf, listFolder, type LocalFile } from './list-folder.ts'
 import { absentPaths, findUnchanged, isSameManifest, nextManifest } from './next-manifest.ts'
@@ -32,6 +34,8 @@ export interface PublishRequest {
   /** Name of the repository on the site. */
   readonly repo: string
   readonly version?: string | undefined
+  /** Further names of the version; each is taken from the version that had it. */
+  readonly aliases?: readonly string[] | undefined
   readonly description?: string | undefined
   /** owner/name */
   readonly source?: string | undefined
@@ -89,6 +93,7 @@ export async function publish(request: PublishRequest, deps: PublishDeps): Promi
   const { files: found, skipped } = await listFolder(request.folder, memory)
   const files = found.filter(({ path }) => !OWN.has(path))
   if (files.length === 0) throw fault('PUBLISH_INVALID', `the folder ${request.folder} has no files`)
+  await checkAliases(request, store, files)
   const { manifest: before, etag } = await readManifest(store, target)
   const there = await listContents(store, target)
   const missing = missingContents(files, there)
@@ -200,7 +205,9 @@ async function updateMeta(
   const old = await readMeta(store, request.repo, root)
   const { version, description = old.description, source = old.repo, url = old.url } = request
   const versions = version === undefined ? old.versions : [...new Set([version, ...(old.versions ?? [])])]
-  const latest = version ?? old.latest
+  const latest = version === undefined ? old.latest : latestOf(versions ?? [])
+  const aliases = new Map(old.aliases)
+  if (version !== undefined) for (const alias of request.aliases ?? []) aliases.set(alias, version)
   const meta: Repo = {
     name: request.repo,
     lastPublished: new Date(nowMs).toISOString(),
@@ -209,6 +216,7 @@ async function updateMeta(
     ...(url !== undefined && { url }),
     ...(versions !== undefined && { versions }),
     ...(latest !== undefined && { latest }),
+    ...(aliases.size > 0 && { aliases }),
   }
   await writeMeta(store, root, meta)
 }

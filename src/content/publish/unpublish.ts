@@ -1,6 +1,7 @@
 import { fault } from '../errors.ts'
 import { isRepoName, META_FILE, type Repo } from '../repo/meta.ts'
 import { mapConcurrently, REPOS } from '../repo/repo-list.ts'
+import { latestOf } from '../repo/versions.ts'
 import { INDEX_FILE } from '../search/search-index.ts'
 import type { Store } from '../store/store.ts'
 import { CONTENTS, isContentKey, MANIFEST_FILE, usedKeys } from '../publication/manifest.ts'
@@ -14,6 +15,8 @@ export interface UnpublishResult {
   readonly repo: string
   readonly version: string | undefined
   readonly deleted: number
+  /** Aliases of the version, which no longer exist. */
+  readonly removedAliases: readonly string[]
   /** Keys below the repository or version that were not published by this program and are kept. */
   readonly kept: readonly string[]
 }
@@ -43,8 +46,9 @@ export async function unpublish(
       `nothing is published as "${repo}"${version === undefined ? '' : `, version "${version}"`}`,
     )
 
+  let removedAliases: readonly string[] = []
   if (version === undefined) await store.remove(`${root}${META_FILE}`)
-  else await removeVersion(store, root, repo, version)
+  else removedAliases = await removeVersion(store, root, repo, version)
   let deleted = 0
   for (const folder of folders) {
     const keys = await publishedKeys(store, folder, there)
@@ -54,7 +58,7 @@ export async function unpublish(
     deleted += keys.length
   }
   there.delete(`${root}${META_FILE}`)
-  return { repo, version, deleted, kept: [...there] }
+  return { repo, version, deleted, removedAliases, kept: [...there] }
 }
 
 /** Returns the folders that were published, completely or not. */
@@ -93,20 +97,36 @@ function isPublishTarget(below: string): boolean {
 }
 
 /**
- * Removes a version from the repository's metadata, and the metadata itself if neither versions nor pages are left.
+ * Removes a version with its aliases from the repository's metadata, and the metadata itself if neither versions nor
+ * pages are left. Returns the aliases.
  */
-async function removeVersion(store: Store, root: string, repo: string, version: string): Promise<void> {
-  const { versions = [], latest, ...old } = await readMeta(store, repo, root)
+async function removeVersion(
+  store: Store,
+  root: string,
+  repo: string,
+  version: string,
+): Promise<readonly string[]> {
+  const {
+    versions = [],
+    latest,
+    aliases = new Map<string, string>(),
+    ...old
+  } = await readMeta(store, repo, root)
   const left = versions.filter((each) => each !== version)
-  const [newest] = left
+  const removed = [...aliases].flatMap(([alias, of]) => (of === version ? [alias] : []))
   const { files, inPlace } = (await readManifest(store, root)).manifest
   const hasOwnPages = files.size + inPlace.size > 0
-  if (newest === undefined && !hasOwnPages) return store.remove(`${root}${META_FILE}`)
-  const next = latest === version ? newest : latest
+  if (left.length === 0 && !hasOwnPages) {
+    await store.remove(`${root}${META_FILE}`)
+    return removed
+  }
+  const next = latest === version ? latestOf(left) : latest
   const meta: Repo = {
     ...old,
-    ...(newest !== undefined && { versions: left }),
+    ...(left.length > 0 && { versions: left }),
     ...(next !== undefined && { latest: next }),
+    aliases: new Map([...aliases].filter(([, of]) => of !== version)),
   }
   await writeMeta(store, root, meta)
+  return removed
 }

@@ -9,9 +9,12 @@ export interface Repo {
   readonly repo?: string
   /** An http or https URL, or a path of this site. */
   readonly url?: string
+  /** The one published last first. */
   readonly versions?: readonly string[]
   /** The version that its root redirects to. */
   readonly latest?: string
+  /** Versions by further names, such as `stable`. */
+  readonly aliases?: ReadonlyMap<string, string>
 }
 
 /** File with a repository's metadata. */
@@ -20,6 +23,10 @@ export const META_FILE = '_meta.json'
 export const MAX_META_BYTES = 64 * 1024
 const MAX_TEXT = 10_000
 const MAX_VERSIONS = 1_000
+/** Alias of the latest version in every repository with versions. */
+export const LATEST = 'latest'
+/** Maximum number of other aliases of a repository. */
+export const MAX_ALIASES = 100
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/
 
 /** Whether a text is a valid name of a repository or version. */
@@ -36,21 +43,42 @@ export function parseMeta(name: string, bytes: Uint8Array): Repo {
   const repo = textOf(raw['repo'])
   const url = textOf(raw['url'])
   const latest = textOf(raw['latest'])
-  const versions = raw['versions']
+  const versions = Array.isArray(raw['versions'])
+    ? raw['versions'].filter(isVersion).slice(0, MAX_VERSIONS)
+    : undefined
+  const aliases = aliasesOf(raw['aliases'], versions ?? [])
   return {
     name,
     ...(description !== undefined && { description }),
     ...(lastPublished !== undefined && isTime(lastPublished) && { lastPublished }),
     ...(repo !== undefined && /^[\w.-]+(?:\/[\w.-]+)+$/.test(repo) && { repo }),
     ...(url !== undefined && isHarmless(url) && { url }),
-    ...(Array.isArray(versions) && { versions: versions.filter(isVersion).slice(0, MAX_VERSIONS) }),
+    ...(versions !== undefined && { versions }),
     ...(latest !== undefined && isRepoName(latest) && { latest }),
+    ...(aliases.size > 0 && { aliases }),
   }
 }
 
 /** Converts a repository to the form of `_meta.json` and the API. */
-export function formatMeta({ lastPublished, ...rest }: Repo) {
-  return { ...rest, ...(lastPublished !== undefined && { last_published: lastPublished }) }
+export function formatMeta({ lastPublished, aliases, ...rest }: Repo) {
+  return {
+    ...rest,
+    ...(aliases !== undefined && aliases.size > 0 && { aliases: Object.fromEntries(aliases) }),
+    ...(lastPublished !== undefined && { last_published: lastPublished }),
+  }
+}
+
+/** Returns the valid aliases: of a listed version, and not the name of one. */
+function aliasesOf(value: unknown, versions: readonly string[]): ReadonlyMap<string, string> {
+  if (typeof value !== 'object' || value === null) return new Map()
+  const listed = new Set(versions)
+  const valid = Object.entries(value as Readonly<Record<string, unknown>>).flatMap(
+    ([name, version]): (readonly [string, string])[] =>
+      isRepoName(name) && name !== LATEST && !listed.has(name) && isVersion(version) && listed.has(version)
+        ? [[name, version]]
+        : [],
+  )
+  return new Map(valid.slice(0, MAX_ALIASES))
 }
 
 function parseObject(bytes: Uint8Array): Readonly<Record<string, unknown>> {

@@ -13,6 +13,7 @@ import { fault } from '../errors.ts'
 import { formatPath } from '../page/request-path.ts'
 import type { SiteObjects } from '../publication/site-objects.ts'
 import type { Repo } from '../repo/meta.ts'
+import { versionNamed } from '../repo/versions.ts'
 import { mapConcurrently, type RepoList } from '../repo/repo-list.ts'
 import type { Store } from '../store/store.ts'
 import type { Mark } from './excerpt.ts'
@@ -333,9 +334,10 @@ export class SiteSearch {
 /** Returns the folders to search. */
 function targetsOf(repos: ReadonlyMap<string, Repo>, only?: string, version?: string): readonly Target[] {
   const chosen = only === undefined ? [...repos.values()] : [repos.get(only) ?? []].flat()
-  return chosen.flatMap(({ name, latest, versions = [] }) => {
-    const wanted = version ?? latest
-    if (version !== undefined && version !== latest && !versions.includes(version)) return []
+  return chosen.flatMap((repo) => {
+    const { name, latest } = repo
+    const wanted = version === undefined ? latest : versionNamed(repo, version)
+    if (version !== undefined && wanted === undefined) return []
     const folder = wanted === undefined ? ['repos', name] : ['repos', name, wanted]
     return [{ repo: name, version: wanted, folder, key: keyOf(folder) }]
   })

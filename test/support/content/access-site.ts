@@ -38,7 +38,12 @@ async function indexOf(...texts: readonly string[]): Promise<string> {
 
 /** Returns the files of a site, with or without its hidden repositories. */
 async function accessFiles(has: 'hidden' | 'none'): Promise<Record<string, string>> {
-  const versions = JSON.stringify({ versions: ['2.0', '1.0'], latest: '2.0', description: 'A secret plan' })
+  const versions = JSON.stringify({
+    versions: ['2.0', '1.0'],
+    latest: '2.0',
+    aliases: { stable: '1.0' },
+    description: 'A secret plan',
+  })
   const visible = {
     '_root/notes.html': 'notes of the site',
     'repos/open/index.html': 'open page',

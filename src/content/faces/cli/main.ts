@@ -3,6 +3,7 @@ import { addCompletion } from '../../../lib/cli/completion.ts'
 import { addEverywhere, addOutputOptions } from '../../../lib/cli/output.ts'
 import { createProgram, runProgram } from '../../../lib/cli/run.ts'
 import { packageVersion } from '../../../lib/process/package.ts'
+import { addAlias } from './commands/alias.ts'
 import { addConfig } from './commands/config.ts'
 import { addHashPassword } from './commands/hash-password.ts'
 import { addPublish } from './commands/publish.ts'
@@ -29,6 +30,7 @@ export function createContentProgram(): Command {
   program.commandsGroup('Published documentation:')
   addPublish(program)
   addUnpublish(program)
+  addAlias(program)
   program.commandsGroup('Users and programs:')
   addHashPassword(program)
   addRevoke(program)

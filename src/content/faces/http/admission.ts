@@ -17,6 +17,8 @@ declare module 'fastify' {
     readonly isOnRepoHosts?: boolean
     /** Set on the routes that service tokens may use. */
     readonly acceptsTokens?: boolean
+    /** Set on routes about the repository in the parameter `repo`, which need no login for a public one. */
+    readonly isOfRepo?: boolean
   }
   interface FastifyRequest {
     /** The reader; undefined on routes that need no login. */
@@ -158,12 +160,22 @@ function visitorOf({ rules }: ContentFace): Reader {
   return { user: '', sessionId: undefined, grants: rules.visitor }
 }
 
-/** Whether a request is for a page of a repository that everybody may read. */
-function isOfPublicRepo({ rules, hosts }: ContentFace, { raw, routeOptions }: FastifyRequest): boolean {
-  if (!rules.hasPublic || routeOptions.url !== PAGES) return false
+/** Whether a request is for a page of a repository that everybody may read, or about that repository. */
+function isOfPublicRepo(face: ContentFace, request: FastifyRequest): boolean {
+  if (!face.rules.hasPublic) return false
+  const repo = repoOfRequest(face, request)
+  return repo !== undefined && face.rules.visitor.mayRead(repo)
+}
+
+function repoOfRequest({ hosts }: ContentFace, request: FastifyRequest): string | undefined {
+  const { raw, routeOptions } = request
+  if (routeOptions.url !== PAGES) {
+    if (routeOptions.config.isOfRepo !== true) return undefined
+    const { repo } = request.query as { readonly repo?: unknown }
+    return request.repo ?? (typeof repo === 'string' ? repo : undefined)
+  }
   const asked = parsePath(pathOf(raw))
-  const repo = asked && repoOf(hosts.inside(raw.headers.host ?? '', asked).segments)
-  return repo !== undefined && rules.visitor.mayRead(repo)
+  return asked && repoOf(hosts.inside(raw.headers.host ?? '', asked).segments)
 }
 
 /** Returns the reader of a request on a route that needs a login. */

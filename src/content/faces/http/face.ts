@@ -9,6 +9,7 @@ import type { ClientAddress } from '../../login/client-address.ts'
 import type { OpenIdLogin } from '../../login/openid.ts'
 import type { PasswordLogin } from '../../login/password-login.ts'
 import type { PageFinder } from '../../page/find-page.ts'
+import type { VersionPaths } from '../../page/version-path.ts'
 import type { ReadLog } from '../../reads/read-log.ts'
 import type { RepoList } from '../../repo/repo-list.ts'
 import type { SiteSearch } from '../../search/site-search.ts'
@@ -25,6 +26,7 @@ export interface ContentFace {
   readonly clock: Clock
   readonly cache: ObjectCache
   readonly finder: PageFinder
+  readonly versions: VersionPaths
   readonly repos: RepoList
   readonly search: SiteSearch
   readonly sessions: Sessions

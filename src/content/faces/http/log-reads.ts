@@ -24,7 +24,7 @@ export function logReads(app: FastifyInstance, face: ContentFace): void {
 
 /** Logs a request for a page of a repository, if a log is configured. */
 export function logRead(
-  { reads, clock }: ContentFace,
+  { reads, clock, versions }: ContentFace,
   read: {
     readonly reader: Reader
     /** Path on the common host. */
@@ -37,11 +37,14 @@ export function logRead(
   const { segments, isDirectory } = read.path
   const repo = repoOf(segments)
   if (reads === undefined || repo === undefined) return
+  const version = versions.aliased(read.path)
   reads.record({
     time: new Date(clock.wallMs()).toISOString(),
     ...(reader.user !== '' && { user: reader.user }),
     ...(reader.token !== undefined && { token: reader.token }),
     repo,
+    // Of the version that was read: an alias may be moved before the record is written.
+    ...(version !== undefined && { version }),
     path: `/${segments.slice(2).join('/')}${isDirectory && segments.length > 2 ? '/' : ''}`,
     method,
     status,

@@ -21,10 +21,25 @@ export function invalidQuery(message: string): Fault {
  */
 export function searchQueryOf(parameters: SearchParameters, only: string | undefined): SearchQuery {
   const { q = '', limit = DEFAULT_HITS, offset = 0 } = parameters
-  const repo = parameters.repo || undefined
-  if (only !== undefined && repo !== undefined && repo !== only)
+  return {
+    words: q,
+    repo: askedRepo(parameters.repo, only),
+    version: parameters.version || undefined,
+    limit,
+    offset,
+  }
+}
+
+/**
+ * Returns the repository that a query asks for; undefined if it names none.
+ *
+ * @param only the repository whose host is asked
+ * @throws INVALID_QUERY when another repository is given there
+ */
+export function askedRepo(repo: string | undefined, only: string | undefined): string | undefined {
+  if (only !== undefined && repo !== undefined && repo !== '' && repo !== only)
     throw invalidQuery('"repo" must not be given here: this host has only one repository')
-  return { words: q, repo: only ?? repo, version: parameters.version || undefined, limit, offset }
+  return only ?? (repo || undefined)
 }
 
 /** Decodes a search in the query of a page. @throws INVALID_QUERY when a parameter is invalid */

@@ -16,6 +16,7 @@ test('O8 every request for a page of a repository is logged with its reader and 
   const etag = page.headers.get('etag') ?? ''
   await site.as('ann', `/repos/${HIDDEN}/2.0/`, { headers: { 'if-none-match': etag } })
   await site.as('ann', `/repos/${HIDDEN}/a%20b.html`, { method: 'HEAD' })
+  await site.as('ann', `/repos/${HIDDEN}/latest/`)
   await site.as('bob', `/repos/${HIDDEN}/2.0/`)
   await site.as('bob', '/repos/none/')
   await site.as('visitor', '/repos/open/')
@@ -33,6 +34,7 @@ test('O8 every request for a page of a repository is logged with its reader and 
     { ...ann, version: '2.0', path: '/2.0/', status: 200 },
     { ...ann, version: '2.0', path: '/2.0/', status: 304 },
     { ...ann, path: '/a b.html', method: 'HEAD', status: 200 },
+    { ...ann, version: '2.0', path: '/latest/', status: 200 },
     { ...ann, user: 'bob', version: '2.0', path: '/2.0/', status: 404, denied: true },
     { ...ann, user: 'bob', repo: 'none', path: '/', status: 404 },
     { repo: 'open', path: '/', method: 'GET', status: 200 },

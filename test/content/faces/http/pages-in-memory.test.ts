@@ -15,7 +15,13 @@ import { tempDir } from '../../../support/temp-dir.ts'
 const SEED = Number(process.env['PAGES_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
 const ROUNDS = rounds(2_000, 50_000)
 const COMMON = 'docs.example:99'
-const HOSTS = [COMMON, 'guide.docs.example:99', 'hr.docs.example:99', 'open.docs.example:99']
+const HOSTS = [
+  COMMON,
+  'guide.docs.example:99',
+  'tool.docs.example:99',
+  'hr.docs.example:99',
+  'open.docs.example:99',
+]
 /** Number of requests that are repeated. */
 const WORKING_SET = 4
 const NAMES = ['ann', 'bob']
@@ -31,6 +37,7 @@ const ACCESS = {
 const SETTINGS = {
   users: NAMES.map((name) => ({ name, password_hash: cheapHash(name), groups: [name] })),
   access: ACCESS,
+  versions: { switcher: true },
   cache: { ttl: '20s', negative_ttl: '1s', max_object_bytes: '40KiB' },
 }
 interface Site {
@@ -43,7 +50,7 @@ interface Site {
 
 const COMMON_PAGES =
   `/repos/open/ /repos/hr/ /repos/bare/page.html /repos/bare/large.txt /repos/guide/script.js
-  /repos/bare/pixel.png /notes.html`.split(/\s+/)
+  /repos/bare/pixel.png /notes.html /repos/tool/stable/ /repos/tool/latest/ /repos/tool/1.0/`.split(/\s+/)
 
 const SITES: Readonly<Record<string, Site>> = {
   'one host': {
@@ -53,7 +60,7 @@ const SITES: Readonly<Record<string, Site>> = {
   },
   'hosts of repositories': {
     settings: { http: { port: 0, repo_domain: 'docs.example' } },
-    pages: ['/', '/index.html', '/script.js', '/notes.html'],
+    pages: ['/', '/index.html', '/script.js', '/notes.html', '/stable/'],
     headers: ['sec-fetch-site', 'sec-fetch-mode'],
   },
   'a proxy that names readers': {
@@ -78,6 +85,14 @@ const files = (version: number): Readonly<Record<string, string | Buffer>> => ({
   'bare/huge.bin': Buffer.concat(Array.from({ length: 20 }, () => BYTES)),
   'bare/pixel.png': BYTES,
   'bare/empty.css': '',
+  'tool/_meta.json': JSON.stringify({
+    versions: ['2.0', '1.0'],
+    latest: '2.0',
+    aliases: version % 2 === 0 ? { stable: '1.0' } : { stable: '2.0', next: '2.0' },
+  }),
+  'tool/1.0/index.html': `<h1>one ${version}</h1>`.repeat(100),
+  'tool/2.0/index.html': `<h1>two ${version}</h1>`,
+  'tool/2.0/index.html.br': brotliCompressSync(`<h1>two ${version}</h1>`),
   '../_root/notes.html': `notes ${version}`.repeat(300),
 })
 
@@ -85,6 +100,7 @@ const PATHS = `/repos/open/ /repos/open /repos/open/x /repos/hr/ /repos/hr/index
   /repos/hr-new/a%20b.html /repos/hr-new/a+b.html /repos/ /repos/bare/page.html /repos/bare/large.txt
   /repos/bare/huge.bin /repos/bare/pixel.png /repos/bare/empty.css /repos/guide/ /repos/guide/script.js
   /repos/guide/%73cript.js /repos/guide/%2e%2e/hr/ /repos//hr/ /notes.html / /guide/ /index.html /script.js
+  /repos/tool/2.0/ /repos/tool/stable/ /repos/tool/stable /repos/tool/next/ /tool /stable/ /latest/ /1.0/
   /a%20b.html /_health /_page.css /_api/repos /metrics /openapi.json /%ff`.split(/\s+/)
 const ENCODINGS = ['gzip', 'br', 'gzip, deflate, br, zstd', 'br;q=0.1, gzip', 'identity', '*', '']
 const DATES = ['Fri, 31 Dec 2100 00:00:00 GMT', 'Thu, 01 Jan 1970 00:00:00 GMT', 'yesterday']

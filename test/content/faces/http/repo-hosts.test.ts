@@ -51,7 +51,7 @@ test('O6 every page on the host of a repository has Cross-Origin-Resource-Policy
   }
 })
 
-const ON_REPO_HOSTS = new Set(['GET /_enter', 'GET /_api/search'])
+const ON_REPO_HOSTS = new Set(['GET /_enter', 'GET /_api/search', 'GET /_api/versions'])
 
 test('O6 repository hosts serve no route of the site to anybody', async () => {
   const content = await startRepoHosts()

@@ -9,6 +9,7 @@ import type { GlobalOptions } from '../global-options.ts'
 interface PublishOptions extends GlobalOptions {
   readonly repo: string
   readonly version?: string
+  readonly alias?: readonly string[]
   readonly description?: string
   readonly source?: string
   readonly url?: string
@@ -24,14 +25,18 @@ export function addPublish(program: Command): void {
     .description('publish a folder of built documentation to the store; send only changed files')
     .argument('<dir>', 'folder to publish')
     .requiredOption('--repo <name>', 'name of the repository on the site')
-    .option('--version <version>', 'publish as this version, and redirect the repository to it')
+    .option('--version <version>', 'publish as this version')
+    .option('--alias <name...>', 'further name of the version, such as stable; repeatable')
     .option('--description <text>', 'description on the home page; default: unchanged')
     .option('--source <owner/name>', 'repository of the sources')
     .option('--url <url>', 'URL of the sources')
     .option('--delete', 'delete previously published files that are no longer in the folder')
     .addHelpText(
       'after',
-      examples('content-server publish site --repo guide --description "How to" --delete'),
+      examples(
+        'content-server publish site --repo guide --description "How to" --delete',
+        'content-server publish site --repo guide --version 2.0 --alias stable',
+      ),
     )
     .action(async (dir: string, own: PublishOptions, command: Command) => {
       // Overrides the program's own --version.
@@ -51,6 +56,7 @@ export function addPublish(program: Command): void {
             folder: resolve(dir),
             repo: options.repo,
             version: own.version,
+            aliases: options.alias,
             description: options.description,
             source: options.source,
             url: options.url,

@@ -32,6 +32,8 @@ export function addUnpublish(program: Command): void {
           process.stderr.write(
             `content-server: ${JSON.stringify(key)} was not published by this program and is kept\n`,
           )
+        for (const alias of result.removedAliases)
+          process.stderr.write(`content-server: the alias ${JSON.stringify(alias)} is deleted too\n`)
         createOutput(options).result(
           { ...result, version: result.version ?? null },
           () =>

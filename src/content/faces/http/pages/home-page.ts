@@ -1,6 +1,8 @@
 import type { Repo } from '../../../repo/meta.ts'
 import { nextOffset } from '../../../api/search.ts'
+import { namedVersions } from '../../../repo/versions.ts'
 import type { SearchResults, Hit, SearchQuery } from '../../../search/site-search.ts'
+import { labelOf } from '../page/version-links.ts'
 import { resultText, splitMarks, unsearchedText } from '../page/result-text.ts'
 import { type Html, html } from './html.ts'
 import { layout } from './layout.ts'
@@ -111,7 +113,9 @@ function linkTo({ words, repo, version, offset = 0 }: Partial<SearchQuery>): str
   return `/?${query.toString()}`
 }
 
-function entry({ name, description, lastPublished, repo, url, versions = [] }: Repo): Html {
+function entry(shown: Repo): Html {
+  const { name, description, lastPublished, repo, url } = shown
+  const versions = namedVersions(shown)
   const root = `/repos/${encodeURIComponent(name)}/`
   return html`<li class="card">
     <h2><a href="${root}">${name}</a></h2>
@@ -121,7 +125,7 @@ function entry({ name, description, lastPublished, repo, url, versions = [] }: R
         url === undefined ? (repo ?? '') : html`<a href="${url}" rel="noreferrer">${repo ?? 'source'}</a>`
       }
     </p>
-    ${versions.length === 0 ? html`` : html`<p class="versions">${versions.map((version) => html`<a href="${root}${encodeURIComponent(version)}/">${version}</a> `)}</p>`}
+    ${versions.length === 0 ? html`` : html`<p class="versions">${versions.map((each) => html`<a href="${root}${encodeURIComponent(each.version)}/">${labelOf(each)}</a> `)}</p>`}
   </li>`
 }
 

@@ -6,6 +6,7 @@ import { visibleRepos } from '../../../access/grants.ts'
 import { fault } from '../../../errors.ts'
 import type { Page } from '../../../page/find-page.ts'
 import { parsePath, pathOf } from '../../../page/request-path.ts'
+import { SWITCHER_PATH } from '../../../page/version-switcher.ts'
 import { formTokenOf } from '../../../session/sessions.ts'
 import { PAGES, readerOf } from '../admission.ts'
 import { homePage } from '../pages/home-page.ts'
@@ -26,10 +27,14 @@ export function pageRoutes({ app }: HttpServer, face: ContentFace, inMemory: Pag
   app.get('/_page.css', isPublic, (_request, reply) =>
     reply.header('cache-control', 'no-cache').type('text/css; charset=utf-8').send(style),
   )
-  app.get('/_page.js', isPublic, (_request, reply) => {
-    const script = readBuiltScript(new URL('../built/page.js', import.meta.url))
-    return reply.header('cache-control', 'no-cache').type('text/javascript; charset=utf-8').send(script)
-  })
+  const addScript = (path: string, file: string): void => {
+    app.get(path, isPublic, (_request, reply) => {
+      const script = readBuiltScript(new URL(`../built/${file}`, import.meta.url))
+      return reply.header('cache-control', 'no-cache').type('text/javascript; charset=utf-8').send(script)
+    })
+  }
+  addScript('/_page.js', 'page.js')
+  addScript(SWITCHER_PATH, 'versions.js')
 
   const { hosts } = face
   app.route({
@@ -58,7 +63,7 @@ export function pageRoutes({ app }: HttpServer, face: ContentFace, inMemory: Pag
         }
         if (page.is === 'missing') throw notFound(path)
         if (page.is === 'home') return sendHome(face, request, reply)
-        sendTo(reply, hosts.outside(host, page.to) + queryOf(request))
+        sendTo(reply, addressOf(face, host, page.to) + queryOf(request))
         return 'sent'
       }
       const attempt = (): Sent | Promise<Sent> => {
@@ -97,6 +102,13 @@ async function sendHome(face: ContentFace, request: FastifyRequest, reply: Fasti
   })
   void reply.headers(PAGE_HEADERS).type('text/html; charset=utf-8').send(page)
   return 'sent'
+}
+
+/** Returns the address of a path of the common host, on the host that serves it. */
+function addressOf({ hosts }: ContentFace, host: string, to: string): string {
+  const path = parsePath(to)
+  const elsewhere = path && hosts.redirect(host, path)
+  return elsewhere === undefined || elsewhere === 'nowhere' ? hosts.outside(host, to) : elsewhere
 }
 
 /** Redirects temporarily: today's directory may be a file tomorrow. */

@@ -2,10 +2,14 @@ import type { HttpServer } from '../../../../lib/http/server.ts'
 import { Type } from '../../../../lib/schema/type.ts'
 import { searchQuerySchema, searchResultSchema, searchResultToWire } from '../../../api/search.ts'
 import { visibleRepos } from '../../../access/grants.ts'
+import { versionsQuerySchema, versionsSchema } from '../../../api/repo.ts'
+import { fault } from '../../../errors.ts'
+import { formatPath } from '../../../page/request-path.ts'
 import { formatMeta } from '../../../repo/meta.ts'
+import { namedVersions } from '../../../repo/versions.ts'
 import { readerOf } from '../admission.ts'
 import type { ContentFace } from '../face.ts'
-import { searchQueryOf, type SearchParameters } from '../search-query.ts'
+import { askedRepo, searchQueryOf, type SearchParameters } from '../search-query.ts'
 
 /** Adds the routes for the list of repositories and for search. */
 export function repoRoutes({ app }: HttpServer, { repos, search, hosts }: ContentFace): void {
@@ -21,6 +25,34 @@ export function repoRoutes({ app }: HttpServer, { repos, search, hosts }: Conten
     async (request, reply) => {
       void reply.header('cache-control', 'private, no-cache')
       return [...visibleRepos(await repos.read(), readerOf(request).grants).values()].map(formatMeta)
+    },
+  )
+
+  app.get<{ readonly Querystring: { readonly repo?: string } }>(
+    '/_api/versions',
+    {
+      config: { isOnRepoHosts: true, acceptsTokens: true, isOfRepo: true },
+      schema: {
+        summary: 'List the versions of a repository with their aliases',
+        querystring: versionsQuerySchema,
+        response: { 200: versionsSchema },
+      },
+    },
+    async (request, reply) => {
+      const { host = '' } = request.headers
+      const name = askedRepo(request.query.repo, request.repo) ?? ''
+      const repo = visibleRepos(await repos.read(), readerOf(request).grants).get(name)
+      if (repo === undefined)
+        throw fault('PAGE_NOT_FOUND', `no repository has the name ${JSON.stringify(name.slice(0, 200))}`)
+      void reply.header('cache-control', 'private, no-cache')
+      return {
+        repo: name,
+        ...(repo.latest !== undefined && { latest: repo.latest }),
+        versions: namedVersions(repo).map((each) => ({
+          ...each,
+          url: hosts.outside(host, formatPath(['repos', name, each.version], true)),
+        })),
+      }
     },
   )
 
