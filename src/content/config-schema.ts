@@ -134,6 +134,10 @@ export const contentSchema = section({
     max_bytes: size('256MiB', 'memory for objects'),
     max_object_bytes: size('4MiB', 'larger objects are streamed and not cached'),
   }),
+  robots: Type.Enum(['nothing', 'public'], {
+    default: 'nothing',
+    description: 'what /robots.txt lets crawlers read: nothing, or public repositories, whose names it lists',
+  }),
   versions: section({
     switcher: flag(false, 'whether HTML pages of versions get a script that lets readers change the version'),
   }),

@@ -10,6 +10,8 @@ import type { VersionSwitcher } from './version-switcher.ts'
 const ROOT = '_root'
 const INDEX = 'index.html'
 const NOT_FOUND = '404.html'
+/** Files that publishing writes into the folder of a repository or version, which are not for readers. */
+const OWN_FILE = /^repos\/[^/]+\/(?:[^/]+\/)?_(?:meta|files|search)\.json$/
 /** Turns the name of a repository into one that nothing is published under. */
 const MISSING_PREFIX = '.denied-'
 
@@ -71,6 +73,7 @@ export class PageFinder {
   }
 
   #fresh(path: RequestPath, key: string): Sendable | undefined {
+    if (isOwnFile(key)) return undefined
     const found = this.#versions.fresh(path)
     if (found === undefined) return undefined
     const object = this.#objects.fresh(found.path === path ? key : keyOf(found.path))
@@ -98,7 +101,7 @@ export class PageFinder {
     const found = await this.#versions.resolve(asked)
     const { path } = found
     const { segments, isDirectory } = path
-    const object = await this.#object(keyOf(path), found)
+    const object = await this.#file(path, found)
     if (object !== undefined) return object
     if (segments.length === 0) return { is: 'home' }
     const index = `${baseOf(path).join('/')}/${INDEX}`
@@ -130,6 +133,15 @@ export class PageFinder {
     const inRepo = { segments: ['repos', ...segments], isDirectory }
     const page = await this.#find(inRepo, grants)
     return page.is === 'redirect' ? page : { is: 'redirect', to: formatPath(inRepo.segments, isDirectory) }
+  }
+
+  /** Returns the object of a path, also if its name was published in the other Unicode form (macOS). */
+  async #file(path: RequestPath, found: VersionPath): Promise<Page | undefined> {
+    for (const key of new Set([keyOf(path), ...normalForms(path).map(keyOf)])) {
+      const object = isOwnFile(key) ? undefined : await this.#object(key, found)
+      if (object !== undefined) return object
+    }
+    return undefined
   }
 
   /** Returns the "not found" page of the version, else of the repository. */
@@ -164,6 +176,22 @@ function isReadable(repo: string | undefined, grants: Grants): boolean {
 
 function baseOf({ segments }: RequestPath): readonly string[] {
   return repoOf(segments) === undefined ? [ROOT, ...segments] : segments
+}
+
+/** Whether a key is that of a file which publishing writes for servers. */
+function isOwnFile(key: string): boolean {
+  return key.endsWith('.json') && OWN_FILE.test(key)
+}
+
+/** Returns a path with the names of its files in both normal forms of Unicode; nothing if all are in ASCII. */
+function normalForms({ segments, isDirectory }: RequestPath): readonly RequestPath[] {
+  // oxlint-disable-next-line no-control-regex -- the range of ASCII begins with them
+  if (segments.every((segment) => /^[\u0000-\u007f]*$/.test(segment))) return []
+  const from = repoOf(segments) === undefined ? 0 : 2
+  return (['NFC', 'NFD'] as const).map((form) => ({
+    segments: segments.map((segment, at) => (at < from ? segment : segment.normalize(form))),
+    isDirectory,
+  }))
 }
 
 /** Returns the key of the object that a path names. */

@@ -14,6 +14,8 @@ export interface ErrorShape {
   readonly schema: object
   /** HTML page instead of the body, for responses read by people. */
   readonly page?: (fault: Fault, request: FastifyRequest) => string | undefined
+  /** Further headers of such a page. */
+  readonly pageHeaders?: Readonly<Record<string, string>>
   readonly invalidField?: (field: string, message: string) => Fault | undefined
   /** Default: INVALID_REQUEST. */
   readonly invalidQuery?: (message: string) => Fault
@@ -45,15 +47,23 @@ export function mapErrors(app: FastifyInstance, shape: ErrorShape): void {
     return send(fault, 405, request, reply.header('allow', allow))
   }
   app.setNotFoundHandler(noRoute)
-  const send = (fault: Fault, status: number, request: FastifyRequest, reply: FastifyReply) => {
-    const page = shape.page?.(fault, request)
-    if (page === undefined) return reply.status(status).send(shape.render(fault))
-    return reply
-      .status(status)
-      .header('cache-control', 'no-store')
-      .type('text/html; charset=utf-8')
-      .send(page)
-  }
+  const send = (fault: Fault, status: number, request: FastifyRequest, reply: FastifyReply) =>
+    sendFault(shape, fault, request, reply.status(status))
+}
+
+/** Sends an error as a page or as a body. */
+export function sendFault(
+  { page: createPage, pageHeaders = {}, render }: ErrorShape,
+  fault: Fault,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
+  const page = createPage?.(fault, request)
+  if (page === undefined) return reply.send(render(fault))
+  return reply
+    .headers({ ...pageHeaders, 'cache-control': 'no-store' })
+    .type('text/html; charset=utf-8')
+    .send(page)
 }
 
 /** Converts an exception to a fault with the program's codes. */

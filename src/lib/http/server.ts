@@ -6,6 +6,7 @@ import Fastify, {
   type FastifyError,
   type FastifyInstance,
   type FastifyReply,
+  type FastifyRequest,
   type FastifyServerOptions,
   type onRequestHookHandler,
   LogController,
@@ -14,7 +15,7 @@ import type { Logger } from '../log/logger.ts'
 import { isFault } from '../errors/fault.ts'
 import { SseStream } from '../sse/sse-stream.ts'
 import { AnswerOrder } from './answer-order.ts'
-import { type ErrorShape, mapErrors, toFault } from './errors.ts'
+import { type ErrorShape, mapErrors, sendFault, toFault } from './errors.ts'
 import type { Diversion } from './diversion.ts'
 import { httpFault } from './faults.ts'
 import { createHostRule } from './host-rule.ts'
@@ -252,8 +253,10 @@ function fastifyOptions(
     schemaController: { compilersFactory: lazyCompilers },
     routerOptions: { maxParamLength: 2048 },
     ajv: { customOptions: { removeAdditional: false, coerceTypes: false, allErrors: false, verbose: true } },
-    frameworkErrors(error: Error, _request: unknown, reply: FastifyReply) {
-      void reply.status(400).send(options.errors.render(httpFault('INVALID_REQUEST', error.message)))
+    // For targets that cannot be decoded; no hook has set the headers.
+    frameworkErrors(error: Error, request: FastifyRequest, reply: FastifyReply) {
+      const fault = httpFault('INVALID_REQUEST', error.message)
+      void sendFault(options.errors, fault, request, reply.status(400).headers(COMMON_HEADERS))
     },
     // Node accepts these only at creation; TLS adds its own.
     ...(options.tls === undefined ? { http: limits } : { https: { ...limits, ...options.tls } }),

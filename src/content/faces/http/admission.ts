@@ -17,6 +17,8 @@ declare module 'fastify' {
     readonly isOnRepoHosts?: boolean
     /** Set on the routes that service tokens may use. */
     readonly acceptsTokens?: boolean
+    /** Set on routes that answer visitors too, with what everybody may read. */
+    readonly admitsVisitors?: boolean
     /** Set on routes about the repository in the parameter `repo`, which need no login for a public one. */
     readonly isOfRepo?: boolean
   }
@@ -50,7 +52,9 @@ export function createAdmission(face: ContentFace): onRequestHookHandler {
     if (mayBeOpen && isOpen(request)) return done()
     if (face.cookies.isAmbiguous(request.raw)) throw ambiguous(face, reply)
     const settle = (reader: Reader | undefined): void => {
-      const admitted = reader ?? (isOfPublicRepo(face, request) ? visitor : undefined)
+      const isForVisitors =
+        request.routeOptions.config.admitsVisitors === true || isOfPublicRepo(face, request)
+      const admitted = reader ?? (isForVisitors ? visitor : undefined)
       if (admitted === undefined) return sendToLogin(face, request, reply)
       request.reader = admitted
       done()

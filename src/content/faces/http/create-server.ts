@@ -5,6 +5,7 @@ import type { Logger } from '../../../lib/log/logger.ts'
 import { Type } from '../../../lib/schema/type.ts'
 import { errorSchema, errorToWire } from '../../api/error.ts'
 import { repoSchema } from '../../api/repo.ts'
+import { PAGE_HEADERS } from './pages/layout.ts'
 import { messagePage } from './pages/message-page.ts'
 import { createAdmission } from './admission.ts'
 import { invalidQuery } from './search-query.ts'
@@ -17,6 +18,7 @@ import { loginRoutes } from './routes/login.ts'
 import { openIdRoutes } from './routes/openid.ts'
 import { pageRoutes } from './routes/pages.ts'
 import { repoRoutes } from './routes/repos.ts'
+import { siteFileRoutes } from './routes/site-files.ts'
 import { Gauge } from 'prom-client'
 
 const API = /^\/_(?:api|admin|health)(?:\/|$)/
@@ -44,6 +46,7 @@ export function createContentHttp(face: ContentFace, logger: Logger): HttpServer
       schema: Type.Ref('Error'),
       invalidQuery,
       page: (fault, request) => errorPage(fault, request, logger),
+      pageHeaders: PAGE_HEADERS,
     },
   })
   const { app } = server
@@ -55,6 +58,7 @@ export function createContentHttp(face: ContentFace, logger: Logger): HttpServer
   openIdRoutes(server, face)
   handoffRoutes(server, face)
   repoRoutes(server, face)
+  siteFileRoutes(server, face)
   pageRoutes(server, face, inMemory)
   logReads(app, face)
   contentMetrics(server, face)
@@ -64,6 +68,7 @@ export function createContentHttp(face: ContentFace, logger: Logger): HttpServer
 const HEADINGS: Readonly<Record<string, string>> = {
   PAGE_NOT_FOUND: 'Page not found',
   ROUTE_NOT_FOUND: 'Page not found',
+  INVALID_REQUEST: 'Invalid address',
   METHOD_NOT_ALLOWED: 'Method not allowed',
   STORE_UNAVAILABLE: 'Documentation is unavailable',
   SESSIONS_UNAVAILABLE: 'Login is unavailable',
@@ -76,7 +81,8 @@ const HEADINGS: Readonly<Record<string, string>> = {
 
 /** Returns an error page for browsers, or undefined for API clients, which get a JSON body. */
 function errorPage(fault: Fault, { raw }: FastifyRequest, logger: Logger): string | undefined {
-  if (API.test(raw.url ?? '')) return undefined
+  // Browsers send forms to the API too.
+  if (API.test(raw.url ?? '') && raw.headers.accept?.includes('text/html') !== true) return undefined
   const { code, message } = forReaders(fault, logger)
   return messagePage(HEADINGS[code] ?? 'Request failed', message)
 }

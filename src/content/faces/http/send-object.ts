@@ -94,6 +94,9 @@ function makeHeaders({ source, coding = '', contentType, lastModifiedMs, varies 
     // Readers must revalidate each time; caches on the way must not store it.
     'cache-control': 'private, no-cache',
     'accept-ranges': 'bytes',
+    // Addresses of private pages are not for other sites, which must not show the pages in a frame either.
+    'referrer-policy': 'same-origin',
+    'content-security-policy': "frame-ancestors 'self'",
     ...(varies && { vary: 'accept-encoding' }),
     ...(coding !== '' && { 'content-encoding': coding }),
   }

@@ -31,7 +31,15 @@ function pathsOf(repo: string): readonly string[] {
     '/nowhere',
     '/404.html',
   ]
-  const special = ['/_meta.json', '/_files.json', '/2.0/_search.json', '/_objects/x', '/index.html?x=1']
+  const special = [
+    '/robots.txt',
+    '/favicon.ico',
+    '/_meta.json',
+    '/_files.json',
+    '/2.0/_search.json',
+    '/_objects/x',
+    '/index.html?x=1',
+  ]
   return [
     ...[...inside, ...special].flatMap((path) => [`/repos/${repo}${path}`, `/${repo}${path}`]),
     ...spellingsOf(repo).map((spelling) => `/repos/${spelling}/2.0/`),

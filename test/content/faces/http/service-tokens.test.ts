@@ -78,7 +78,7 @@ test('O9 to a token a repository outside of its scope is like a missing one on e
   await revoke()
 })
 
-test('O9 a token opens nothing but repositories, their list and the search', async () => {
+test('O9 a token opens nothing but repositories, their lists and the search', async () => {
   const site = await startAccessSite(ACCESS.readers)
   const { ask, revoke } = await program(site, ['*'])
   const description = await (await site.as('ann', '/openapi.json')).text()
@@ -88,6 +88,7 @@ test('O9 a token opens nothing but repositories, their list and the search', asy
   )
   expect(statuses.filter((each) => !each.endsWith(' 403'))).toEqual([
     'GET /_api/repos 200',
+    'GET /_api/versions 404',
     'GET /_api/search 200',
   ])
   await revoke()

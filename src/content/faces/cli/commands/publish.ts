@@ -76,7 +76,7 @@ export function addPublish(program: Command): void {
         )
         for (const path of result.skipped)
           process.stderr.write(
-            `content-server: ${JSON.stringify(path)} cannot be published: it is not a regular file, or its name is not a valid key\n`,
+            `content-server: ${JSON.stringify(path)} cannot be published: it is a link or another special file, or its name is not a valid key\n`,
           )
         for (const path of result.unsearched)
           process.stderr.write(`content-server: ${JSON.stringify(path)} is too large for the search index\n`)
