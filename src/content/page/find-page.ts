@@ -2,6 +2,13 @@ import type { Grants } from '../access/grants.ts'
 import type { Sendable } from '../cache/object-cache.ts'
 import type { SiteObjects } from '../publication/site-objects.ts'
 import { REPOS, type RepoList } from '../repo/repo-list.ts'
+import {
+  addressOf,
+  MAX_REDIRECTS_BYTES,
+  REDIRECTS_FILE,
+  RedirectRules,
+  type RedirectStatus,
+} from './redirect-rules.ts'
 import { formatPath, repoOf, type RequestPath } from './request-path.ts'
 import type { VersionPath, VersionPaths } from './version-path.ts'
 import type { VersionSwitcher } from './version-switcher.ts'
@@ -10,8 +17,8 @@ import type { VersionSwitcher } from './version-switcher.ts'
 const ROOT = '_root'
 const INDEX = 'index.html'
 const NOT_FOUND = '404.html'
-/** Files that publishing writes into the folder of a repository or version, which are not for readers. */
-const OWN_FILE = /^repos\/[^/]+\/(?:[^/]+\/)?_(?:meta|files|search)\.json$/
+/** Files for servers in the folder of a repository or version, which are not for readers. */
+const OWN_FILE = /^repos\/[^/]+\/(?:[^/]+\/)?_(?:(?:meta|files|search)\.json|redirects)$/
 /** Turns the name of a repository into one that nothing is published under. */
 const MISSING_PREFIX = '.denied-'
 
@@ -25,7 +32,13 @@ export type Page =
       /** Whether this is a "not found" page. */
       readonly isNotFound: boolean
     }
-  | { readonly is: 'redirect'; readonly to: string }
+  | {
+      readonly is: 'redirect'
+      /** A path of the common host, or a URL of another site. */
+      readonly to: string
+      /** Default: 302. */
+      readonly status?: RedirectStatus
+    }
   /** The generated list of repositories. */
   | { readonly is: 'home' }
   | { readonly is: 'missing' }
@@ -36,6 +49,8 @@ export class PageFinder {
   readonly #repos: RepoList
   readonly #versions: VersionPaths
   readonly #switcher: VersionSwitcher | undefined
+  /** Parsed redirects of cached files. */
+  readonly #rules = new WeakMap<Sendable, RedirectRules>()
 
   /** @param switcher added to the pages of versions */
   constructor(objects: SiteObjects, repos: RepoList, versions: VersionPaths, switcher?: VersionSwitcher) {
@@ -107,13 +122,17 @@ export class PageFinder {
     const index = `${baseOf(path).join('/')}/${INDEX}`
     if (!isDirectory && (await this.#object(index, found)) !== undefined)
       return { is: 'redirect', to: formatPath(asked.segments, true) }
-    if (repoOf(segments) !== undefined) return this.#otherInRepo(found)
+    const clean = isDirectory ? undefined : await this.#object(`${keyOf(path)}.html`, found)
+    if (clean !== undefined) return clean
+    if (repoOf(segments) !== undefined) return this.#otherInRepo(asked, found)
     const other = await this.#repoRedirect(path, grants)
     return other ?? (await this.#object(`${ROOT}/${NOT_FOUND}`, found, true)) ?? { is: 'missing' }
   }
 
-  async #otherInRepo(found: VersionPath): Promise<Page> {
+  async #otherInRepo(asked: RequestPath, found: VersionPath): Promise<Page> {
     const { segments } = found.path
+    const ruled = await this.#byRule(asked, found)
+    if (ruled !== undefined) return ruled
     const [, name = ''] = segments
     const latest = segments.length === 2 ? (await this.#repos.read()).get(name)?.latest : undefined
     if (latest !== undefined) return { is: 'redirect', to: formatPath([...segments, latest], true) }
@@ -142,6 +161,37 @@ export class PageFinder {
       if (object !== undefined) return object
     }
     return undefined
+  }
+
+  /** Applies the redirects of the version, else of the repository. Pages that exist take precedence over rules. */
+  async #byRule(asked: RequestPath, found: VersionPath): Promise<Page | undefined> {
+    const { segments } = found.path
+    for (const depth of segments.length > 2 ? [3, 2] : [2]) {
+      const folder = segments.slice(0, depth)
+      const target = (await this.#rulesIn(folder))?.find(segments.slice(depth))
+      if (target === undefined) continue
+      // An alias remains in the address.
+      const { status } = target
+      if (status !== 200)
+        return { is: 'redirect', to: addressOf(target, asked.segments.slice(0, depth)), status }
+      const { segments: inner, isDirectory } = target.path ?? { segments: [], isDirectory: true }
+      const path = { segments: [...folder, ...inner], isDirectory: isDirectory || inner.length === 0 }
+      const page = isOwnFile(keyOf(path)) ? undefined : await this.#object(keyOf(path), found)
+      if (page !== undefined) return page
+    }
+    return undefined
+  }
+
+  async #rulesIn(folder: readonly string[]): Promise<RedirectRules | undefined> {
+    const key = `${folder.join('/')}/${REDIRECTS_FILE}`
+    const file = this.#objects.fresh(key) ?? (await this.#objects.lookUp(key)).known
+    if (file.is !== 'cached' || file.bytes.length > MAX_REDIRECTS_BYTES) return undefined
+    let rules = this.#rules.get(file)
+    if (rules === undefined) {
+      rules = RedirectRules.parse(file.bytes.toString()).rules
+      this.#rules.set(file, rules)
+    }
+    return rules
   }
 
   /** Returns the "not found" page of the version, else of the repository. */
@@ -178,9 +228,9 @@ function baseOf({ segments }: RequestPath): readonly string[] {
   return repoOf(segments) === undefined ? [ROOT, ...segments] : segments
 }
 
-/** Whether a key is that of a file which publishing writes for servers. */
+/** Whether a key is that of a file for servers. */
 function isOwnFile(key: string): boolean {
-  return key.endsWith('.json') && OWN_FILE.test(key)
+  return (key.endsWith('.json') || key.endsWith(REDIRECTS_FILE)) && OWN_FILE.test(key)
 }
 
 /** Returns a path with the names of its files in both normal forms of Unicode; nothing if all are in ASCII. */

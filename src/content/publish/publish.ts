@@ -13,6 +13,7 @@ import { latestOf } from '../repo/versions.ts'
 import { formatIndex, INDEX_FILE, type IndexedPage } from '../search/search-index.ts'
 import type { Store } from '../store/store.ts'
 import { checkAliases } from './alias.ts'
+import { checkRedirects } from './check-redirects.ts'
 import { HashMemory } from './hash-memory.ts'
 import { hashOf, listFolder, type LocalFile } from './list-folder.ts'
 import { absentPaths, findUnchanged, isSameManifest, nextManifest } from './next-manifest.ts'
@@ -61,6 +62,16 @@ export interface PublishResult {
    */
   readonly unsearched: readonly string[]
   readonly partlySearched: readonly string[]
+  /** Number of rules in the file of redirects. */
+  readonly redirects: number
+  /** Pages, among those sent, with a link that begins with a slash and is therefore broken below the base path. */
+  readonly rootLinks: readonly RootLink[]
+}
+
+/** The first such link of a page. */
+interface RootLink {
+  readonly path: string
+  readonly link: string
 }
 
 /** Dependencies of a publish. */
@@ -94,6 +105,7 @@ export async function publish(request: PublishRequest, deps: PublishDeps): Promi
   const files = found.filter(({ path }) => !OWN.has(path))
   if (files.length === 0) throw fault('PUBLISH_INVALID', `the folder ${request.folder} has no files`)
   await checkAliases(request, store, files)
+  const redirects = await checkRedirects(files)
   const { manifest: before, etag } = await readManifest(store, target)
   const there = await listContents(store, target)
   const missing = missingContents(files, there)
@@ -112,11 +124,13 @@ export async function publish(request: PublishRequest, deps: PublishDeps): Promi
   const searchable = files.filter((file) => isPage(file) && !isErrorPage(file))
   const indexed = searchable.filter(({ size }) => size <= MAX_TEXT_BYTES)
   const partlySearched: string[] = []
+  const rootLinks: RootLink[] = []
   const isIndexed =
     indexed.every(({ path, sha256 }) => before.files.get(path)?.sha256 === sha256) &&
     !gone.some((path) => isPage({ path }))
   const index = isIndexed ? findUnchanged(before, INDEX_FILE, there) : undefined
-  const indexFile = index ?? (await sendIndex(store, target, readPages(indexed, partlySearched), there))
+  const indexFile =
+    index ?? (await sendIndex(store, target, readPages(indexed, { partlySearched, rootLinks }), there))
   const next = nextManifest({ before, files, index: indexFile, deletes: request.deletes, there, nowMs })
   if (etag === undefined || !isSameManifest(before, next)) await writeManifest(store, target, next)
   await updateMeta(request, deps, root)
@@ -133,6 +147,8 @@ export async function publish(request: PublishRequest, deps: PublishDeps): Promi
     skipped,
     unsearched: searchable.filter(({ size }) => size > MAX_TEXT_BYTES).map(({ path }) => path),
     partlySearched,
+    redirects,
+    rootLinks,
   }
 }
 
@@ -158,8 +174,17 @@ function isErrorPage({ path }: LocalFile): boolean {
   return /(?:^|\/)404\.html$/.test(path)
 }
 
-/** Reads the text of pages, a few at a time. @param cut receives the paths of pages with more text than is indexed */
-async function* readPages(files: readonly LocalFile[], cut: string[]): AsyncGenerator<IndexedPage> {
+/** Findings about pages while they are read. */
+interface PageFindings {
+  readonly partlySearched: string[]
+  readonly rootLinks: RootLink[]
+}
+
+/** Reads the text of pages, a few at a time. @param findings receives what is wrong with them */
+async function* readPages(
+  files: readonly LocalFile[],
+  { partlySearched, rootLinks }: PageFindings,
+): AsyncGenerator<IndexedPage> {
   // Loaded here because servers do not need the parser.
   const { readPageText } = await import('../search/page-text.ts')
   for (let first = 0; first < files.length; first += PARALLEL) {
@@ -168,7 +193,9 @@ async function* readPages(files: readonly LocalFile[], cut: string[]): AsyncGene
       ...readPageText(await readFile(file, 'utf8')),
     }))
     for (const page of await Promise.all(pages)) {
-      if (page.isCut) cut.push(page.path)
+      const { path, isCut, rootLink } = page
+      if (isCut) partlySearched.push(path)
+      if (rootLink !== undefined) rootLinks.push({ path, link: rootLink })
       yield page
     }
   }

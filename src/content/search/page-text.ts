@@ -8,6 +8,8 @@ export interface PageText {
   readonly sections: Section[]
   /** Whether the page has more text than the limit. */
   readonly isCut: boolean
+  /** First link or source that begins with a slash; undefined if all are relative. */
+  readonly rootLink: string | undefined
 }
 
 /** Start of a section in the text, and the id of its heading. */
@@ -52,6 +54,8 @@ const INLINE = new Set([
   'wbr',
 ])
 const HEADING = /^h[1-6]$/
+/** An address on this host that is not one of the server's own. */
+const ROOT_LINK = /^\/(?![/\\_]|repos\/|$)/
 const MAX_TEXT = 200_000
 const MAX_SECTIONS = 1_000
 const MAX_ANCHOR = 200
@@ -80,8 +84,10 @@ export function readPageText(html: string): PageText {
     all.beginSection(anchor)
     if (isMain) main.beginSection(anchor)
   }
+  let rootLink: string | undefined
   const parser = new Parser({
-    onopentag(name, { role = '', id, name: anchor }) {
+    onopentag(name, { role = '', id, name: anchor, href, src }) {
+      rootLink ??= [href, src].find((address) => address !== undefined && ROOT_LINK.test(address))
       separate(name)
       const around = open.at(-1) ?? { isSilent: false, isMain: false, id: undefined }
       const element = {
@@ -123,6 +129,7 @@ export function readPageText(html: string): PageText {
     text: body.text,
     sections: body.sections,
     isCut: body.isCut,
+    rootLink,
   }
 }
 

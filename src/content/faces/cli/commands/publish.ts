@@ -4,6 +4,7 @@ import { formatBytes } from '../../../../lib/cli/bytes.ts'
 import { counted } from '../../../../lib/cli/counted.ts'
 import { examples } from '../../../../lib/cli/examples.ts'
 import { createOutput } from '../../../../lib/cli/output.ts'
+import type { PublishResult } from '../../../publish/publish.ts'
 import type { GlobalOptions } from '../global-options.ts'
 
 interface PublishOptions extends GlobalOptions {
@@ -84,6 +85,8 @@ export function addPublish(program: Command): void {
           process.stderr.write(
             `content-server: ${JSON.stringify(path)} is long; only its first part is searchable\n`,
           )
+        for (const notice of notices(result, config.http.repoDomain !== undefined))
+          process.stderr.write(`content-server: ${notice}\n`)
         output.result(
           { ...result, version: result.version ?? null },
           () =>
@@ -93,4 +96,17 @@ export function addPublish(program: Command): void {
         store.close()
       }
     })
+}
+
+/** Returns what the publisher should know about a site that was published. @param hasHosts whether repositories have separate hosts */
+function notices({ repo, version, pages, rootLinks }: PublishResult, hasHosts: boolean): readonly string[] {
+  const all: string[] = []
+  if (pages === 0) all.push('the folder has no HTML page; publish the output of the site builder')
+  const [first] = rootLinks
+  const base = `${hasHosts ? '' : `/repos/${repo}`}${version === undefined ? '' : `/${version}`}/`
+  if (first !== undefined && base !== '/')
+    all.push(
+      `${counted(rootLinks.length, 'page')} with links that begin with "/", such as ${JSON.stringify(first.link)} in ${JSON.stringify(first.path)}: they do not work below ${base}; build the site with relative links or the base path ${base}`,
+    )
+  return all
 }

@@ -63,7 +63,7 @@ export function pageRoutes({ app }: HttpServer, face: ContentFace, inMemory: Pag
         }
         if (page.is === 'missing') throw notFound(path)
         if (page.is === 'home') return sendHome(face, request, reply)
-        sendTo(reply, addressOf(face, host, page.to) + queryOf(request))
+        sendTo(reply, withQuery(addressOf(face, host, page.to), queryOf(request)), page.status)
         return 'sent'
       }
       const attempt = (): Sent | Promise<Sent> => {
@@ -104,16 +104,26 @@ async function sendHome(face: ContentFace, request: FastifyRequest, reply: Fasti
   return 'sent'
 }
 
-/** Returns the address of a path of the common host, on the host that serves it. */
+/** Returns the address of a path of the common host, on the host that serves it; other addresses are unchanged. */
 function addressOf({ hosts }: ContentFace, host: string, to: string): string {
-  const path = parsePath(to)
+  if (!to.startsWith('/')) return to
+  const [plain = ''] = /^[^?#]*/.exec(to) ?? []
+  const path = parsePath(plain)
   const elsewhere = path && hosts.redirect(host, path)
-  return elsewhere === undefined || elsewhere === 'nowhere' ? hosts.outside(host, to) : elsewhere
+  const address = elsewhere === undefined || elsewhere === 'nowhere' ? hosts.outside(host, plain) : elsewhere
+  return address + to.slice(plain.length)
 }
 
-/** Redirects temporarily: today's directory may be a file tomorrow. */
-function sendTo(reply: FastifyReply, location: string) {
-  return reply.status(302).header('cache-control', 'no-store').header('location', location).send()
+/** Adds the query of a request to the address of a redirect that has none. */
+function withQuery(address: string, query: string): string {
+  if (query === '' || address.includes('?')) return address
+  const at = address.indexOf('#')
+  return at === -1 ? address + query : address.slice(0, at) + query + address.slice(at)
+}
+
+/** Redirects temporarily by default: today's directory may be a file tomorrow. Browsers ask again each time. */
+function sendTo(reply: FastifyReply, location: string, status = 302) {
+  return reply.status(status).header('cache-control', 'no-store').header('location', location).send()
 }
 
 function notFound(path: string): Error {
