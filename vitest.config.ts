@@ -32,6 +32,7 @@ export const unit = [
   'test/analyzer/index/{name-list,quarantine,retired-slices}.test.ts',
   'test/analyzer/query/paths/find-paths.test.ts',
   'test/analyzer/query/search-queue.test.ts',
+  'test/analyzer/query/impact/impact-search.test.ts',
   'test/analyzer/query/reach/{traverse,number-pool}.test.ts',
   'test/analyzer/source/archive/find-text.test.ts',
   'test/check/{paths,style,threats,unit}.test.ts',

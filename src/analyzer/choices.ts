@@ -65,3 +65,8 @@ export const KINDS_IN_CODE: ReadonlySet<(typeof REFERENCE_KINDS)[number]> = new 
 export const ANALYSES = ['rta', 'cha'] as const
 /** An analysis of dispatched calls. */
 export type Analysis = (typeof ANALYSES)[number]
+
+/** Rows of an answer about changes: entry points with tests, or methods. */
+export const IMPACT_ROWS = ['entry', 'method'] as const
+/** One of `IMPACT_ROWS`. */
+export type ImpactRows = (typeof IMPACT_ROWS)[number]

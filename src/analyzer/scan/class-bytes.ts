@@ -1,13 +1,8 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { type ByteSource, withFile } from '../classpath/byte-source.ts'
 import { type ClassContainer, type ClassEntry, displayPath } from '../classpath/class-container.ts'
 import { listClasses } from '../classpath/list-classes.ts'
-import { withNestedArchive } from '../classpath/nested-archive.ts'
-import { readExtent } from '../classpath/read-extent.ts'
+import { readClassBytes } from '../classpath/read-class-bytes.ts'
 import { stampIfThere } from '../index/slices.ts'
 
-const MAX_CLASS_BYTES = 2 ** 24
 /** Maximum number of cached listings; a JDK's image is one. */
 const MAX_CACHED = 16
 
@@ -31,13 +26,7 @@ export class ClassBytes {
   read(location: string, name: string): Uint8Array | undefined {
     const { container, classes } = this.#listed(location)
     const entry = classes.get(name)
-    if (entry === undefined) return undefined
-    const { extent } = entry
-    if (extent === undefined) return readFileSync(join(container.path, entry.file))
-    const read = (source: ByteSource): Buffer => readExtent(source, extent, MAX_CLASS_BYTES)
-    return container.deflated === undefined
-      ? withFile(container.path, read)
-      : withNestedArchive(container.path, container.deflated, read)
+    return entry === undefined ? undefined : readClassBytes(container, entry)
   }
 
   /** Returns the names of a class and, according to their names, its nested classes, sorted. */

@@ -9,6 +9,7 @@ import { addClasses } from './commands/classes.ts'
 import { addDeps } from './commands/deps.ts'
 import { addDiff } from './commands/diff.ts'
 import { addDuplicates } from './commands/duplicates.ts'
+import { addImpact } from './commands/impact.ts'
 import { addLint } from './commands/lint.ts'
 import { addMcp } from './commands/mcp.ts'
 import { addMembers } from './commands/members.ts'
@@ -39,6 +40,7 @@ export function createAnalyzerProgram(): Command {
   addMembers(program)
   addCalls(program)
   addReach(program)
+  addImpact(program)
   addDeps(program)
   addRules(program)
   addDuplicates(program)

@@ -6,6 +6,7 @@ import { adminRoutes } from './routes-admin.ts'
 import { lintRoutes } from './routes-lint.ts'
 import { projectRoutes } from './routes-project.ts'
 import { queryRoutes } from './routes-query.ts'
+import { impactRoutes } from './routes-impact.ts'
 import { rulesRoutes } from './routes-rules.ts'
 import { sourceRoutes } from './routes-source.ts'
 
@@ -30,6 +31,7 @@ export function createAnalyzerHttp(face: AnalyzerFace, token: string, logger: Lo
   adminRoutes(server, face)
   projectRoutes(server, face)
   queryRoutes(server, face)
+  impactRoutes(server, face)
   rulesRoutes(server, face)
   sourceRoutes(server, face)
   lintRoutes(server, face)

@@ -1,4 +1,5 @@
 import type { HttpServer } from '../../../lib/http/server.ts'
+import type { ProjectIndex } from '../../index/project-index.ts'
 import type { AnalyzerFace } from './face.ts'
 
 /** Adds the routes that describe and rescan the project. */
@@ -12,6 +13,7 @@ export function projectRoutes({ app }: HttpServer, face: AnalyzerFace): void {
       path: face.projectPath,
       status: state.is,
       classCount: scan === undefined ? 0 : projectClasses(scan.snapshot),
+      classFolders: scan === undefined ? [] : classFolders(scan.snapshot.index),
       scannedAt: scan?.scannedAt.toISOString() ?? null,
       ...(state.is === 'FAILED' && { reason: state.reason }),
       ...(scan?.problem !== undefined && { problem: scan.problem }),
@@ -41,10 +43,13 @@ export function projectRoutes({ app }: HttpServer, face: AnalyzerFace): void {
   })
 }
 
-function projectClasses({
-  index,
-}: {
-  readonly index: import('../../index/project-index.ts').ProjectIndex
-}): number {
+function projectClasses({ index }: { readonly index: ProjectIndex }): number {
   return index.ofProject().length
+}
+
+/** Returns the folders and archives with the project's own classes. */
+function classFolders({ slices }: ProjectIndex): readonly string[] {
+  const own = slices.filter(({ source }) => source === 'PROJECT')
+  // The part of a location after "!/" is inside the archive.
+  return [...new Set(own.map(({ location }) => location.split('!/')[0] ?? location))]
 }

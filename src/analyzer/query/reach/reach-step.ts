@@ -30,16 +30,89 @@ export interface RootView {
   readonly classFqn: string
 }
 
-/** Describes how a traversal reached a method. */
-export class ReachView {
+/** A step by which a method is reached. */
+export type ReachedBy = Exclude<Cause, { readonly is: 'root' }>
+
+/** Describes steps between methods. */
+export class ReachSteps {
   readonly #snapshot: Snapshot
   readonly #code: ProjectCode
-  readonly #traversal: Traversal
-  readonly #roots: readonly Root[]
 
-  constructor(snapshot: Snapshot, code: ProjectCode, traversal: Traversal, roots: readonly Root[]) {
+  constructor(snapshot: Snapshot, code: ProjectCode) {
     this.#snapshot = snapshot
     this.#code = code
+  }
+
+  /** Describes the step to a method. */
+  stepOf(cause: ReachedBy, method: number): ReachStep {
+    const callee = this.methodView(method)
+    if (cause.is === 'call') {
+      const isDirect = this.#code.targetOf(cause.site) === method
+      return { ...this.callStep(cause.from, cause.site, isDirect), ...calleeFields(callee) }
+    }
+    return {
+      ...this.callerFields(cause.from),
+      ownerType: callee.fqn,
+      lineNumber: null,
+      via: cause.is,
+      reason:
+        cause.is === 'initializer'
+          ? `static initializer of ${callee.fqn}`
+          : `callback: creates the object, whose ${callee.name} code outside can call`,
+      ...calleeFields(callee),
+    }
+  }
+
+  /** Describes a call, without the method that it reaches. */
+  callStep(from: number, site: number, isDirect: boolean) {
+    const { slice, classId, row } = this.#code.graph.placeOf(from)
+    const facts = this.#snapshot.facts(slice)
+    const { name, descriptor } = partsOf(this.#code.siteOf(site).signature)
+    const [nameText, descriptorText] = [
+      this.#snapshot.index.names.get(name),
+      this.#code.graph.descriptorText(descriptor),
+    ]
+    const owner = this.#ownerOf(site)
+    const call = callsOf(facts, classId - slice.firstClass, row).find(
+      (each) => each.owner === owner && each.name === nameText && each.descriptor === descriptorText,
+    ) ?? { owner, name: nameText, descriptor: descriptorText, line: undefined, via: 'call' as const }
+    return {
+      ...this.callerFields(from),
+      ownerType: toFqn(owner),
+      lineNumber: lineOf(call.line),
+      via: call.via,
+      reason: reasonOf(call, !isDirect),
+    }
+  }
+
+  #ownerOf(site: number): string {
+    return this.#snapshot.index.names.get(this.#code.siteOf(site).owner)
+  }
+
+  /** Describes a method as the caller of a step. */
+  callerFields(method: number) {
+    const { classId } = this.#code.graph.placeOf(method)
+    return {
+      ...callerFields(this.methodView(method)),
+      sourceFile: sourceFileOf(this.#snapshot, classId),
+    }
+  }
+
+  /** Describes a method on the class path. */
+  methodView(method: number): MethodView {
+    return viewOfMethod(this.#snapshot, this.#code.graph, method)
+  }
+}
+
+/** Describes how a traversal reached a method. */
+export class ReachView extends ReachSteps {
+  readonly #snapshot: Snapshot
+  readonly #roots: readonly Root[]
+  readonly #traversal: Traversal
+
+  constructor(snapshot: Snapshot, code: ProjectCode, traversal: Traversal, roots: readonly Root[]) {
+    super(snapshot, code)
+    this.#snapshot = snapshot
     this.#traversal = traversal
     this.#roots = roots
   }
@@ -49,7 +122,7 @@ export class ReachView {
     const steps: ReachStep[] = []
     let [at, cause] = [method, this.#causeOf(method)]
     while (cause.is !== 'root') {
-      steps.push(this.#stepOf(cause, at))
+      steps.push(this.stepOf(cause, at))
       at = cause.from
       cause = this.#causeOf(at)
     }
@@ -60,7 +133,7 @@ export class ReachView {
   pathTo(site: number, isDirect: boolean, callee: MethodView) {
     const from = this.#traversal.callerOf(site)
     const { root, steps } = this.pathOf(from)
-    const last = { ...this.#callStep(from, site, isDirect), ...calleeFields(callee) }
+    const last = { ...this.callStep(from, site, isDirect), ...calleeFields(callee) }
     return { root, steps: [...steps, last] }
   }
 
@@ -82,63 +155,5 @@ export class ReachView {
     if (found === undefined) throw new RangeError(`root ${root} does not exist`)
     const { kind, reason, classId } = found
     return { kind, reason, classFqn: this.#snapshot.fqnOf(classId) }
-  }
-
-  #stepOf(cause: Exclude<Cause, { readonly is: 'root' }>, method: number): ReachStep {
-    const callee = this.methodView(method)
-    if (cause.is === 'call') {
-      const isDirect = this.#code.targetOf(cause.site) === method
-      return { ...this.#callStep(cause.from, cause.site, isDirect), ...calleeFields(callee) }
-    }
-    const caller = this.#callerFields(cause.from)
-    return {
-      ...caller,
-      ownerType: callee.fqn,
-      lineNumber: null,
-      via: cause.is,
-      reason:
-        cause.is === 'initializer'
-          ? `static initializer of ${callee.fqn}`
-          : `callback: creates the object, whose ${callee.name} code outside can call`,
-      ...calleeFields(callee),
-    }
-  }
-
-  #callStep(from: number, site: number, isDirect: boolean) {
-    const { slice, classId, row } = this.#code.graph.placeOf(from)
-    const facts = this.#snapshot.facts(slice)
-    const { name, descriptor } = partsOf(this.#code.siteOf(site).signature)
-    const [nameText, descriptorText] = [
-      this.#snapshot.index.names.get(name),
-      this.#code.graph.descriptorText(descriptor),
-    ]
-    const owner = this.#ownerOf(site)
-    const call = callsOf(facts, classId - slice.firstClass, row).find(
-      (each) => each.owner === owner && each.name === nameText && each.descriptor === descriptorText,
-    ) ?? { owner, name: nameText, descriptor: descriptorText, line: undefined, via: 'call' as const }
-    return {
-      ...this.#callerFields(from),
-      ownerType: toFqn(owner),
-      lineNumber: lineOf(call.line),
-      via: call.via,
-      reason: reasonOf(call, !isDirect),
-    }
-  }
-
-  #ownerOf(site: number): string {
-    return this.#snapshot.index.names.get(this.#code.siteOf(site).owner)
-  }
-
-  #callerFields(method: number) {
-    const { classId } = this.#code.graph.placeOf(method)
-    return {
-      ...callerFields(this.methodView(method)),
-      sourceFile: sourceFileOf(this.#snapshot, classId),
-    }
-  }
-
-  /** Describes a method on the class path. */
-  methodView(method: number): MethodView {
-    return viewOfMethod(this.#snapshot, this.#code.graph, method)
   }
 }

@@ -53,7 +53,7 @@ export interface SliceUses {
 }
 
 /** Returns the number of a call site. */
-function siteKey(owner: number, isDispatched: boolean, signature: number): number {
+export function siteKey(owner: number, isDispatched: boolean, signature: number): number {
   return receiverOf(owner, isDispatched) * LIMIT + signature
 }
 

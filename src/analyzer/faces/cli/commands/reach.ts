@@ -86,7 +86,8 @@ export function addReach(program: Command): void {
     })
 }
 
-function addRootOptions(command: Command): Command {
+/** Adds the options for entry points and calls. */
+export function addRootOptions(command: Command): Command {
   return command
     .option(
       '--from <roots...>',
@@ -101,7 +102,7 @@ function addRootOptions(command: Command): Command {
 }
 
 /** An unknown root is an invalid argument: exit status 1 means that something was found. */
-async function namingRoots<T>(ask: () => Promise<T>): Promise<T> {
+export async function namingRoots<T>(ask: () => Promise<T>): Promise<T> {
   try {
     return await ask()
   } catch (error) {

@@ -54,7 +54,7 @@ async function findRows(
 ): Promise<ToolAnswer> {
   if (wanted.is === 'command') {
     // The first query of an agent may be one whose command expects a running server.
-    if (wanted.argv[0] === 'rules') await project.find()
+    if (wanted.argv[0] !== 'diff') await project.find()
     return rowsFrom(await runCommand(project.root, wanted.argv, signal), offset)
   }
   if (wanted.is === 'explore') return { found: await explore(project, wanted.name) }

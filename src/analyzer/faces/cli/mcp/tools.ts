@@ -1,4 +1,5 @@
 import { type AgentTool, defineTool, type ToolParameter } from '../../../../lib/mcp/tool.ts'
+import { IMPACT_ROWS } from '../../../choices.ts'
 import { queries } from '../../../api/queries.ts'
 
 /** The server request or command that produces a tool's answer. */
@@ -78,6 +79,29 @@ export const agentTools: readonly AgentTool<ToolRequest>[] = [
           typeof value === 'string' ? [`--${key}=${value}`] : [],
         ),
         ...(all === true ? ['--all'] : []),
+      ],
+    }),
+  ),
+  toolOf(
+    'impact',
+    'Find entry points, tests and methods that can notice changes since a git revision or an older build, each with a shortest path',
+    {
+      since: text('git revision to compare the source files with'),
+      against: text('jar or folder of an older build instead; relative to the project’s root'),
+      of: {
+        type: 'string',
+        enum: IMPACT_ROWS,
+        description: 'list entry points and tests, or methods; default entry',
+      },
+    },
+    [],
+    ({ since, against, of }) => ({
+      is: 'command',
+      argv: [
+        'impact',
+        ...Object.entries({ since, against, of }).flatMap(([key, value]) =>
+          typeof value === 'string' ? [`--${key}=${value}`] : [],
+        ),
       ],
     }),
   ),

@@ -42,6 +42,7 @@ test('every tool returns the answer of its command', async () => {
     'diagnostics',
     'lint',
     'rules',
+    'impact',
     'refresh',
     'diff',
   ])
