@@ -18,17 +18,18 @@ import {
 } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 
 const checkout = process.cwd()
 /** Sources of the workspace server's page. */
 const PAGE = 'src/workspace/faces/web/page'
-/** Folders of other pages' scripts. */
+/** Scripts of other pages. */
 const PAGE_SCRIPTS = [
-  'src/analyzer/query/graph/page',
-  'src/content/faces/http/page',
-  'src/supervisor/faces/web/page',
+  'src/analyzer/query/graph/page/page.ts',
+  'src/content/faces/http/page/page.ts',
+  'src/content/faces/http/page/versions.ts',
+  'src/supervisor/faces/web/page/page.ts',
 ]
 let folder = ''
 const atEnd: (() => unknown)[] = []
@@ -52,9 +53,9 @@ beforeEach(() => {
   mkdirSync(join(folder, PAGE), { recursive: true })
   cpSync(join(checkout, PAGE, 'vite.config.ts'), join(folder, PAGE, 'vite.config.ts'))
   writeFileSync(join(folder, PAGE, 'index.html'), '<!doctype html><title>page</title>\n')
-  for (const page of PAGE_SCRIPTS) {
-    mkdirSync(join(folder, page), { recursive: true })
-    writeFileSync(join(folder, page, 'page.ts'), 'export {}\n')
+  for (const script of PAGE_SCRIPTS) {
+    mkdirSync(join(folder, dirname(script)), { recursive: true })
+    writeFileSync(join(folder, script), 'export {}\n')
   }
   // Guest programs of one line, because the real ones need the sources.
   for (const name of ['init', 'units', 'manifests'])

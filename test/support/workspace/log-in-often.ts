@@ -8,7 +8,11 @@ import type { AddressInfo } from 'node:net'
 import { createLogger } from '../../../src/lib/log/logger.ts'
 import { anyKey } from '../../../src/workspace/faces/ssh/authorized-keys.ts'
 import { ConnectionServer } from '../../../src/workspace/faces/ssh/connection-server.ts'
-import { createWorkspaceResolver } from '../../../src/workspace/faces/ssh/workspace-resolver.ts'
+import {
+  createWorkspaceResolver,
+  workspaceResolver,
+} from '../../../src/workspace/faces/ssh/workspace-resolver.ts'
+import { WorkspaceTable } from '../../../src/workspace/lifecycle/table.ts'
 import { loadHostKey } from '../../../src/workspace/faces/ssh/host-key.ts'
 
 // Logs in over SSH as often as its argument requests, and prints how many acknowledgments the kernel delayed in
@@ -16,7 +20,10 @@ import { loadHostKey } from '../../../src/workspace/faces/ssh/host-key.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'logins-'))
 const { privateKey } = await loadHostKey(join(root, 'host_key'))
-const resolver = createWorkspaceResolver(() => Promise.reject(new Error('no workspaces')), new Map())
+const resolver = createWorkspaceResolver(
+  workspaceResolver(new WorkspaceTable(), { wake: (workspace) => Promise.resolve(workspace) }),
+  new Map(),
+)
 const logger = createLogger({ level: 'silent', format: 'json' })
 const handler = new ConnectionServer({ privateKey, resolver, keyRule: anyKey, deniedPorts: [], logger })
 const server = createServer({ pauseOnConnect: true }, (socket) => void handler.admit(socket)).listen(

@@ -4,7 +4,11 @@ import { onTestFinished } from 'vitest'
 import { createLogger } from '../../../src/lib/log/logger.ts'
 import { anyKey } from '../../../src/workspace/faces/ssh/authorized-keys.ts'
 import { ConnectionServer } from '../../../src/workspace/faces/ssh/connection-server.ts'
-import { createWorkspaceResolver } from '../../../src/workspace/faces/ssh/workspace-resolver.ts'
+import {
+  createWorkspaceResolver,
+  workspaceResolver,
+} from '../../../src/workspace/faces/ssh/workspace-resolver.ts'
+import { WorkspaceTable } from '../../../src/workspace/lifecycle/table.ts'
 import { loadHostKey } from '../../../src/workspace/faces/ssh/host-key.ts'
 import { SshServer } from '../../../src/workspace/faces/ssh/server.ts'
 import { tempDir } from '../temp-dir.ts'
@@ -15,7 +19,10 @@ export async function sshServer(options: { readonly graceMs?: number } = {}) {
   const destination = new PassThrough().setEncoding('utf8').on('data', (line: string) => lines.push(line))
   const logger = createLogger({ level: 'debug', format: 'json', destination })
   const hostKey = await loadHostKey(join(tempDir(), 'host_key'))
-  const resolver = createWorkspaceResolver(() => Promise.reject(new Error('no workspaces')), new Map())
+  const resolver = createWorkspaceResolver(
+    workspaceResolver(new WorkspaceTable(), { wake: (workspace) => Promise.resolve(workspace) }),
+    new Map(),
+  )
   const { privateKey } = hostKey
   const settings = { privateKey, resolver, keyRule: anyKey, deniedPorts: [], logger }
   const handler = new ConnectionServer({ ...settings, ...options })

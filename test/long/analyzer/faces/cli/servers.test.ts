@@ -62,6 +62,7 @@ test('start, status, project, refresh, list, restart and stop work for a new use
     status: 'READY',
     classCount: expect.any(Number),
     scannedAt: expect.stringMatching(/^\d{4}-.*Z$/),
+    classFolders: [join(root, 'target/classes')],
   })
 
   rmSync(join(root, 'target/classes/demo/Calls$Fluent.class'))
