@@ -14,6 +14,12 @@ const RETRY_MS = 500
 /** Longer than an agent in a busy VM takes to agree to a session with another server, or after a resume. */
 const LINE_TIMEOUT_MS = 20_000
 const LOOK_EVERY_MS = 20
+/**
+ * Time without a session after which the port is connected again, doubled each time up to a minute: a guest
+ * that missed that the port was connected, as after an interrupted suspend, does not write to it.
+ */
+const FIRST_RENEWAL_MS = 8_000
+const LAST_RENEWAL_MS = 64_000
 const MAX_REQUEST_BYTES = 32
 
 /**
@@ -70,11 +76,16 @@ export class SerialBridge {
    * connection.
    */
   async #maintainLine(): Promise<void> {
+    let renewalMs = FIRST_RENEWAL_MS
     while (!this.#isClosed) {
       const line = connect(this.#serial)
       this.#line = line
+      const renewal = setTimeout(() => line.destroy(), renewalMs).unref()
+      renewalMs = Math.min(2 * renewalMs, LAST_RENEWAL_MS)
       line.once('connect', () =>
         serveSerial(line, 'first', (session) => {
+          clearTimeout(renewal)
+          renewalMs = FIRST_RENEWAL_MS
           const mux = new Mux(session, {
             isFirst: true,
             onChannel: (channel, greeting) => this.#forward(channel, greeting.toString('latin1')),
@@ -85,6 +96,7 @@ export class SerialBridge {
       )
       line.on('error', () => undefined)
       await new Promise((resolve) => line.once('close', resolve))
+      clearTimeout(renewal)
       this.#mux?.close()
       this.#mux = undefined
       await delay(RETRY_MS)
