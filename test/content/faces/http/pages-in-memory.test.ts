@@ -277,6 +277,9 @@ test.each(Object.entries(SITES))(
     expect(await early.counts(metrics)).toEqual(await routed.counts(metrics))
     const reads = await early.finish()
     expect(reads.length).toBeGreaterThan(ROUNDS / 10)
-    expect(reads).toEqual(await routed.finish())
+    // A version is added when a record is written, from the list of repositories as it then is.
+    const withoutVersions = (lines: readonly string[]) =>
+      lines.map((each) => each.replace(/,"version":"[^"]*"/, ''))
+    expect(withoutVersions(reads)).toEqual(withoutVersions(await routed.finish()))
   },
 )
