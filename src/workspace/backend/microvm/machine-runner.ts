@@ -91,23 +91,26 @@ export class MachineRunner {
     const missing = await driver.missing()
     if (missing !== undefined) throw fault('BACKEND_UNAVAILABLE', `backend ${driver.name}: ${missing}`)
     await this.killRemains(known)
+    const isResumed = known.memory != null
     let metadata = known
+    // As on disk: memory that is still recorded can be loaded again.
+    let memory = known.memory ?? null
     try {
-      progress(known.memory == null ? 'starting the VM' : 'loading its memory')
+      progress(isResumed ? 'loading its memory' : 'starting the VM')
       const { started, setting, consoleStart, ipAddress } = await this.#start(known, image, progress, signal)
       const run: MachineRun = {
         hostBoot: this.#options.hostBoot,
         processes: [...started.processes],
         line: started.line,
         // A server that is killed now leaves a VM whose agent needs nothing but the time.
-        isReady: known.memory != null,
+        isReady: isResumed,
         ipAddress,
         agentToken: setting.agentToken,
         consoleStart,
       }
-      const isResumed = known.memory != null
       metadata = { ...known, failure: '', run, memory: null }
       await files.write(metadata)
+      memory = null
       // Only now: once the VM has changed its disk, the memory must never be loaded again.
       if (isResumed) await this.unpause(metadata)
       await this.adopt(metadata)
@@ -119,10 +122,10 @@ export class MachineRunner {
     } catch (error) {
       await this.killRemains(metadata)
       // On a full disk the reason cannot be recorded; it is reported all the same.
-      const isSuspended = metadata.memory != null
+      const isSuspended = memory !== null
       if (!isSuspended) await files.removeMemory(known.name).catch(() => undefined)
       const failure = isSuspended ? '' : messageOf(error)
-      await files.write({ ...metadata, run: null, failure }).catch(() => undefined)
+      await files.write({ ...metadata, memory, run: null, failure }).catch(() => undefined)
       throw error
     }
   }
