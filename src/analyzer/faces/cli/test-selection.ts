@@ -13,18 +13,19 @@ export function testArguments(
 ): string {
   if (tool === 'gradle') {
     const filters = selection.flatMap(({ classFqn, methods }) =>
-      methods === null || !methods.every((method) => PLAIN.test(method))
-        ? [classFqn]
-        : methods.map((method) => `${classFqn}.${method}`),
+      canName(methods) ? methods.map((method) => `${classFqn}.${method}`) : [classFqn],
     )
     return filters.length === 0 ? '-x test' : filters.map((filter) => `--tests ${filter}`).join(' ')
   }
   if (selection.length === 0) return '-DskipTests'
   const tests = selection.map(({ classFqn, methods }) =>
-    methods === null || !methods.every((method) => PLAIN.test(method))
-      ? classFqn
-      : `${classFqn}#${methods.join('+')}`,
+    canName(methods) ? `${classFqn}#${methods.join('+')}` : classFqn,
   )
   // A module without selected tests is not an error.
   return `-Dtest=${tests.join(',')} -Dsurefire.failIfNoSpecifiedTests=false`
+}
+
+/** Whether the selection is of single methods, all with names that can be arguments. */
+function canName(methods: SelectedTests['methods']): methods is readonly string[] {
+  return methods !== null && methods.every((method) => PLAIN.test(method))
 }

@@ -144,12 +144,12 @@ export class MachineRunner {
   }
 
   /**
-   * Saves a running VM's memory and ends its processes. Returns the resulting metadata, which it has also written.
+   * Saves a running VM's memory, writes its metadata and ends its processes.
    *
    * @throws SUSPEND_UNSUPPORTED when it cannot be suspended
    * @throws BACKEND_ERROR when that fails; the VM runs on in both cases
    */
-  async suspend(metadata: Metadata): Promise<Metadata> {
+  async suspend(metadata: Metadata): Promise<void> {
     const { driver, files } = this.#options
     const { name, run, localDir } = metadata
     if (run === null) throw fault('BACKEND_ERROR', `workspace "${name}" has no running VM`)
@@ -162,24 +162,17 @@ export class MachineRunner {
     const path = files.memoryOf(name)
     // Left behind by an interrupted attempt.
     await files.removeMemory(name)
-    let suspended: Metadata
     try {
       const at = { ...this.#addressOf(metadata), line: run.line }
       const monitor = await driver.memory.save(at, path, mostMemoryBytes(metadata))
       const bytes = (await files.memoryBytes(name)) ?? 0
-      suspended = {
-        ...metadata,
-        run: null,
-        failure: '',
-        memory: { monitor, bytes, agentToken: run.agentToken },
-      }
-      await files.write(suspended)
+      const memory = { monitor, bytes, agentToken: run.agentToken }
+      await files.write({ ...metadata, run: null, failure: '', memory })
     } catch (error) {
       await this.unpause(metadata).catch(() => undefined)
       throw fault('BACKEND_ERROR', `workspace "${name}" cannot be suspended: ${messageOf(error)}`, error)
     }
     await this.killRemains(metadata)
-    return suspended
   }
 
   /** Lets a paused VM run, and removes its memory, which then no longer matches its disk. */
