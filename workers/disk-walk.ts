@@ -1,9 +1,10 @@
-import { walkTrees, type WalkReport } from '../src/native/files/disk.ts'
+import { type RepeatedWalk, walkTreesAgain } from '../src/workspace/disk/repeated-walk.ts'
+import type { DiskWalkTask } from '../src/workspace/disk/walker.ts'
 
-/** Measures directory trees and reports the number of entries scanned; see walkTrees. */
+/** Measures directory trees and reports the number of entries scanned; see walkTreesAgain. */
 export default function diskWalk(
-  task: { readonly paths: readonly string[]; readonly extentsFromBytes: number },
+  { paths, extentsFromBytes, extentsFile }: DiskWalkTask,
   onProgress: (entries: number) => void,
-): Promise<WalkReport> {
-  return walkTrees(task.paths, { extentsFromBytes: task.extentsFromBytes, onSeen: onProgress })
+): Promise<RepeatedWalk> {
+  return walkTreesAgain(paths, extentsFile, { extentsFromBytes, rememberAt: new Date(), onSeen: onProgress })
 }

@@ -50,6 +50,8 @@ static Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("removeTrash", Napi::Function::New(env, removeTrash, "removeTrash"));
   exports.Set("punchHoles", Napi::Function::New(env, punchHoles, "punchHoles"));
   exports.Set("collapseFront", Napi::Function::New(env, collapseFront, "collapseFront"));
+  exports.Set("restoreExtents", Napi::Function::New(env, restoreExtents, "restoreExtents"));
+  exports.Set("saveExtents", Napi::Function::New(env, saveExtents, "saveExtents"));
   exports.Set("walkTrees", Napi::Function::New(env, walkTrees, "walkTrees"));
   exports.Set("LogStore", LogStore::define(env));
   exports.Set("ExitWatch", defineExitWatch(env));

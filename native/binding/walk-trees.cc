@@ -16,6 +16,14 @@ namespace workspace::binding {
 namespace {
 
 constexpr double maxThreads = 64;
+/** Enough for 20 million extents. */
+constexpr std::size_t maxRememberedBytes = std::size_t{128} << 20;
+
+/** The threads of the process share it. */
+disk::ExtentMemory& extentMemory() {
+  static disk::ExtentMemory memory(maxRememberedBytes);
+  return memory;
+}
 
 Napi::Number number(Napi::Env env, std::uint64_t value) {
   // Exact up to 2^53: 8 PiB.
@@ -39,10 +47,8 @@ Napi::Value treeOf(Napi::Env env, const disk::WalkedTree& tree) {
 
 class WalkWork : public BackgroundWork {
  public:
-  WalkWork(std::vector<std::string> paths, unsigned threads, std::uint64_t extentsFromBytes)
-      : paths_(std::move(paths)) {
-    options_.threads = threads;
-    options_.extentsFromBytes = extentsFromBytes;
+  WalkWork(std::vector<std::string> paths, disk::WalkOptions options)
+      : paths_(std::move(paths)), options_(options) {
     options_.cancelled = &cancelled;
     options_.seen = &seen;
   }
@@ -57,6 +63,7 @@ class WalkWork : public BackgroundWork {
     Napi::Object result = Napi::Object::New(env);
     result.Set("trees", trees);
     result.Set("sharedBytes", number(env, report_.sharedBytes));
+    result.Set("askedFiles", number(env, report_.askedFiles));
     return result;
   }
 
@@ -71,8 +78,9 @@ class WalkWork : public BackgroundWork {
 
 Napi::Value walkTrees(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
-  if (info.Length() != 3 || !info[0].IsArray() || !info[1].IsNumber() || !info[2].IsNumber()) {
-    throw Napi::TypeError::New(env, "walkTrees expects paths (string[]), threads and extentsFromBytes (numbers)");
+  if (info.Length() != 4 || !info[0].IsArray() || !info[1].IsNumber() || !info[2].IsNumber() || !info[3].IsNumber()) {
+    throw Napi::TypeError::New(
+        env, "walkTrees expects paths (string[]), threads, extentsFromBytes and rememberAt (numbers)");
   }
   const auto array = info[0].As<Napi::Array>();
   std::vector<std::string> paths;
@@ -85,8 +93,29 @@ Napi::Value walkTrees(const Napi::CallbackInfo& info) {
   if (!(extentsFromBytes >= 0 && extentsFromBytes <= 9007199254740991.0)) {
     throw Napi::RangeError::New(env, "extentsFromBytes must be a size");
   }
-  return startInBackground(env, std::make_shared<WalkWork>(std::move(paths), static_cast<unsigned>(threads),
-                                                           static_cast<std::uint64_t>(extentsFromBytes)));
+  disk::WalkOptions options;
+  options.threads = static_cast<unsigned>(threads);
+  options.extentsFromBytes = static_cast<std::uint64_t>(extentsFromBytes);
+  options.now = info[3].As<Napi::Number>().Int64Value();
+  if (options.now != 0) options.memory = &extentMemory();
+  return startInBackground(env, std::make_shared<WalkWork>(std::move(paths), options));
+}
+
+Napi::Value saveExtents(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  if (info.Length() != 1 || !info[0].IsNumber()) throw Napi::TypeError::New(env, "saveExtents expects a time (number)");
+  const std::vector<std::uint8_t> saved = extentMemory().save(info[0].As<Napi::Number>().Int64Value());
+  if (saved.empty()) return env.Null();
+  return Napi::Buffer<std::uint8_t>::Copy(env, saved.data(), saved.size());
+}
+
+Napi::Value restoreExtents(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  if (info.Length() != 1 || !info[0].IsTypedArray()) {
+    throw Napi::TypeError::New(env, "restoreExtents expects bytes (Uint8Array)");
+  }
+  const auto saved = info[0].As<Napi::Uint8Array>();
+  return Napi::Boolean::New(env, extentMemory().restore({saved.Data(), saved.ByteLength()}));
 }
 
 }  // namespace workspace::binding

@@ -28,7 +28,7 @@ bool EntryStat::isSymlink() const { return S_ISLNK(mode); }
 const char* const statSyscall = "statx";
 
 int statEntry(int directoryFd, const char* name, EntryStat& entry) {
-  unsigned mask = STATX_TYPE | STATX_NLINK | STATX_INO | STATX_SIZE | STATX_BLOCKS | STATX_MTIME;
+  unsigned mask = STATX_TYPE | STATX_NLINK | STATX_INO | STATX_SIZE | STATX_BLOCKS | STATX_MTIME | STATX_CTIME;
 #ifdef STATX_MNT_ID
   mask |= STATX_MNT_ID;
 #endif
@@ -43,6 +43,8 @@ int statEntry(int directoryFd, const char* name, EntryStat& entry) {
   entry.physicalBytes = found.stx_blocks * blockBytes;
   entry.modifiedSeconds = found.stx_mtime.tv_sec;
   entry.modifiedNanoseconds = found.stx_mtime.tv_nsec;
+  entry.changedSeconds = found.stx_ctime.tv_sec;
+  entry.changedNanoseconds = found.stx_ctime.tv_nsec;
   entry.mode = found.stx_mode;
 #ifdef STATX_MNT_ID
   // Since Linux 5.8; older kernels leave the bit unset.
@@ -65,11 +67,15 @@ int statEntry(int directoryFd, const char* name, EntryStat& entry) {
   entry.physicalBytes = static_cast<std::uint64_t>(found.st_blocks) * blockBytes;
 #if defined(__APPLE__)
   const timespec& modified = found.st_mtimespec;
+  const timespec& changed = found.st_ctimespec;
 #else
   const timespec& modified = found.st_mtim;
+  const timespec& changed = found.st_ctim;
 #endif
   entry.modifiedSeconds = static_cast<std::int64_t>(modified.tv_sec);
   entry.modifiedNanoseconds = static_cast<std::uint32_t>(modified.tv_nsec);
+  entry.changedSeconds = static_cast<std::int64_t>(changed.tv_sec);
+  entry.changedNanoseconds = static_cast<std::uint32_t>(changed.tv_nsec);
   entry.mode = found.st_mode;
   entry.mount = 0;
   return 0;

@@ -18,6 +18,9 @@ struct EntryStat {
   /** Time of the last modification. */
   std::int64_t modifiedSeconds = 0;
   std::uint32_t modifiedNanoseconds = 0;
+  /** Time of the last change of content or properties. */
+  std::int64_t changedSeconds = 0;
+  std::uint32_t changedNanoseconds = 0;
   std::uint32_t mode = 0;
 
   bool isDirectory() const;

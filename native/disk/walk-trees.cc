@@ -9,6 +9,8 @@
 #include <new>
 #include <utility>
 
+#include "../schedule/idle-io.h"
+#include "counted-again.h"
 #include "directory-reader.h"
 #include "directory.h"
 #include "file-extents.h"
@@ -48,9 +50,10 @@ struct Item {
 
 /** State of one thread. */
 struct ThreadState {
+  explicit ThreadState(const WalkOptions& options) : extents(options.memory, options.now, options.cancelled) {}
+
   DirectoryReader names;
   ExtentReader extents;
-  std::vector<Extent> shared;
   std::uint64_t linkedBytes = 0;
   std::vector<Item> found;
 };
@@ -63,7 +66,7 @@ class Walk {
   /** Works until the queue is empty; runs in every thread. */
   void work() noexcept {
     try {
-      ThreadState state;
+      ThreadState state(options_);
       Item item;
       while (queue_.take(item)) {
         if (item.directory == nullptr) readRoot(item, state);
@@ -73,7 +76,9 @@ class Walk {
       }
       const std::lock_guard lock(mutex_);
       linkedBytes_ += state.linkedBytes;
-      std::move(state.shared.begin(), state.shared.end(), std::back_inserter(shared_));
+      askedFiles_ += state.extents.askedFiles();
+      auto extents = state.extents.take();
+      std::move(extents.begin(), extents.end(), std::back_inserter(extents_));
     } catch (const std::bad_alloc&) {
       fail(ENOMEM, "malloc", "");
     }
@@ -81,7 +86,8 @@ class Walk {
 
   WalkError end(WalkReport& report) {
     for (Tree& tree : trees_) report.trees.push_back(std::move(tree.walked));
-    report.sharedBytes = linkedBytes_ + bytesCountedAgain(shared_);
+    report.askedFiles = askedFiles_;
+    report.sharedBytes = linkedBytes_ + bytesCountedAgain(extents_);
     return std::move(error_);
   }
 
@@ -172,7 +178,7 @@ class Walk {
     if (entry.isRegularFile() || entry.isSymlink()) totals.logicalBytes += entry.logicalBytes;
     totals.physicalBytes += entry.physicalBytes;
     if (isNew && entry.isRegularFile() && entry.physicalBytes > 0 && entry.physicalBytes >= options_.extentsFromBytes)
-      state.extents.read(directoryFd, name, entry, state.shared);
+      state.extents.read(directoryFd, name, entry);
   }
 
   static void merge(Tree& tree, WalkTotals& totals) {
@@ -218,8 +224,9 @@ class Walk {
   LinkSet links_;
   std::mutex mutex_;
   WalkError error_;
-  std::vector<Extent> shared_;
+  std::vector<PlacedExtents> extents_;
   std::uint64_t linkedBytes_ = 0;
+  std::uint64_t askedFiles_ = 0;
   OpenDirectories open_;
   // Last member, so that it is destroyed first: waiting directories are registered in `open_`.
   WorkQueue<Item> queue_;
@@ -228,8 +235,12 @@ class Walk {
 }  // namespace
 
 WalkError walkTrees(const std::vector<std::string>& roots, const WalkOptions& options, WalkReport& report) {
+  if (options.memory != nullptr) options.memory->beginWalk();
   Walk walk(roots, options);
-  onThreads(options.threads, [&walk] { walk.work(); });
+  onThreads(options.threads, [&walk] {
+    const schedule::IdleIo idle;
+    walk.work();
+  });
   return walk.end(report);
 }
 

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "extent-memory.h"
+
 namespace workspace::disk {
 
 struct WalkOptions {
@@ -14,6 +16,10 @@ struct WalkOptions {
   std::size_t openDirectories = 256;
   /** Files with less allocated space are not checked for sharing, which costs about as much as two more stats. */
   std::uint64_t extentsFromBytes = 0;
+  /** Extents of files that have not changed since an earlier walk; null: read them all. */
+  ExtentMemory* memory = nullptr;
+  /** Time in seconds since 1970, by which `memory` ages. */
+  std::int64_t now = 0;
   /** The walk fails with ECANCELED soon after this becomes true. */
   const std::atomic<bool>* cancelled = nullptr;
   /** Counts the entries seen so far. */
@@ -58,6 +64,8 @@ struct WalkReport {
    * with names in several of the trees.
    */
   std::uint64_t sharedBytes = 0;
+  /** Files that the file system was asked about, because their extents were not known. */
+  std::uint64_t askedFiles = 0;
 };
 
 /**

@@ -6,7 +6,14 @@ import type { BackgroundWork } from './background-work.ts'
 
 /** Functions of the .node file; use their wrappers in this folder. */
 export interface Addon {
-  walkTrees(paths: readonly string[], threads: number, extentsFromBytes: number): BackgroundWork
+  walkTrees(
+    paths: readonly string[],
+    threads: number,
+    extentsFromBytes: number,
+    rememberAt: number,
+  ): BackgroundWork
+  saveExtents(now: number): Buffer | null
+  restoreExtents(saved: Uint8Array): boolean
   moveToTrash(root: string, parent: string, name: string, trash: string): BackgroundWork
   restoreFromTrash(root: string, parent: string, trash: string, name: string): BackgroundWork
   removeTrash(root: string, parent: string, trash: string): BackgroundWork

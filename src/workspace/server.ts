@@ -50,7 +50,7 @@ import { TicketTable } from './tickets/ticket-table.ts'
 import { Timeline } from './timeline/timeline.ts'
 import { SessionDirectory } from './session/session-directory.ts'
 import { SnapshotLibrary } from './snapshot/snapshot-library.ts'
-import { mountedSocketRoot, openStateDir, type StateDir } from './state-dir.ts'
+import { EXTENTS_FILE, mountedSocketRoot, openStateDir, type StateDir } from './state-dir.ts'
 import { UsageSampler } from './usage/usage-sampler.ts'
 import { packageVersion } from '../lib/process/package.ts'
 import { writeServerRecord } from '../lib/discovery/server-record.ts'
@@ -117,7 +117,7 @@ interface Workspaces {
 
 async function start(
   settings: WorkspaceConfig,
-  { logger, backends: given, guestDir, clock = systemClock, walker = createWalker(logger) }: WorkspaceDeps,
+  { logger, backends: given, guestDir, clock = systemClock, walker: givenWalker }: WorkspaceDeps,
   opened: DisposalStack,
 ): Promise<WorkspaceServer> {
   const state = await openStateDir(settings.stateDir, logger)
@@ -125,7 +125,7 @@ async function start(
   const config = await harden(settings)
   const audit = opened.use(await AuditLog.open(config.audit.file, logger, clock))
   const hostKey = await openHostKey(config, logger)
-  opened.use(walker)
+  const walker = opened.use(givenWalker ?? createWalker(logger, join(state.path, EXTENTS_FILE)))
   const foundation = { config, given, state, audit, logger, clock, opened }
 
   const { pulled, ...workspaces } = await openWorkspaces(foundation)

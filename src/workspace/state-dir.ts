@@ -14,6 +14,8 @@ export const TOKEN_FILE = 'token'
 export const BUS_TOKEN_FILE = 'bus-token'
 /** Name of the authorized keys file that `hardened: true` creates. */
 export const KEYS_FILE = 'authorized_keys'
+/** Name of the file with the extents that disk reports remember. */
+export const EXTENTS_FILE = 'disk-extents'
 
 /** A server's state directory, locked by one server at a time. */
 export interface StateDir {

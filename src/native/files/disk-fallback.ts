@@ -47,7 +47,7 @@ export async function walkTreesInJs(
       trees.push(failedTree(error))
     }
   }
-  return { trees, sharedBytes }
+  return { trees, sharedBytes, askedFiles: 0 }
 }
 
 async function walkTree(

@@ -28,13 +28,33 @@ export async function walkTrees(paths: readonly string[], options: WalkOptions =
     warnOfFallback('walkTrees', loaded.reason)
     return walkTreesInJs(paths, options)
   }
-  const work = loaded.addon.walkTrees(paths, options.threads ?? 0, options.extentsFromBytes ?? 0)
-  const report = (await waitForWork(work, options)) as {
+  const { threads = 0, extentsFromBytes = 0, rememberAt } = options
+  const now = rememberAt === undefined ? 0 : secondsOf(rememberAt)
+  const work = loaded.addon.walkTrees(paths, threads, extentsFromBytes, now)
+  const report = (await waitForWork(work, options)) as Omit<WalkReport, 'trees'> & {
     readonly trees: readonly (TreeTotals | Error)[]
-    readonly sharedBytes: number
   }
   const trees = report.trees.map((tree) =>
     tree instanceof Error ? failedTree(tree) : { is: 'measured' as const, ...tree },
   )
-  return { trees, sharedBytes: report.sharedBytes }
+  return { ...report, trees }
+}
+
+/**
+ * Returns what walks of this process remember of extents, at most 128 MiB, for `restoreExtents` in another;
+ * undefined if little is new since the last call. The fallback remembers nothing.
+ */
+export function saveExtents(now: Date): Uint8Array | undefined {
+  const loaded = loadAddon()
+  return (loaded.is === 'loaded' ? loaded.addon.saveExtents(secondsOf(now)) : null) ?? undefined
+}
+
+/** Adds the result of `saveExtents` to what walks remember. Returns false, and adds nothing, if it is damaged. */
+export function restoreExtents(saved: Uint8Array): boolean {
+  const loaded = loadAddon()
+  return loaded.is === 'absent' || loaded.addon.restoreExtents(saved)
+}
+
+function secondsOf(time: Date): number {
+  return Math.floor(time.getTime() / 1000)
 }

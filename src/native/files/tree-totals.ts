@@ -7,6 +7,11 @@ export interface WalkOptions {
    * stats; default 0 for all files. The fallback looks up none.
    */
   readonly extentsFromBytes?: number
+  /**
+   * Time now. Uses extents that earlier walks of this process have read, of files that have not changed since,
+   * and remembers those of this walk; by default it reads all.
+   */
+  readonly rememberAt?: Date
   /** Cancels the walk, which then rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined
   /** Called periodically with the number of entries so far. */
@@ -42,6 +47,8 @@ export interface WalkReport {
    * with names in several trees.
    */
   readonly sharedBytes: number
+  /** Number of files that the file system was asked about, because their extents were not remembered. */
+  readonly askedFiles: number
 }
 
 /** Returns the result for a root that cannot be measured. */
