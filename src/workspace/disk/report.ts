@@ -8,6 +8,7 @@ import { NOTHING, sumBytes } from './bytes.ts'
 import type { MachineRoot } from './machine-root.ts'
 import { type Measured, measure } from './measure.ts'
 import { findOrphans, type Orphan } from './orphans.ts'
+import { SharedWalk } from './shared-walk.ts'
 import type { Walker, WalkWork } from './walker.ts'
 import type { Clock } from '../../lib/clock/clock.ts'
 
@@ -65,6 +66,7 @@ const FRESH_MS = 30_000
 /** Measures the disk usage of all backends in one walk. */
 export class DiskReporter {
   readonly #options: DiskReporterOptions
+  readonly #walk = new SharedWalk((work) => this.#measure(work))
   #last: DiskReport | undefined
   #making: Promise<DiskReport> | undefined
 
@@ -81,8 +83,9 @@ export class DiskReporter {
     return last
   }
 
+  /** Measures now, together with other callers that are waiting. */
   async report(work: WalkWork = {}): Promise<DiskReport> {
-    return (this.#last = await this.#measure(work))
+    return (this.#last = await this.#walk.run(work))
   }
 
   /** Shares one measurement among all callers that accept a cached report. */

@@ -1,5 +1,6 @@
 import type { FastifyReply } from 'fastify'
 import type { Static } from 'typebox'
+import { abortOnClose } from '../../../../lib/http/abort-on-close.ts'
 import type { HttpServer } from '../../../../lib/http/server.ts'
 import { diskQuerySchema, diskReportSchema, diskReportToWire } from '../../../api/disk.ts'
 import {
@@ -49,7 +50,7 @@ export function systemRoutes(server: HttpServer, face: HttpFace): void {
       if (request.query.cached === true) return diskReportToWire(config, await disk.cached())
       return answer(request.headers.accept, reply, 'measuring', async (progress) => {
         const onSeen = (entries: number): void => progress(`${entries} files and directories scanned`)
-        return diskReportToWire(config, await disk.report({ onSeen }))
+        return diskReportToWire(config, await disk.report({ onSeen, signal: abortOnClose(reply) }))
       })
     },
   )
