@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { closeSync, existsSync, openSync, writeSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { findProgram } from '../../src/lib/process/find-program.ts'
@@ -13,13 +13,16 @@ const KINDS = ['ext4', 'xfs', 'btrfs'] as const
 /** The server's setting: see src/workspace/disk/walker.ts. */
 const EXTENTS_FROM_BYTES = 64 * 1024
 const REPORTS = 5
+/** Reports remember extents of disks that have not changed for two minutes. */
+const SETTLED_MS = 600_000
+const CHANGED = ['machine-10', 'machine-20']
 
 const bench: Bench = {
   note:
     'Ours is the function in a running server, which measures apparent and allocated bytes in one pass and counts shared extents once; the ' +
     'peers are complete processes, including about 1 ms of exec, and report only one of the sizes. diskus uses as many threads as it wants. All with a warm ' +
-    'cache, on file systems in files. For sparse disks that share extents (XFS, btrfs), ours asks the file system about each of 200,000 extents, so that they are ' +
-    'counted once; the peers count them in every file.',
+    'cache, on file systems in files. For sparse disks that share extents (XFS, btrfs), the first report asks the file system about each of 200,000 extents, so that they are ' +
+    'counted once; later ones ask only about disks that have changed, here none or 2 of them. The peers count shared extents in every file.',
 
   async prepare() {
     const loaded = loadAddon()
@@ -62,6 +65,12 @@ function casesOf(kind: string, { tree, uppers }: Machines, diskus: string): read
   })
   const parallel = (path: string) => ({ peer: [diskus, path] as const, peerName: 'diskus' })
   const disks = `${UPPER_COUNT} sparse disks of ${EXTENT_COUNT} extents, ${kind}`
+  const again = (): Promise<unknown> =>
+    walkTrees([uppers], {
+      extentsFromBytes: EXTENTS_FROM_BYTES,
+      rememberAt: new Date(Date.now() + SETTLED_MS),
+    })
+  const changeDisks = (): void => CHANGED.forEach((name) => changeDisk(join(uppers, name)))
   return [
     { name: files, ours: ours(tree), ...du(tree) },
     { name: files, ours: ours(tree), ...apparent(tree) },
@@ -71,7 +80,25 @@ function casesOf(kind: string, { tree, uppers }: Machines, diskus: string): read
       : [{ name: `${files}, every file's extents`, ours: exact(tree), ...du(tree) }]),
     { name: disks, ours: ours(uppers), ...du(uppers) },
     { name: disks, ours: ours(uppers), ...parallel(uppers) },
+    ...(kind === 'ext4'
+      ? []
+      : [
+          { name: `${disks}, later report`, ours: again, ...du(uppers) },
+          {
+            name: `${disks}, later report, 1 % changed`,
+            ours: again,
+            beforeEach: changeDisks,
+            ...du(uppers),
+          },
+        ]),
   ]
+}
+
+/** Writes to a disk, as a running machine does. */
+function changeDisk(directory: string): void {
+  const fd = openSync(join(directory, 'upper.ext4'), 'r+')
+  writeSync(fd, Buffer.alloc(4096, 'y'), 0, 4096, 0)
+  closeSync(fd)
 }
 
 /** Finds diskus, which crates.io provides: `cargo install diskus`. */
