@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { mavenJar } from '../test/support/analyzer/maven-jar.ts'
-import type { Subject } from './harness.ts'
+import type { Subject } from './time.ts'
 
 const CLASSGRAPH = 'io.github.classgraph:classgraph:4.8.193'
 const JANDEX = 'io.smallrye:jandex:3.6.0'

@@ -1,7 +1,4 @@
-import { execFileSync } from 'node:child_process'
-
-/** Work to time: a function, or a command with its arguments. */
-export type Subject = (() => unknown) | readonly [string, ...string[]]
+import { type Subject, timeMs } from './time.ts'
 
 /** One row of a table: the same work, done by us and by a peer. */
 export interface Case {
@@ -96,15 +93,4 @@ export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b)
   const middle = sorted.length / 2
   return ((sorted[Math.floor(middle)] ?? Number.NaN) + (sorted[Math.ceil(middle) - 1] ?? Number.NaN)) / 2
-}
-
-async function timeMs(subject: Subject): Promise<number> {
-  const startMs = performance.now()
-  if (typeof subject === 'function') {
-    await subject()
-  } else {
-    const [command, ...args] = subject
-    execFileSync(command, args, { stdio: ['ignore', 'ignore', 'inherit'] })
-  }
-  return performance.now() - startMs
 }

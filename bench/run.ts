@@ -3,14 +3,24 @@ import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { cpus, release, type } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { compareWith } from './compare.ts'
+import { MIN_PAIRS } from './verdict.ts'
 import { measure, table, type Bench, type Line } from './harness.ts'
 
 // npm run bench -- [--write] [--runs N] [subject…]     a subject is a folder or file: "disk", "disk/usage"
+// npm run bench -- compare [--runs N] [--json FILE] [--fail-at PERCENT] REVISION subject…
+//   times a subject's cases in this checkout and in another commit, by turns; exits with 1 if one is proven to be slower by PERCENT
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { write: { type: 'boolean', default: false }, runs: { type: 'string', default: '7' } },
+  options: {
+    write: { type: 'boolean', default: false },
+    runs: { type: 'string', default: '7' },
+    json: { type: 'string' },
+    'fail-at': { type: 'string', default: '15' },
+  },
 })
+const revision = positionals[0] === 'compare' ? positionals.splice(0, 2)[1] : undefined
 const runs = Number(values.runs)
 if (!Number.isInteger(runs) || runs < 1)
   throw new Error(`--runs must be a positive whole number, not "${values.runs}"`)
@@ -23,6 +33,14 @@ const files = globSync('*/**/*.ts', { cwd: here })
   )
   .toSorted()
 if (files.length === 0) throw new Error(`no bench matches ${positionals.join(' or ')}`)
+
+if (revision !== undefined) {
+  const { json, 'fail-at': failAt } = values
+  if (positionals.length === 0) throw new Error('name the subjects to compare, such as disk/usage')
+  if (runs < MIN_PAIRS) throw new Error(`--runs must be at least ${MIN_PAIRS}, not ${runs}`)
+  const isFine = await compareWith({ revision, names: files, runs, json, failAt: Number(failAt) })
+  process.exit(isFine ? 0 : 1)
+}
 
 for (const name of files) {
   const text = await tableOf(name)

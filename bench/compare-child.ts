@@ -1,0 +1,22 @@
+import type { Bench } from './harness.ts'
+import { timeMs } from './time.ts'
+
+// Argument: a bench. Prepares it, and times one of its cases for each number that arrives. `compare.ts` copies this file and
+// `time.ts` into the checkout of the other commit.
+const [name = ''] = process.argv.slice(2)
+const { default: bench } = (await import(`./${name}.ts`)) as { readonly default: Bench }
+const { cases, cleanUp } = await bench.prepare()
+process.send?.(cases.map((one) => one.name))
+process.on('message', (index: number) => void run(index))
+process.once('disconnect', () => void end())
+
+async function run(index: number): Promise<void> {
+  const one = cases[index]
+  await one?.beforeEach?.()
+  process.send?.(one === undefined ? null : await timeMs(one.ours))
+}
+
+async function end(): Promise<void> {
+  await cleanUp()
+  process.exit()
+}
