@@ -53,7 +53,6 @@ const FOR_LATER = [
   '@run-slicer/vf',
   'ajv',
   'diff',
-  'eventsource-parser',
   'htmlparser2',
   'ioredis',
   'node:http',

@@ -15,7 +15,7 @@ import { workspaceSchema } from '../../src/workspace/config.ts'
 import { CREDENTIAL_CODES } from '../../src/workspace/credentials/credentials.ts'
 import { WORKSPACE_CODES } from '../../src/workspace/errors.ts'
 import { createWorkspaceProgram } from '../../src/workspace/faces/cli/main.ts'
-import { cliSchema } from '../../src/workspace/faces/cli/servers.ts'
+import { cliSchema } from '../../src/workspace/client/find-server.ts'
 import { mountedSocketRoot } from '../../src/workspace/state-dir.ts'
 import {
   commandsOf,

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { loadWorkspaceConfig } from '../../src/workspace/config.ts'
 import { harden } from '../../src/workspace/harden.ts'
-import { findServer } from '../../src/workspace/faces/cli/servers.ts'
+import { findServer } from '../../src/workspace/client/find-server.ts'
 import { FakeBackend } from '../support/workspace/fake-backend.ts'
 import { call, startWorkspaceServer } from '../support/workspace/workspace-server.ts'
 

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
 import type { Fault } from '../../lib/errors/fault.ts'
 import { messageOf } from '../../lib/errors/message.ts'
+import { readEvents } from '../../lib/sse/read-events.ts'
 import { parseJson } from '../../lib/schema/parse-json.ts'
 import { Type } from '../../lib/schema/type.ts'
 import {
@@ -12,7 +13,7 @@ import {
   toFault,
   unreachable,
 } from './server-address.ts'
-import { requestTo } from './server-request.ts'
+import { responseTo } from './server-request.ts'
 
 /** Streams carry a comment every 15 s, so a longer silence means that the server has vanished (fault F31). */
 const SILENCE_MS = 45_000
@@ -94,11 +95,12 @@ export class WorkspaceClient {
       return this.#read<T>(response)
     let completed: T | undefined
     let failure: Fault | undefined
-    await readEvents(response, (event, content) => {
+    for await (const { event, data } of readEvents(response.setEncoding('utf8'))) {
+      const content: unknown = JSON.parse(data)
       if (event === 'progress') progress((content as { message: string }).message)
       else if (event === 'complete') completed = content as T
       else if (event === 'error') failure = toFault(500, content as ErrorBody)
-    })
+    }
     if (failure !== undefined) throw failure
     if (completed === undefined) throw unreachable(this.#server, 'the response ended early')
     return completed
@@ -120,7 +122,8 @@ export class WorkspaceClient {
     response.socket.setTimeout(SILENCE_MS, () => response.destroy(new Error('no data received')))
     options.onOpen?.(response.headers[LAST_EVENT_ID_HEADER]?.toString())
     try {
-      await readEvents(response, onEvent)
+      for await (const { event, data, id } of readEvents(response.setEncoding('utf8')))
+        onEvent(event, JSON.parse(data), id)
     } catch (error) {
       throw unreachable(this.#server, messageOf(error))
     }
@@ -155,12 +158,8 @@ export class WorkspaceClient {
       ...(body !== undefined && { 'content-type': type }),
       ...(lastEventId !== undefined && { 'last-event-id': lastEventId }),
     }
-    const response = await new Promise<IncomingMessage>((resolve, reject) => {
-      requestTo(this.#server, path, { method, headers, ...(signal !== undefined && { signal }) })
-        .on('response', resolve)
-        .on('error', (error) => reject(unreachable(this.#server, messageOf(error))))
-        .end(body)
-    })
+    const options = { method, headers, ...(signal !== undefined && { signal }) }
+    const response = await responseTo(this.#server, path, options, body)
     const { statusCode = 500 } = response
     if (statusCode < 300) return response
     throw faultFromAnswer(statusCode, await text(response))
@@ -169,15 +168,4 @@ export class WorkspaceClient {
 
 function textOf(body: unknown): string | undefined {
   return body === undefined ? undefined : JSON.stringify(body)
-}
-
-async function readEvents(
-  response: IncomingMessage,
-  onEvent: (event: string, content: unknown, id: string | undefined) => void,
-): Promise<void> {
-  const { createParser } = await import('eventsource-parser')
-  const parser = createParser({
-    onEvent: ({ event, data, id }) => onEvent(event ?? 'message', JSON.parse(data), id),
-  })
-  for await (const chunk of response.setEncoding('utf8')) parser.feed(chunk as string)
 }

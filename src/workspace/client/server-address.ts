@@ -17,7 +17,10 @@ export interface ServerAddress {
   readonly name: string
   /** `http://…`, `https://…`, or `unix:///path/of/socket`. */
   readonly url: string
+  /** File with the server's token. */
   readonly tokenFile?: string | undefined
+  /** The server's token itself, which takes precedence. */
+  readonly token?: string | undefined
   /** File with the bus token. */
   readonly busTokenFile?: string | undefined
   /** The bus token itself, which takes precedence. */
@@ -34,10 +37,11 @@ export function socketPathOf({ url }: ServerAddress): string | undefined {
 /** Returns the headers that carry the server's tokens. */
 export function authorizationOf(server: ServerAddress): Record<string, string> {
   const { tokenFile, busTokenFile } = server
+  const token = server.token ?? (tokenFile === undefined ? undefined : readToken(server, tokenFile))
   const busToken =
     server.busToken ?? (busTokenFile === undefined ? undefined : readToken(server, busTokenFile))
   return {
-    ...(tokenFile !== undefined && { authorization: `Bearer ${readToken(server, tokenFile)}` }),
+    ...(token !== undefined && { authorization: `Bearer ${token}` }),
     ...(busToken !== undefined && { [BUS_TOKEN_HEADER]: busToken }),
   }
 }
@@ -57,11 +61,12 @@ function readToken({ name }: ServerAddress, file: string): string {
 }
 
 /** Returns the error for a server that does not respond. */
-export function unreachable({ name, url }: ServerAddress, why: string): Fault {
+export function unreachable({ name, url }: ServerAddress, why: string, cause?: unknown): Fault {
   return new Fault(
     'SERVER_UNREACHABLE',
     'unavailable',
     `server ${name} at ${url} is not responding (${why}); start it with "workspace serve", or select another with WORKSPACE_URL`,
+    { cause },
   )
 }
 

@@ -1,13 +1,35 @@
-import type { ClientRequest, RequestOptions } from 'node:http'
+import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http'
+import type { Readable } from 'node:stream'
+import { messageOf } from '../../lib/errors/message.ts'
 import { request, requestFor } from '../../lib/http/node-http.ts'
-import { authorizationOf, type ServerAddress, socketPathOf } from './server-address.ts'
+import { authorizationOf, type ServerAddress, socketPathOf, unreachable } from './server-address.ts'
 
-/** Creates a request to a server over TCP or a Unix socket; the caller ends it and reads the response. */
-export function requestTo(
+type Options = Omit<RequestOptions, 'headers'> & { readonly headers: Readonly<Record<string, string>> }
+
+/** Sends a request to a server; the caller reads the response. @throws SERVER_UNREACHABLE when there is none */
+export function responseTo(
   server: ServerAddress,
   path: string,
-  options: Omit<RequestOptions, 'headers'> & { readonly headers: Readonly<Record<string, string>> },
-): ClientRequest {
+  options: Options,
+  body?: string | Uint8Array | Readable,
+): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const sent = requestTo(server, path, options)
+      .on('response', resolve)
+      .on('error', (error) => reject(unreachable(server, messageOf(error), error)))
+    if (body === undefined || typeof body === 'string' || body instanceof Uint8Array) sent.end(body)
+    else {
+      body.on('error', (error) => {
+        reject(error)
+        sent.destroy()
+      })
+      body.pipe(sent)
+    }
+  })
+}
+
+/** Creates a request to a server over TCP or a Unix socket; the caller ends it and reads the response. */
+export function requestTo(server: ServerAddress, path: string, options: Options): ClientRequest {
   const headers = { ...options.headers, ...authorizationOf(server) }
   const socketPath = socketPathOf(server)
   if (socketPath !== undefined) return request({ ...options, socketPath, path, headers })

@@ -8,7 +8,7 @@ import { analyzerSchema } from '../../../src/analyzer/config.ts'
 import { contentSchema } from '../../../src/content/config-schema.ts'
 import { supervisorSchema } from '../../../src/supervisor/config-schema.ts'
 import { workspaceSchema } from '../../../src/workspace/config.ts'
-import { cliSchema } from '../../../src/workspace/faces/cli/servers.ts'
+import { cliSchema } from '../../../src/workspace/client/find-server.ts'
 
 const everyKeyword = Type.Object(
   {

@@ -8,6 +8,7 @@ import { requestFor } from '../../../lib/http/node-http.ts'
 import { kindOfStatus } from '../../../lib/http/status.ts'
 import { parseJson } from '../../../lib/schema/parse-json.ts'
 import { Type } from '../../../lib/schema/type.ts'
+import { readEvents } from '../../../lib/sse/read-events.ts'
 import { errorSchema } from '../../api/error.ts'
 
 const clientFault = defineFaults({ SUPERVISOR_UNREACHABLE: 'unavailable', SERVER_URL_INVALID: 'invalid' })
@@ -59,12 +60,9 @@ export class SupervisorClient {
       throw error
     })
     if (response === undefined) return
-    const { createParser } = await import('eventsource-parser')
-    const parser = createParser({
-      onEvent: ({ event, id, data }) => onEvent({ event: event ?? 'message', id, data: JSON.parse(data) }),
-    })
     try {
-      for await (const chunk of response.setEncoding('utf8')) parser.feed(chunk as string)
+      for await (const { event, id, data } of readEvents(response.setEncoding('utf8')))
+        onEvent({ event, id, data: JSON.parse(data) })
     } catch (error) {
       if (!signal.aborted) throw this.#unreachable(messageOf(error))
     }

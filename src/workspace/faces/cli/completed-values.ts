@@ -4,7 +4,7 @@ import type { WireSnapshot } from '../../api/snapshot.ts'
 import type { WireTemplate } from '../../api/template.ts'
 import type { WireWorkspace } from '../../api/workspace.ts'
 import { contextOf } from './context.ts'
-import { findAllServers } from './servers.ts'
+import { findAllServers } from '../../client/find-server.ts'
 
 /** Commands whose first argument is a workspace. */
 const ON_WORKSPACE = [

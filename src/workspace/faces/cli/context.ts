@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander'
 import { createOutput, type Output } from '../../../lib/cli/output.ts'
 import { WorkspaceClient } from '../../client/client.ts'
 import type { ServerAddress } from '../../client/server-address.ts'
-import { findServer } from './servers.ts'
+import { findServer } from '../../client/find-server.ts'
 
 /** Client, server and output of a command that talks to a server. */
 export interface CliContext {

@@ -1,7 +1,7 @@
 import { isFault } from '../../../lib/errors/fault.ts'
 import { messageOf } from '../../../lib/errors/message.ts'
 import { WorkspaceClient } from '../../client/client.ts'
-import { type ConfiguredServer, findAllServers } from './servers.ts'
+import { type ConfiguredServer, findAllServers } from '../../client/find-server.ts'
 
 /** A server that has not answered within this time counts as offline. */
 const ANSWER_MS = 5_000

@@ -1,12 +1,12 @@
-import type { Decoded } from '../../../lib/config/decode.ts'
-import { environmentKeys } from '../../../lib/config/environment.ts'
-import { named as namedSections, optionalSection, optionalText, section } from '../../../lib/config/fields.ts'
-import { findConfigFile } from '../../../lib/config/find-file.ts'
-import { defineFaults, type Fault, isFault } from '../../../lib/errors/fault.ts'
-import { Type } from '../../../lib/schema/type.ts'
-import type { ServerAddress } from '../../client/server-address.ts'
-import { findServerRecord } from '../../../lib/discovery/server-record.ts'
-import { defaultStateDir } from '../../default-paths.ts'
+import type { Decoded } from '../../lib/config/decode.ts'
+import { environmentKeys } from '../../lib/config/environment.ts'
+import { named as namedSections, optionalSection, optionalText, section } from '../../lib/config/fields.ts'
+import { findConfigFile } from '../../lib/config/find-file.ts'
+import { defineFaults, type Fault, isFault } from '../../lib/errors/fault.ts'
+import { Type } from '../../lib/schema/type.ts'
+import type { ServerAddress } from './server-address.ts'
+import { findServerRecord } from '../../lib/discovery/server-record.ts'
+import { defaultStateDir } from '../default-paths.ts'
 
 const cliFault = defineFaults({ SERVER_UNKNOWN: 'invalid', SERVER_URL_INVALID: 'invalid' })
 
@@ -115,7 +115,8 @@ function serverOf(name: string, settings: CliSettings): ServerAddress {
   }
 }
 
-function checkUrl(url: string, whose: string): string {
+/** Returns a valid URL of a server. @throws SERVER_URL_INVALID */
+export function checkUrl(url: string, whose: string): string {
   if (/^(?:https?:\/\/|unix:\/\/\/.)/.test(url) && URL.canParse(url)) return url
   throw cliFault(
     'SERVER_URL_INVALID',
@@ -129,6 +130,6 @@ async function readSettings(environment: Readonly<Record<string, string | undefi
     findConfigFile({ ...sources, environment }) !== undefined ||
     environmentKeys(sources.environmentPrefix, cliSchema).some(({ variable }) => variable in environment)
   if (!isGiven) return { servers: {}, defaultServer: undefined }
-  const { loadConfig } = await import('../../../lib/config/load.ts')
+  const { loadConfig } = await import('../../lib/config/load.ts')
   return loadConfig({ ...sources, environment }).decoded
 }

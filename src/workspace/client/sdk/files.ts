@@ -1,0 +1,120 @@
+import { Readable } from 'node:stream'
+import type { Static } from 'typebox'
+import type { CamelCase } from '../../api/camel-case.ts'
+import type {
+  moveBodySchema,
+  readQuerySchema,
+  removeFileQuerySchema,
+  WireFile,
+  writeQuerySchema,
+} from '../../api/file.ts'
+import type { Request, RequestOptions, Transport } from './transport.ts'
+
+/** A file or directory of a workspace. */
+export type FileInfo = CamelCase<WireFile>
+
+/** Options for reading: the part of the file, in bytes. */
+export type ReadOptions = RequestOptions & Omit<CamelCase<Static<typeof readQuerySchema>>, 'path'>
+
+/** Options for writing. */
+export type WriteOptions = RequestOptions &
+  Omit<CamelCase<Static<typeof writeQuerySchema>>, 'path'> & {
+    /** Length of a content that is a stream. */
+    readonly bytes?: number | undefined
+  }
+
+/** Options for removing. */
+export type RemoveOptions = RequestOptions & Omit<CamelCase<Static<typeof removeFileQuerySchema>>, 'path'>
+
+/** Options for moving. */
+export type MoveOptions = RequestOptions & Omit<CamelCase<Static<typeof moveBodySchema>>, 'from' | 'to'>
+
+/** Content of a file: a stream needs the option `bytes`; `fs.openAsBlob` returns a file of this machine. */
+export type FileContent = string | Uint8Array | Blob | AsyncIterable<Uint8Array>
+
+/** Files of a running workspace. Paths are absolute, or relative to /workspace. */
+export class WorkspaceFiles {
+  readonly #transport: Transport
+  readonly #path: string
+
+  constructor(transport: Transport, workspacePath: string) {
+    this.#transport = transport
+    this.#path = `${workspacePath}/files`
+  }
+
+  /** Reads a file or a part of it. */
+  async read(path: string, options: ReadOptions = {}): Promise<Uint8Array> {
+    return this.#transport.download(this.#path, queried({ path }, options))
+  }
+
+  /** Reads a text file in UTF-8. */
+  async readText(path: string, options: ReadOptions = {}): Promise<string> {
+    return (await this.#transport.download(this.#path, queried({ path }, options))).toString('utf8')
+  }
+
+  /** Reads a file in pieces, no faster than they are consumed. */
+  readStream(path: string, options: ReadOptions = {}): AsyncGenerator<Uint8Array, void, void> {
+    return this.#transport.downloadPieces(this.#path, queried({ path }, options))
+  }
+
+  /** Writes a file; it is replaced as a whole once all bytes have arrived, within 30 s. */
+  async write(path: string, content: FileContent, { bytes, ...options }: WriteOptions = {}): Promise<void> {
+    const request = { ...queried({ path }, options), content: sentContent(content, bytes) }
+    await this.#transport.ask('PUT', this.#path, request)
+  }
+
+  /** Lists a directory. */
+  async list(path: string, options: RequestOptions = {}): Promise<readonly FileInfo[]> {
+    const request = queried({ path }, options)
+    const answer = await this.#transport.ask<{ files: FileInfo[] }>('GET', `${this.#path}/list`, request)
+    return answer.files
+  }
+
+  /** Returns type, size, permissions and time of a file. */
+  stat(path: string, options: RequestOptions = {}): Promise<FileInfo> {
+    return this.#transport.ask('GET', `${this.#path}/stat`, queried({ path }, options))
+  }
+
+  /** Creates a directory and the missing ones above it. */
+  async mkdir(path: string, { signal }: RequestOptions = {}): Promise<void> {
+    await this.#transport.ask('POST', `${this.#path}/directory`, { body: { path }, signal })
+  }
+
+  /** Moves or renames a file or directory. */
+  async move(from: string, to: string, { signal, ...options }: MoveOptions = {}): Promise<void> {
+    await this.#transport.ask('POST', `${this.#path}/move`, { body: { from, to, ...options }, signal })
+  }
+
+  /** Removes a file or directory. */
+  async remove(path: string, options: RemoveOptions = {}): Promise<void> {
+    await this.#transport.ask('DELETE', this.#path, queried({ path }, options))
+  }
+}
+
+function queried(
+  path: { readonly path: string },
+  { signal, ...query }: ReadOptions & WriteOptions & RemoveOptions,
+): Request {
+  return { query: { ...path, ...query }, signal }
+}
+
+function sentContent(content: FileContent, bytes: number | undefined): NonNullable<Request['content']> {
+  if (content instanceof Blob) return { bytes: content.size, data: Readable.from(content.stream()) }
+  if (typeof content !== 'string' && !(content instanceof Uint8Array)) {
+    if (bytes === undefined)
+      throw new TypeError('the length of a stream is unknown: set the option "bytes", or pass a Blob')
+    return { bytes, data: Readable.from(ofLength(content, bytes)) }
+  }
+  const data = typeof content === 'string' ? Buffer.from(content) : content
+  return { bytes: data.length, data }
+}
+
+async function* ofLength(content: AsyncIterable<Uint8Array>, bytes: number): AsyncGenerator<Uint8Array> {
+  let left = bytes
+  for await (const piece of content) {
+    left -= piece.length
+    if (left < 0) break
+    yield piece
+  }
+  if (left !== 0) throw new RangeError(`the stream does not contain exactly ${bytes} bytes`)
+}

@@ -1,0 +1,218 @@
+import type { Static } from 'typebox'
+import type { CamelCase } from '../../api/camel-case.ts'
+import type { portsSchema } from '../../api/inside.ts'
+import type { endToWire, execBodySchema, processBodySchema, WireExecResult } from '../../api/program.ts'
+import type { WireWorkspace } from '../../api/workspace.ts'
+import { ConnectionError, WaitTimeoutError } from './errors.ts'
+import { WorkspaceFiles } from './files.ts'
+import { type ProcessInfo, WorkspaceProcess } from './process.ts'
+import { pause, type RequestOptions, type StreamEvent, type Transport } from './transport.ts'
+
+const FIRST_POLL_MS = 50
+const LAST_POLL_MS = 1_000
+const WAIT_MS = 30_000
+
+/** State of a workspace. */
+export type WorkspaceInfo = CamelCase<WireWorkspace>
+
+/** A line for the user's shell, or a program and its arguments. */
+export type Program = string | readonly string[]
+
+/** Encoding of output: text in UTF-8, or bytes. */
+export type Encoding = 'utf8' | 'bytes'
+
+/** Options of a background process. */
+export type SpawnOptions = RequestOptions &
+  Omit<CamelCase<Static<typeof processBodySchema>>, 'command' | 'argv'>
+
+/** Options of a program that runs to its end. */
+export type ExecOptions<E extends Encoding = Encoding> = RequestOptions &
+  Omit<CamelCase<Static<typeof execBodySchema>>, 'command' | 'argv' | 'encoding'> & {
+    /** Encoding of the output; default `utf8`. */
+    readonly encoding?: E | undefined
+  }
+
+type Data<E extends Encoding> = E extends 'bytes' ? Uint8Array : string
+
+/** The end of a program and its output. */
+export type ExecResult<E extends Encoding = 'utf8'> = Omit<CamelCase<WireExecResult>, 'stdout' | 'stderr'> & {
+  readonly stdout: Data<E>
+  readonly stderr: Data<E>
+}
+
+/** A piece of output, or the end of the program. */
+export type ExecEvent<E extends Encoding = 'utf8'> =
+  | { readonly type: 'stdout' | 'stderr'; readonly data: Data<E> }
+  | ({ readonly type: 'exit' } & CamelCase<ReturnType<typeof endToWire>>)
+
+/** A listening TCP port of a workspace. */
+export type Port = CamelCase<Static<typeof portsSchema>>['ports'][number]
+
+/** A workspace of a server. */
+export class Workspace {
+  readonly name: string
+  /** Files of the workspace. */
+  readonly files: WorkspaceFiles
+  readonly #transport: Transport
+  readonly #path: string
+  #info: WorkspaceInfo
+
+  constructor(transport: Transport, info: WorkspaceInfo) {
+    this.name = info.name
+    this.#transport = transport
+    this.#path = pathOf(info.name)
+    this.#info = info
+    this.files = new WorkspaceFiles(transport, this.#path)
+  }
+
+  /** State at the last request that returned it; `refresh` updates it. */
+  get info(): WorkspaceInfo {
+    return this.#info
+  }
+
+  /** Requests the current state. */
+  refresh(options: RequestOptions = {}): Promise<WorkspaceInfo> {
+    return this.#update('GET', '', options)
+  }
+
+  /** Starts the workspace; a suspended one continues its programs. */
+  start(options: RequestOptions = {}): Promise<WorkspaceInfo> {
+    return this.#update('POST', '/start', options)
+  }
+
+  /** Stops the workspace and keeps its files. */
+  stop(options: RequestOptions = {}): Promise<WorkspaceInfo> {
+    return this.#update('POST', '/stop', options)
+  }
+
+  /** Saves the memory of a running virtual machine and stops it. */
+  suspend(options: RequestOptions = {}): Promise<WorkspaceInfo> {
+    return this.#update('POST', '/suspend', options)
+  }
+
+  /** Resets a stopped virtual machine to its image. */
+  reset(options: RequestOptions = {}): Promise<WorkspaceInfo> {
+    return this.#update('POST', '/reset', options)
+  }
+
+  /** Deletes the workspace; `keepVolume` keeps its files for the next one with the same name. */
+  async delete({
+    keepVolume,
+    signal,
+  }: RequestOptions & { readonly keepVolume?: boolean } = {}): Promise<void> {
+    await this.#transport.ask('DELETE', this.#path, { query: { keepVolume }, signal })
+  }
+
+  /** Runs a program to its end and returns its output. Aborting the signal hangs it up. */
+  async exec<E extends Encoding = 'utf8'>(
+    program: Program,
+    { signal, encoding, ...options }: ExecOptions<E> = {},
+  ): Promise<ExecResult<E>> {
+    const body = { ...bodyOf(program), ...options, encoding: wireEncoding(encoding) }
+    const request = { body, signal }
+    const result = await this.#transport.ask<ExecResult>('POST', `${this.#path}/exec`, request)
+    const { stdout, stderr } = result
+    return { ...result, stdout: decoded(stdout, encoding), stderr: decoded(stderr, encoding) }
+  }
+
+  /**
+   * Runs a program and yields its output as it arrives, then how it ended. The program waits for a slow reader. Ending
+   * the iteration hangs it up.
+   */
+  async *execStream<E extends Encoding = 'utf8'>(
+    program: Program,
+    { signal, encoding, ...options }: Omit<ExecOptions<E>, 'maxOutputBytes'> = {},
+  ): AsyncGenerator<ExecEvent<E>, void, void> {
+    const body = { ...bodyOf(program), ...options, encoding: wireEncoding(encoding) }
+    for await (const event of this.#transport.events('POST', `${this.#path}/exec`, { body, signal })) {
+      const read = execEvent<E>(event, encoding)
+      if (read === undefined) continue
+      yield read
+      if (read.type === 'exit') return
+    }
+    throw new ConnectionError(`the connection to the program in workspace "${this.name}" was lost`)
+  }
+
+  /** Starts a program in the background. */
+  async spawn(program: Program, { signal, ...options }: SpawnOptions = {}): Promise<WorkspaceProcess> {
+    const request = { body: { ...bodyOf(program), ...options }, signal }
+    const { id } = await this.#transport.ask<ProcessInfo>('POST', `${this.#path}/processes`, request)
+    return this.process(id)
+  }
+
+  /** Returns the background process with an id, without a request. */
+  process(id: string): WorkspaceProcess {
+    return new WorkspaceProcess(this.#transport, this.#path, id)
+  }
+
+  /** Lists background processes, oldest first. */
+  async processes(options: RequestOptions = {}): Promise<readonly ProcessInfo[]> {
+    const path = `${this.#path}/processes`
+    return (await this.#transport.ask<{ processes: ProcessInfo[] }>('GET', path, options)).processes
+  }
+
+  /** Lists listening TCP ports. */
+  async ports(options: RequestOptions = {}): Promise<readonly Port[]> {
+    return (await this.#transport.ask<{ ports: Port[] }>('GET', `${this.#path}/ports`, options)).ports
+  }
+
+  /**
+   * Resolves when a program listens on a port.
+   *
+   * @throws WaitTimeoutError when none does within `timeoutMs`, by default 30 s
+   */
+  async waitForPort(
+    port: number,
+    { timeoutMs = WAIT_MS, signal }: RequestOptions & { readonly timeoutMs?: number } = {},
+  ): Promise<Port> {
+    const endMs = performance.now() + timeoutMs
+    for (let pauseMs = FIRST_POLL_MS; ; pauseMs = Math.min(2 * pauseMs, LAST_POLL_MS)) {
+      const found = (await this.ports({ signal })).find((each) => each.port === port)
+      if (found !== undefined) return found
+      const leftMs = endMs - performance.now()
+      if (leftMs <= 0)
+        throw new WaitTimeoutError(
+          `nothing listens on port ${port} of workspace "${this.name}" after ${timeoutMs} ms`,
+        )
+      await pause(Math.min(pauseMs, leftMs), signal)
+    }
+  }
+
+  /** Returns a URL that opens a port in a browser. It is valid once, for 30 s, if the server requires a token. */
+  async previewUrl(port: number, { signal }: RequestOptions = {}): Promise<string> {
+    const request = { body: { for: 'port', port }, signal }
+    return (await this.#transport.ask<{ url: string }>('POST', `${this.#path}/passes`, request)).url
+  }
+
+  async #update(method: string, action: string, options: RequestOptions): Promise<WorkspaceInfo> {
+    this.#info = await this.#transport.ask(method, this.#path + action, options)
+    return this.#info
+  }
+}
+
+/** Returns the API path of a workspace. */
+export function pathOf(name: string): string {
+  return `/api/workspaces/${encodeURIComponent(name)}`
+}
+
+function bodyOf(program: Program): { readonly command: string } | { readonly argv: readonly string[] } {
+  return typeof program === 'string' ? { command: program } : { argv: program }
+}
+
+function wireEncoding(encoding: Encoding | undefined): 'utf8' | 'base64' {
+  return encoding === 'bytes' ? 'base64' : 'utf8'
+}
+
+function execEvent<E extends Encoding>(
+  { event, data }: StreamEvent,
+  encoding: E | undefined,
+): ExecEvent<E> | undefined {
+  if (event === 'exit') return { type: event, ...(data as CamelCase<ReturnType<typeof endToWire>>) }
+  // A later version of the server may have more events.
+  if (event !== 'stdout' && event !== 'stderr') return undefined
+  return { type: event, data: decoded((data as { text: string }).text, encoding) }
+}
+
+function decoded<E extends Encoding>(text: string, encoding: E | undefined): Data<E> {
+  return (encoding === 'bytes' ? Buffer.from(text, 'base64') : text) as Data<E>
+}
