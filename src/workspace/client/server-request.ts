@@ -23,6 +23,7 @@ export function responseTo(
         reject(error)
         sent.destroy()
       })
+      sent.once('close', () => body.destroy())
       body.pipe(sent)
     }
   })
