@@ -16,6 +16,7 @@ import { CREDENTIAL_CODES } from '../../src/workspace/credentials/credentials.ts
 import { WORKSPACE_CODES } from '../../src/workspace/errors.ts'
 import { createWorkspaceProgram } from '../../src/workspace/faces/cli/main.ts'
 import { cliSchema } from '../../src/workspace/client/find-server.ts'
+import { CLIENT_CODES } from '../../src/workspace/client/sdk/errors.ts'
 import { mountedSocketRoot } from '../../src/workspace/state-dir.ts'
 import {
   commandsOf,
@@ -171,6 +172,7 @@ test('the reference mentions no missing code, variable, flag or key', () => {
     ...fileVariables,
     ...foreignVariables,
     ...LOGIN_REFUSALS,
+    ...Object.values<string>(CLIENT_CODES),
   ])
   const { shouted, flags: named } = namedInPassing(reference.text)
   expect(shouted.filter((word) => !known.has(word))).toEqual([])

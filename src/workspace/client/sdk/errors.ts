@@ -1,3 +1,6 @@
+/** Codes of errors that no server has reported. */
+export const CLIENT_CODES = { lost: 'SERVER_UNREACHABLE', timedOut: 'WAIT_TIMED_OUT' } as const
+
 /** An error that the server reported. Its codes are in docs/workspace/errors.md. */
 export class WorkspaceError extends Error {
   override readonly name = 'WorkspaceError'
@@ -20,12 +23,12 @@ export class ConnectionError extends Error {
 
   constructor(message: string, options: { readonly code?: string; readonly cause?: unknown } = {}) {
     super(message, { cause: options.cause })
-    this.code = options.code ?? 'SERVER_UNREACHABLE'
+    this.code = options.code ?? CLIENT_CODES.lost
   }
 }
 
 /** A condition that was not met in time. */
 export class WaitTimeoutError extends Error {
   override readonly name = 'WaitTimeoutError'
-  readonly code = 'WAIT_TIMED_OUT'
+  readonly code = CLIENT_CODES.timedOut
 }
