@@ -1,0 +1,68 @@
+"""Events of streams."""
+
+from dataclasses import dataclass
+from typing import Generic, Literal, TypeVar
+
+from ._types import ExecEnd, WorkspaceInfo
+
+Data = TypeVar("Data", str, bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class ExecOutput(Generic[Data]):
+    """A piece of output of a program."""
+
+    type: Literal["stdout", "stderr"]
+    data: Data
+
+
+@dataclass(frozen=True, slots=True)
+class ExecExit:
+    """The end of a program."""
+
+    end: ExecEnd
+    type: Literal["exit"] = "exit"
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessOutput:
+    """A piece of output of a background process, and the position after it."""
+
+    type: Literal["stdout", "stderr"]
+    data: str
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class DroppedOutput:
+    """Output that was no longer kept when it was read."""
+
+    bytes: int
+    type: Literal["dropped"] = "dropped"
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """All workspaces, at the start and after each lost connection."""
+
+    workspaces: tuple[WorkspaceInfo, ...]
+    type: Literal["snapshot"] = "snapshot"
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A workspace that was created or changed."""
+
+    type: Literal["created", "changed"]
+    workspace: WorkspaceInfo
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """A workspace that was deleted."""
+
+    name: str
+    type: Literal["deleted"] = "deleted"
+
+
+WorkspaceEvent = Snapshot | Changed | Deleted
