@@ -53,6 +53,7 @@ const FOR_LATER = [
   '@run-slicer/vf',
   'ajv',
   'diff',
+  'eventsource-parser',
   'htmlparser2',
   'ioredis',
   'node:http',
