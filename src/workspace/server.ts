@@ -7,7 +7,7 @@ import { type DisposalStack, openTogether } from '../lib/lifetime/disposal-stack
 import type { Logger } from '../lib/log/logger.ts'
 import { ciphersRemedy, sshCiphers } from '../lib/ssh/ciphers.ts'
 import { ActivityTable } from './activity/activity-table.ts'
-import { IdleStopper } from './activity/idle-stopper.ts'
+import { startHousekeeping } from './assembly/start-housekeeping.ts'
 import { AuditLog } from './audit/audit-log.ts'
 import type { Backend } from './backend/backend.ts'
 import { DockerBackend } from './backend/docker/docker-backend.ts'
@@ -40,6 +40,8 @@ import { servePage } from './faces/web/serve-page.ts'
 import { harden } from './harden.ts'
 import { openImageLibrary } from './assembly/open-library.ts'
 import { CreationMarks } from './lifecycle/creation-marks.ts'
+import { SettingsEditor } from './lifecycle/settings-editor.ts'
+import { SettingsStore } from './settings/settings-store.ts'
 import { Entrance } from './lifecycle/entrance.ts'
 import { Lifecycle } from './lifecycle/lifecycle.ts'
 import { parseRepo, type Repo } from './lifecycle/repo.ts'
@@ -110,6 +112,7 @@ interface Workspaces {
   readonly activity: ActivityTable
   readonly snapshots: SnapshotLibrary
   readonly lifecycle: Lifecycle
+  readonly editor: SettingsEditor
   readonly entrance: Entrance
   readonly bus: Bus
   readonly cluster: BusCluster
@@ -165,10 +168,7 @@ async function start(
     usage: new UsageSampler(table, backends),
     images,
   })
-  const limits = { stopAfterMs: config.idleTimeoutMs, suspendAfterMs: config.idle.suspendAfterMs }
-  const idle = new IdleStopper({ ...limits, table, activity, sessions, lifecycle, audit, logger })
-  idle.start()
-  opened.use(idle)
+  startHousekeeping(config, { ...workspaces, activity, sessions, processes, audit, logger, clock, opened })
   // Stopped first: requests that wait for a creation or an image keep the HTTP server open.
   opened.defer(async () => {
     snapshots.close()
@@ -201,7 +201,8 @@ async function openWorkspaces({
   const pulled = new PulledImages(join(state.path, 'docker-images.json'))
   const all = given ?? (await configuredBackends(config, state, pulled, logger))
   const backends = new Map(all.map((backend) => [backend.name, backend]))
-  const table = new WorkspaceTable()
+  const settings = await SettingsStore.open(state.path)
+  const table = new WorkspaceTable((workspace) => settings.complete(workspace))
   const activity = new ActivityTable(table, clock)
   const snapshots = new SnapshotLibrary(backends.values(), clock)
   const timeline = new Timeline(clock)
@@ -211,6 +212,7 @@ async function openWorkspaces({
     backends,
     snapshots,
     marks: new CreationMarks(state.path),
+    settings,
     defaults: {
       backend: config.defaultBackend,
       image: config.defaultImage,
@@ -238,6 +240,7 @@ async function openWorkspaces({
     activity,
     snapshots,
     lifecycle,
+    editor: new SettingsEditor({ table, lifecycle, settings, timeline, clock }),
     entrance,
     bus,
     cluster,

@@ -1,6 +1,6 @@
 import type { BackendName } from './backend-name.ts'
-import type { WorkspaceLabels } from './labels.ts'
 import type { NetworkLimits } from './network/narrow.ts'
+import type { WorkspaceSettings } from './settings/settings.ts'
 
 /** Directory of a workspace's files inside it, for every backend. */
 export const WORKSPACE_DIR = '/workspace'
@@ -17,7 +17,7 @@ export type WorkspaceState =
   | { readonly is: 'error'; readonly message: string }
 
 /** An isolated development environment as seen by the server. */
-export interface Workspace {
+export interface Workspace extends WorkspaceSettings {
   readonly name: string
   readonly backend: BackendName
   readonly state: WorkspaceState
@@ -42,8 +42,6 @@ export interface Workspace {
   readonly forwardPorts: readonly number[]
   /** Network limits; undefined for everything the server's policy allows. */
   readonly networkLimits?: NetworkLimits | undefined
-  /** Labels given at its creation; undefined for none. */
-  readonly labels?: WorkspaceLabels | undefined
-  /** Whether a connection to it starts it; undefined for the server's default. */
-  readonly wakes?: boolean | undefined
+  /** Why its settings are unknown; the server then never stops or deletes it on its own. */
+  readonly settingsError?: string | undefined
 }

@@ -48,6 +48,11 @@ export class ActivityTable {
     this.#entry(name).lastMs = this.#clock.nowMs()
   }
 
+  /** Returns whether any use is in progress. */
+  isInUse(name: string): boolean {
+    return this.#entry(name).running > 0
+  }
+
   /** Returns how long the workspace has been idle, or 0 while it is in use. */
   idleMs(name: string): number {
     const { running, lastMs } = this.#entry(name)

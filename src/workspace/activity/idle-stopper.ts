@@ -12,7 +12,7 @@ const LONGEST_INTERVAL_MS = 30_000
 
 /** Dependencies of an IdleStopper. */
 export interface IdleStopperOptions {
-  /** Idle time after which a workspace is stopped; 0: never. */
+  /** Idle time after which a workspace without its own limit is stopped; 0: never. */
   readonly stopAfterMs: number
   /** Idle time after which a workspace whose memory can be saved is suspended instead; 0: never. */
   readonly suspendAfterMs: number
@@ -24,7 +24,7 @@ export interface IdleStopperOptions {
   readonly logger: Logger
 }
 
-/** Stops or suspends running workspaces that have been idle for too long. */
+/** Stops or suspends running workspaces that have been idle for too long, by their own limits or the server's. */
 export class IdleStopper {
   readonly #options: IdleStopperOptions
   #timer: NodeJS.Timeout | undefined
@@ -38,8 +38,7 @@ export class IdleStopper {
 
   start(): void {
     const { stopAfterMs, suspendAfterMs } = this.#options
-    const [shortestMs] = [stopAfterMs, suspendAfterMs].filter((ms) => ms > 0).toSorted((a, b) => a - b)
-    if (shortestMs === undefined) return
+    const shortestMs = Math.min(...[stopAfterMs, suspendAfterMs].filter((ms) => ms > 0))
     this.#timer = setInterval(() => void this.check(), Math.min(shortestMs / 4, LONGEST_INTERVAL_MS)).unref()
   }
 
@@ -60,17 +59,17 @@ export class IdleStopper {
   }
 
   async #checkOne(workspace: Workspace): Promise<void> {
-    const { activity, sessions, lifecycle, audit, logger, stopAfterMs, suspendAfterMs } = this.#options
+    const { activity, sessions, lifecycle, audit, logger } = this.#options
     const { name } = workspace
-    const how = suspendAfterMs > 0 && !this.#unsuspendable.has(runOf(workspace)) ? 'suspend' : 'stop'
-    const limitMs = how === 'suspend' ? suspendAfterMs : stopAfterMs
-    const isIdle = (): boolean => limitMs > 0 && activity.idleMs(name) >= limitMs
-    if (!isIdle()) return
+    const { how, limitMs, reason } = this.#limitOf(workspace)
+    const isIdle = (now: Workspace): boolean =>
+      limitMs > 0 && activity.idleMs(name) >= limitMs && this.#limitOf(now).limitMs === limitMs
+    if (!isIdle(workspace)) return
     try {
       // Checked last, because it runs a program inside. A user may be attached by a route that bypasses this
       // server.
       if (await sessions.isAttached(name)) return activity.touch(name)
-      if (!(await lifecycle.restIf(name, how, isIdle))) return
+      if (!(await lifecycle.restIf(name, how, reason, isIdle))) return
       const done = how === 'stop' ? 'stopped' : 'suspended'
       logger.info({ workspace: name, limitMs }, `${done} an idle workspace`)
       const subject = { action: `workspace.${how}`, workspace: name, address: '', reason: 'idle' } as const
@@ -82,6 +81,31 @@ export class IdleStopper {
       logger.info({ workspace: name, why: messageOf(error) }, `could not ${how} an idle workspace`)
     }
   }
+
+  /** The action and limit that apply to a workspace; 0 for never. */
+  #limitOf(workspace: Workspace): {
+    readonly how: 'stop' | 'suspend'
+    readonly limitMs: number
+    readonly reason: string
+  } {
+    const { idle, settingsError } = workspace
+    const suspendAfterMs = idle?.suspendAfterMs ?? this.#options.suspendAfterMs
+    if (suspendAfterMs > 0 && !this.#unsuspendable.has(runOf(workspace))) {
+      const setting = idle?.suspendAfterMs === undefined ? 'idle.suspend_after' : 'its suspend_after'
+      return {
+        how: 'suspend',
+        limitMs: settingsError === undefined ? suspendAfterMs : 0,
+        reason: idleFor(setting),
+      }
+    }
+    const stopAfterMs = idle?.stopAfterMs ?? this.#options.stopAfterMs
+    const setting = idle?.stopAfterMs === undefined ? 'idle_timeout' : 'its stop_after'
+    return { how: 'stop', limitMs: settingsError === undefined ? stopAfterMs : 0, reason: idleFor(setting) }
+  }
+}
+
+function idleFor(setting: string): string {
+  return `it was idle for ${setting}`
 }
 
 /** Identifies a run of a workspace: how a virtual machine was started decides whether it can be suspended. */

@@ -1,13 +1,12 @@
 import { Type } from '../../lib/schema/type.ts'
-import type { Static, TSchema } from 'typebox'
+import type { Static } from 'typebox'
 import type { WORKSPACE_CODES } from '../errors.ts'
 import { BACKEND_NAMES } from '../backend-name.ts'
 import { nameSchema, STRICT } from './parameters.ts'
 import { labelsSchema } from '../labels.ts'
 import { networkLimitsSchema } from '../network/narrow.ts'
 import type { CreateInput } from '../lifecycle/create-request.ts'
-
-const orNull = <T extends TSchema>(schema: T) => Type.Optional(Type.Union([schema, Type.Null()]))
+import { orNull, settingsFields, settingsFromWire } from './settings.ts'
 
 /** Request body for creating a workspace. */
 export const createBodySchema = Type.Object(
@@ -44,12 +43,10 @@ export const createBodySchema = Type.Object(
       }),
     ),
     no_provision: orNull(Type.Boolean({ description: 'true ignores devcontainer.json and dotfiles' })),
-    wake: orNull(
-      Type.Boolean({ description: 'whether connections start it; default from the configuration' }),
-    ),
     network: orNull(networkLimitsSchema),
-    labels: orNull(labelsSchema),
     dotfiles: orNull(Type.String({ description: 'repository with dotfiles for the home directory' })),
+    labels: orNull(labelsSchema),
+    ...settingsFields,
   },
   STRICT,
 )
@@ -64,9 +61,18 @@ export const CODE_OF_FIELD: ReadonlyMap<string, keyof typeof WORKSPACE_CODES> = 
 
 /** Decodes the request body. */
 export function createFromWire(body: Static<typeof createBodySchema>): CreateInput {
-  const { local_dir, memory_mb, upper_size_bytes, from_snapshot, no_provision, ...same } = body
+  const { name, template, repo, image, backend, cpus, network, dotfiles } = body
+  const { local_dir, memory_mb, upper_size_bytes, from_snapshot, no_provision } = body
   return {
-    ...same,
+    name,
+    template,
+    repo,
+    image,
+    backend,
+    cpus,
+    network,
+    dotfiles,
+    ...settingsFromWire(body),
     localDir: local_dir,
     memoryMb: memory_mb,
     upperSize: upper_size_bytes,

@@ -3,6 +3,8 @@ import { Type } from '../../lib/schema/type.ts'
 import { BACKEND_NAMES } from '../backend-name.ts'
 import { labelsSchema } from '../labels.ts'
 import type { Template } from '../lifecycle/template.ts'
+import { EXPIRE_ACTIONS } from '../settings/settings.ts'
+import { idleToWire, wireIdleSchema } from './settings.ts'
 import { limitsToWire, networkLimitsSchema } from '../network/narrow.ts'
 
 const optionalString = Type.Optional(Type.String())
@@ -23,6 +25,9 @@ export const templateSchema = Type.Object({
   wake: Type.Optional(Type.Boolean()),
   network: Type.Optional(networkLimitsSchema),
   labels: Type.Optional(labelsSchema),
+  idle: Type.Optional(wireIdleSchema),
+  ttl_s: Type.Optional(Type.Integer()),
+  expire_action: Type.Optional(Type.Enum(EXPIRE_ACTIONS)),
   devcontainer: Type.Optional(
     Type.Boolean({
       description: 'true if it has a devcontainer.json, which may hold secrets and is not shown',
@@ -41,6 +46,9 @@ export function templateToWire({
   noProvision,
   networkLimits,
   devContainer,
+  idle,
+  ttlMs,
+  expireAction,
   ...same
 }: Template): WireTemplate {
   // The serializer omits undefined values.
@@ -50,6 +58,9 @@ export function templateToWire({
     upper_size_bytes: upperBytes,
     from_snapshot: fromSnapshot,
     no_provision: noProvision,
+    idle: idle && idleToWire(idle),
+    ttl_s: ttlMs === undefined ? undefined : Math.ceil(ttlMs / 1_000),
+    expire_action: expireAction,
     network: networkLimits && limitsToWire(networkLimits),
     devcontainer: devContainer === undefined ? undefined : true,
   } as WireTemplate

@@ -1,9 +1,9 @@
 import { Type } from '../../lib/schema/type.ts'
 import type { Static } from 'typebox'
-import { labelsSchema } from '../labels.ts'
 import type { NetworkReach } from '../network/reach.ts'
 import type { Explanation } from '../timeline/timeline.ts'
 import type { Workspace } from '../workspace.ts'
+import { settingsToWire, wireSettingsFields } from './settings.ts'
 import { explanationSchema, explanationToWire } from './timeline.ts'
 
 /** A workspace. */
@@ -25,10 +25,7 @@ export const workspaceSchema = Type.Object(
     forward_ports: Type.Optional(
       Type.Array(Type.Integer(), { description: 'ports listed for forwarding in its devcontainer.json' }),
     ),
-    labels: Type.Optional(labelsSchema),
-    wake: Type.Optional(
-      Type.Boolean({ description: "whether connections start it; absent for the server's default" }),
-    ),
+    ...wireSettingsFields,
     error_message: Type.Optional(Type.String({ description: 'why the status is error' })),
     status_reason: Type.Optional(explanationSchema),
     network: Type.Optional(
@@ -71,8 +68,7 @@ export function workspaceWithDetails(
 
 /** Encodes a workspace, with the reason of its status if given; omits fields that are empty or zero. */
 export function workspaceToWire(workspace: Workspace, explanation?: Explanation): WireWorkspace {
-  const { state, ipAddress, cpus, memoryMb, pid, rootfsPath, localDir, image, forwardPorts, labels, wakes } =
-    workspace
+  const { state, ipAddress, cpus, memoryMb, pid, rootfsPath, localDir, image, forwardPorts } = workspace
   return {
     name: workspace.name,
     status: state.is,
@@ -88,8 +84,7 @@ export function workspaceToWire(workspace: Workspace, explanation?: Explanation)
     ...(localDir !== '' && { local_dir: localDir }),
     ...(image !== '' && { image }),
     ...(forwardPorts.length > 0 && { forward_ports: [...forwardPorts] }),
-    ...(labels !== undefined && { labels: { ...labels } }),
-    ...(wakes !== undefined && { wake: wakes }),
+    ...settingsToWire(workspace),
     ...(state.is === 'error' && { error_message: state.message }),
     ...(explanation !== undefined && { status_reason: explanationToWire(explanation) }),
   }

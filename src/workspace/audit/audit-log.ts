@@ -16,6 +16,7 @@ export const AUDIT_ACTIONS = [
   'workspace.stop',
   'workspace.suspend',
   'workspace.reset',
+  'workspace.set',
   'workspace.delete',
   'image.pull',
   'image.tag',
@@ -59,7 +60,7 @@ export interface AuditSubject {
   /** Prefix of a digest of the request's token. It identifies the token without revealing it. */
   readonly token?: string | undefined
   /** Why the server acted on its own. */
-  readonly reason?: 'idle' | 'schedule'
+  readonly reason?: 'idle' | 'schedule' | 'expired'
 }
 
 interface Outcome {

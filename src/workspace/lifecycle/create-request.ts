@@ -9,7 +9,7 @@ import { isImageBackend } from '../image/image-backend.ts'
 import { withResolvedImage } from './resolve-image.ts'
 import { parseImage } from '../image-reference.ts'
 import { parseLocalDir } from './local-dir.ts'
-import { parseLabels, type WorkspaceLabels } from '../labels.ts'
+import { changedSettings, type SettingsInput, type WorkspaceSettings } from '../settings/settings.ts'
 import { parseWorkspaceName } from '../name.ts'
 import { parseRepo, type Repo } from './repo.ts'
 import { findTemplate, limitsWithin, type Template, type Templates } from './template.ts'
@@ -18,7 +18,7 @@ const MIN_UPPER_BYTES = 2 ** 30
 const MAX_UPPER_BYTES = 100 * 2 ** 30
 
 /** An unvalidated create request; null and absent are equivalent. */
-export interface CreateInput {
+export interface CreateInput extends SettingsInput {
   readonly name: unknown
   /** Name of the template that completes the request. */
   readonly template?: string | null | undefined
@@ -34,12 +34,10 @@ export interface CreateInput {
   readonly noProvision?: boolean | null | undefined
   readonly dotfiles?: string | null | undefined
   readonly network?: WireNetworkLimits | null | undefined
-  readonly labels?: WorkspaceLabels | null | undefined
-  readonly wake?: boolean | null | undefined
 }
 
 /** A validated create request with defaults filled in. */
-export interface CreateRequest {
+export interface CreateRequest extends WorkspaceSettings {
   readonly name: string
   readonly repo: Repo | undefined
   readonly image: string
@@ -65,9 +63,6 @@ export interface CreateRequest {
   readonly dotfiles: Repo | undefined
   /** Network limits that narrow the server's policy. */
   readonly networkLimits: NetworkLimits | undefined
-  readonly labels: WorkspaceLabels | undefined
-  /** Whether a connection to it starts it; undefined for the server's default. */
-  readonly wakes: boolean | undefined
 }
 
 /** Settings that a create request is validated against and completed with. */
@@ -86,10 +81,11 @@ export interface CreateDefaults {
   readonly getSnapshot: (name: unknown) => Promise<Snapshot>
 }
 
-/** Validates a create request before anything is changed. */
+/** Validates a create request before anything is changed. @param now the start of the workspace's lifetime */
 export async function parseCreateRequest(
   given: CreateInput,
   defaults: CreateDefaults,
+  now = new Date(),
 ): Promise<CreateRequest> {
   const name = parseWorkspaceName(given.name)
   const template = findTemplate(defaults.templates, given.template)
@@ -125,8 +121,7 @@ export async function parseCreateRequest(
     devContainer,
     dotfiles: isProvisioned ? dotfiles : undefined,
     networkLimits: limitsWithin(template, input.network, defaults.reachOf(backend)),
-    labels: parseLabels(input.labels),
-    wakes: input.wake ?? undefined,
+    ...changedSettings({}, input, now),
   }
 }
 
@@ -148,9 +143,27 @@ function withTemplate(given: CreateInput, template: Template): CreateInput {
     upperSize: given.upperSize ?? (backend === 'docker' || isFromSnapshot ? undefined : template.upperBytes),
     noProvision: given.noProvision ?? template.noProvision,
     dotfiles: isGiven(given.dotfiles) ? given.dotfiles : template.dotfiles,
-    labels: { ...template.labels, ...given.labels },
-    wake: given.wake ?? template.wake,
+    ...settingsWithTemplate(given, template),
   }
+}
+
+function settingsWithTemplate(given: CreateInput, template: Template): SettingsInput {
+  const { labels, wake, idle, ttlMs, expireAction } = template
+  const hasExpiry = isGiven(given.expiresAt) || typeof given.ttlS === 'number'
+  return {
+    labels: { ...labels, ...given.labels },
+    wake: given.wake ?? wake,
+    idle: {
+      stopAfter: given.idle?.stopAfter ?? secondsOf(idle?.stopAfterMs),
+      suspendAfter: given.idle?.suspendAfter ?? secondsOf(idle?.suspendAfterMs),
+    },
+    ttlS: hasExpiry ? given.ttlS : secondsOf(ttlMs),
+    expireAction: given.expireAction ?? expireAction,
+  }
+}
+
+function secondsOf(ms: number | undefined): number | undefined {
+  return ms === undefined ? undefined : Math.ceil(ms / 1_000)
 }
 
 /** Reads the settings known before the creation; those of a repository are read after cloning. */

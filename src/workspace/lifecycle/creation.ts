@@ -12,6 +12,7 @@ import { readFromInside } from '../devcontainer/read-dev-container.ts'
 import { runPreparations } from '../devcontainer/run-preparations.ts'
 import { fault } from '../errors.ts'
 import { isImageBackend } from '../image/image-backend.ts'
+import type { SettingsStore } from '../settings/settings-store.ts'
 import type { Phase } from '../timeline/phase.ts'
 import type { Workspace } from '../workspace.ts'
 import { cloneInside, hasFiles, cloneCommand, gitEnvironment } from './clone.ts'
@@ -19,6 +20,12 @@ import type { CreateRequest } from './create-request.ts'
 import { withResolvedImage } from './resolve-image.ts'
 import type { CreationMark, CreationMarks } from './creation-marks.ts'
 import type { Repo } from './repo.ts'
+
+/** Records on disk that belong to a workspace. */
+interface WorkspaceRecords {
+  readonly marks: CreationMarks
+  readonly settings: SettingsStore
+}
 
 interface CreationContext {
   readonly progress: (message: string) => void
@@ -34,14 +41,15 @@ interface CreationContext {
  */
 export async function createWorkspace(
   backend: Backend,
-  marks: CreationMarks,
+  records: WorkspaceRecords,
   request: CreateRequest,
   createdAt: Date,
   context: CreationContext,
 ): Promise<Workspace> {
   const { signal, logger } = context
+  const { marks } = records
   const earlier = await marks.find(request.name)
-  if (earlier !== undefined) await undoCreation(backend, marks, earlier)
+  if (earlier !== undefined) await undoCreation(backend, records, earlier)
   const keepVolume = request.localDir === '' && (await backend.hasVolume(request.name))
   if (keepVolume && request.fromSnapshot !== '')
     throw fault(
@@ -55,6 +63,7 @@ export async function createWorkspace(
     throw fault('BACKEND_ERROR', `the state directory cannot be written: ${messageOf(error)}`, error)
   }
   try {
+    await recordSettings(records.settings, request, createdAt)
     const created = await createWithFiles(backend, request, createdAt, keepVolume, context)
     signal.throwIfAborted()
     await marks.remove(request.name)
@@ -64,7 +73,7 @@ export async function createWorkspace(
   } catch (error) {
     const failure = isFault(error) ? error : fault('BACKEND_ERROR', messageOf(error), error)
     try {
-      await undoCreation(backend, marks, mark)
+      await undoCreation(backend, records, mark)
     } catch (undoError) {
       logger.error(
         { err: undoError, workspace: request.name },
@@ -74,6 +83,16 @@ export async function createWorkspace(
     }
     throw failure
   }
+}
+
+/** Records the settings that the backend does not keep; removes any that remain of an earlier workspace. */
+async function recordSettings(
+  settings: SettingsStore,
+  request: CreateRequest,
+  createdAt: Date,
+): Promise<void> {
+  if (request.idle === undefined && request.expiry === undefined) return settings.remove(request.name)
+  await settings.write({ ...request, createdAt }, request)
 }
 
 /** Creates a running workspace with its files. */
@@ -183,10 +202,11 @@ export class UnfinishedCreation extends Error {}
 /** Removes the remains of an unfinished creation, but never a volume that existed before it. */
 export async function undoCreation(
   backend: Backend,
-  marks: CreationMarks,
+  { marks, settings }: WorkspaceRecords,
   mark: CreationMark,
 ): Promise<void> {
   await backend.remove(mark.name, mark.keepVolume)
+  await settings.remove(mark.name)
   await marks.remove(mark.name)
 }
 

@@ -18,6 +18,7 @@ import { getBackend } from './get-backend.ts'
 import { requestedWorkspace } from './requested-workspace.ts'
 import { nameKey, parseWorkspaceName } from '../name.ts'
 import type { SnapshotInput, SnapshotLibrary, TakenSnapshot } from '../snapshot/snapshot-library.ts'
+import type { SettingsStore } from '../settings/settings-store.ts'
 import type { WorkspaceTable } from './table.ts'
 import type { Timeline } from '../timeline/timeline.ts'
 import type { Clock } from '../../lib/clock/clock.ts'
@@ -33,6 +34,7 @@ export interface LifecycleOptions {
   readonly table: WorkspaceTable
   readonly backends: ReadonlyMap<BackendName, Backend>
   readonly marks: CreationMarks
+  readonly settings: SettingsStore
   readonly snapshots: SnapshotLibrary
   readonly defaults: Omit<CreateDefaults, 'getSnapshot'>
   readonly logger: Logger
@@ -87,9 +89,9 @@ export class Lifecycle {
   ): Promise<{ make: (progress: (message: string) => void) => Promise<Workspace> }> {
     const { defaults, snapshots } = this.#options
     const getSnapshot = snapshots.getUsable.bind(snapshots)
-    const request = await parseCreateRequest(input, { ...defaults, getSnapshot })
-    const backend = getBackend(this.#options.backends, request.backend)
     const createdAt = new Date(this.#options.clock.wallMs())
+    const request = await parseCreateRequest(input, { ...defaults, getSnapshot }, createdAt)
+    const backend = getBackend(this.#options.backends, request.backend)
     if (this.#options.table.find(request.name) === undefined)
       this.#options.timeline.because(request.name, 'a client requested its creation')
     this.#options.table.reserve(requestedWorkspace(request, createdAt, { is: 'starting' }))
@@ -157,17 +159,20 @@ export class Lifecycle {
   }
 
   /**
-   * Stops or suspends an idle workspace if `isWanted` still returns true once earlier operations on it are done.
-   * Returns whether it was.
+   * Stops or suspends a running workspace if `isWanted` still returns true once earlier operations on it are
+   * done. Returns whether it was.
    */
-  async restIf(nameInput: unknown, how: 'stop' | 'suspend', isWanted: () => boolean): Promise<boolean> {
+  async restIf(
+    name: string,
+    how: 'stop' | 'suspend',
+    reason: string,
+    isWanted: (now: Workspace) => boolean,
+  ): Promise<boolean> {
     let hasStopped = false
-    await this.#change(how, nameInput, async (workspace, backend) => {
-      if (workspace.state.is !== 'running' || !isWanted()) return workspace
-      const setting = how === 'stop' ? 'idle_timeout' : 'idle.suspend_after'
-      this.#options.timeline.because(workspace.name, `it was idle for ${setting}`)
-      const resting =
-        how === 'stop' ? await backend.stop(workspace.name) : await backend.suspend(workspace.name)
+    await this.#change(how, name, async (workspace, backend) => {
+      if (workspace.state.is !== 'running' || !isWanted(workspace)) return workspace
+      this.#options.timeline.because(workspace.name, reason)
+      const resting = await backend[how](workspace.name)
       hasStopped = true
       return resting
     })
@@ -216,16 +221,15 @@ export class Lifecycle {
     createdAt: Date,
     progress: (message: string) => void,
   ): Promise<Workspace> {
-    const { table, marks, logger, defaults, timeline } = this.#options
-    const { imageAliases } = defaults
+    const { table, logger, defaults, timeline } = this.#options
     const controller = new AbortController()
     const work = this.#locks.run(nameKey(request.name), () =>
-      createWorkspace(backend, marks, request, createdAt, {
+      createWorkspace(backend, this.#options, request, createdAt, {
         progress,
         enterPhase: (phase) => timeline.enter(request.name, phase),
         signal: controller.signal,
         logger,
-        imageAliases,
+        imageAliases: defaults.imageAliases,
       }),
     )
     this.#creations.set(nameKey(request.name), { backend, controller, ended: work })
@@ -286,21 +290,19 @@ export class Lifecycle {
   }
 
   async #onChange(backend: Backend, change: BackendChange): Promise<void> {
+    const { timeline, logger } = this.#options
     if (change.is === 'away') return this.#giveUpCreations(backend)
     if (change.is === 'outOfMemory') {
       const message = 'a program in a workspace was killed because it ran out of memory (memory_mb)'
-      this.#options.timeline.note(change.name, message)
-      return this.#options.logger.warn({ workspace: change.name }, message)
+      timeline.note(change.name, message)
+      return logger.warn({ workspace: change.name }, message)
     }
     try {
       if (change.is === 'rebooting') await this.#startAgain(backend, change.name)
       else await (change.is === 'resync' ? this.#resync(backend) : this.#refresh(backend, change.name))
     } catch (error) {
       // The engine went away again; its return triggers the next resync.
-      this.#options.logger.warn(
-        { err: error, backend: backend.name },
-        'reading state from the backend failed',
-      )
+      logger.warn({ err: error, backend: backend.name }, 'reading state from the backend failed')
     }
   }
 
@@ -386,7 +388,7 @@ export class Lifecycle {
         // created again.
         const mark = await marks.find(name)
         if (mark === undefined) return
-        await undoCreation(backend, marks, mark)
+        await undoCreation(backend, this.#options, mark)
         table.remove(name)
         logger.warn({ workspace: name }, 'removed the remains of an unfinished creation')
       })

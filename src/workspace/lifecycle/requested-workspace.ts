@@ -8,6 +8,7 @@ export function requestedWorkspace(
   state: WorkspaceState,
 ): Workspace {
   const { name, backend, image, localDir, cpus, memoryMb, repo, networkLimits, labels, wakes } = request
+  const { idle, expiry } = request
   const backendFields = { containerId: '', ipAddress: '', pid: 0, rootfsPath: '', forwardPorts: [] }
   return {
     name,
@@ -19,6 +20,8 @@ export function requestedWorkspace(
     networkLimits,
     labels,
     wakes,
+    idle,
+    expiry,
     repo: repo?.url ?? '',
     createdAt,
     state,

@@ -12,6 +12,12 @@ export type TableChange =
 export class WorkspaceTable {
   readonly #entries = new Map<string, Workspace>()
   readonly #listeners: ((change: TableChange) => void)[] = []
+  readonly #complete: (workspace: Workspace) => Workspace
+
+  /** @param complete adds the settings that a workspace's backend does not know */
+  constructor(complete: (workspace: Workspace) => Workspace = (workspace) => workspace) {
+    this.#complete = complete
+  }
 
   /** All workspaces, oldest first. */
   list(): readonly Workspace[] {
@@ -30,7 +36,8 @@ export class WorkspaceTable {
     return workspace
   }
 
-  set(workspace: Workspace): Workspace {
+  set(given: Workspace): Workspace {
+    const workspace = this.#complete(given)
     const before = this.find(workspace.name)
     this.#entries.set(nameKey(workspace.name), workspace)
     if (before === undefined) this.#notify({ type: 'created', workspace })

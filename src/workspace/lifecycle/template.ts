@@ -1,6 +1,6 @@
 import { configFault } from '../../lib/config/check.ts'
 import type { Decoded } from '../../lib/config/decode.ts'
-import { named, optionalText } from '../../lib/config/fields.ts'
+import { named, optionalDuration, optionalSection, optionalText } from '../../lib/config/fields.ts'
 import { messageOf } from '../../lib/errors/message.ts'
 import { Type } from '../../lib/schema/type.ts'
 import { BACKEND_NAMES, type BackendName } from '../backend-name.ts'
@@ -20,6 +20,7 @@ import {
 import { parseEgress } from '../network/policy.ts'
 import type { NetworkReach } from '../network/reach.ts'
 import { WORKSPACE_DIR } from '../workspace.ts'
+import { EXPIRE_ACTIONS } from '../settings/settings.ts'
 import { parseRepo } from './repo.ts'
 import { withResolvedImage } from './resolve-image.ts'
 
@@ -41,6 +42,16 @@ const templateSchema = Type.Object(
     dotfiles: optionalText('repository with dotfiles; must not contain a password'),
     wake: Type.Optional(
       Type.Boolean({ description: 'start the workspace when somebody connects; default: idle.wake' }),
+    ),
+    idle: optionalSection({
+      stop_after: optionalDuration('stop it after this idle time; 0s: never; default: idle_timeout'),
+      suspend_after: optionalDuration(
+        'suspend it after this idle time; 0s: never; default: idle.suspend_after',
+      ),
+    }),
+    ttl: optionalDuration('time after its creation at which it expires; 0s: never'),
+    expire_action: Type.Optional(
+      Type.Enum(EXPIRE_ACTIONS, { description: 'what happens when it expires; default: stop' }),
     ),
     network: Type.Optional(networkLimitsSchema),
     labels: Type.Optional(labelsSchema),
@@ -114,6 +125,7 @@ function templateOf(
   for (const each of [repo, dotfiles])
     if (each !== undefined && parseRepo(each).credentials !== undefined)
       throw new Error('a repository must not contain a user name or password: clients can list templates')
+  if (same.expireAction !== undefined && same.ttlMs === undefined) throw new Error('expire_action needs ttl')
   const egress = network?.egress === undefined ? undefined : parseEgress(network.egress)
   return {
     name,

@@ -67,6 +67,12 @@ export class ProcessTable {
     return [...(this.#entries.get(nameKey(workspaceName))?.values() ?? [])]
   }
 
+  /** Returns whether any process runs in a workspace or is being started. */
+  isRunningIn(workspaceName: string): boolean {
+    const isStarting = this.#starting.has(nameKey(workspaceName))
+    return isStarting || this.list(workspaceName).some(({ end }) => end === undefined)
+  }
+
   /** @throws PROCESS_NOT_FOUND when there is none with that id */
   get(workspaceName: string, id: string): BackgroundProcess {
     return this.#get(workspaceName, id)

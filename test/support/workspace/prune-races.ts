@@ -13,6 +13,7 @@ import { Pruner } from '../../../src/workspace/disk/prune/pruner.ts'
 import { MachineFiles } from '../../../src/workspace/backend/microvm/files/machine-files.ts'
 import { CreationMarks } from '../../../src/workspace/lifecycle/creation-marks.ts'
 import { Lifecycle } from '../../../src/workspace/lifecycle/lifecycle.ts'
+import { SettingsStore } from '../../../src/workspace/settings/settings-store.ts'
 import { SnapshotLibrary } from '../../../src/workspace/snapshot/snapshot-library.ts'
 import type { Snapshots } from '../../../src/workspace/backend/snapshot.ts'
 import { MachineSnapshots } from '../../../src/workspace/backend/microvm/machine-snapshots.ts'
@@ -40,6 +41,7 @@ async function world(disk?: MachineDisk) {
     table,
     backends: new Map([['docker', backend]]),
     marks: new CreationMarks(tempDir()),
+    settings: await SettingsStore.open(tempDir()),
     snapshots,
     defaults: CREATE_DEFAULTS,
     logger,

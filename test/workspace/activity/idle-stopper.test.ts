@@ -9,6 +9,7 @@ import { IdleStopper } from '../../../src/workspace/activity/idle-stopper.ts'
 import { AuditLog } from '../../../src/workspace/audit/audit-log.ts'
 import { CreationMarks } from '../../../src/workspace/lifecycle/creation-marks.ts'
 import { Lifecycle } from '../../../src/workspace/lifecycle/lifecycle.ts'
+import { SettingsStore } from '../../../src/workspace/settings/settings-store.ts'
 import { SnapshotLibrary } from '../../../src/workspace/snapshot/snapshot-library.ts'
 import { WorkspaceTable } from '../../../src/workspace/lifecycle/table.ts'
 import { SessionDirectory } from '../../../src/workspace/session/session-directory.ts'
@@ -37,6 +38,7 @@ async function idleWorld(limits = { stopAfterMs: TIMEOUT_MS, suspendAfterMs: 0 }
     table,
     backends,
     marks: new CreationMarks(tempDir()),
+    settings: await SettingsStore.open(tempDir()),
     snapshots: new SnapshotLibrary([backend], systemClock),
     defaults: CREATE_DEFAULTS,
     logger,

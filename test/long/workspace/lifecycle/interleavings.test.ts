@@ -10,6 +10,7 @@ import { createLogger } from '../../../../src/lib/log/logger.ts'
 import { fault } from '../../../../src/workspace/errors.ts'
 import { CreationMarks } from '../../../../src/workspace/lifecycle/creation-marks.ts'
 import { Lifecycle } from '../../../../src/workspace/lifecycle/lifecycle.ts'
+import { SettingsStore } from '../../../../src/workspace/settings/settings-store.ts'
 import { SnapshotLibrary } from '../../../../src/workspace/snapshot/snapshot-library.ts'
 import { WorkspaceTable } from '../../../../src/workspace/lifecycle/table.ts'
 import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
@@ -73,6 +74,7 @@ class World {
       table: this.table,
       backends: new Map([['docker', this.backend]]),
       marks: new CreationMarks(this.#stateDir),
+      settings: await SettingsStore.open(this.#stateDir),
       snapshots: new SnapshotLibrary([this.backend], systemClock),
       defaults: CREATE_DEFAULTS,
       logger: Object.assign(this.#log, { level: 'silent' }),

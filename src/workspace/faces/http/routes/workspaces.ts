@@ -3,6 +3,7 @@ import type { HttpServer } from '../../../../lib/http/server.ts'
 import { Type } from '../../../../lib/schema/type.ts'
 import { createBodySchema, createFromWire } from '../../../api/create.ts'
 import { STRICT, workspaceParams } from '../../../api/parameters.ts'
+import { settingsBodySchema, settingsFromWire } from '../../../api/settings.ts'
 import { timelineSchema, timelineToWire } from '../../../api/timeline.ts'
 import { workspaceToWire, workspaceWithDetails } from '../../../api/workspace.ts'
 import { labelQuerySchema, matchesLabels, parseLabelFilters } from '../../../labels.ts'
@@ -34,10 +35,10 @@ const removeQuerySchema = Type.Object(
 )
 const workspace = Type.Ref('Workspace')
 
-/** Registers the routes for workspaces: list, create, get, start, stop, suspend, reset, delete. */
+/** Registers the routes for workspaces: list, create, get, change, start, stop, suspend, reset, delete. */
 export function workspaceRoutes(
   server: HttpServer,
-  { config, table, timeline, lifecycle, audit }: HttpFace,
+  { config, table, timeline, lifecycle, editor, audit }: HttpFace,
 ): void {
   const { app } = server
   const encode = (each: Workspace) => workspaceToWire(each, timeline.explain(each))
@@ -96,6 +97,30 @@ export function workspaceRoutes(
       const found = table.get(parseWorkspaceName(request.params.name))
       const reach = reachOf(found.backend, config, found.networkLimits)
       return workspaceWithDetails(found, reach, timeline.explain(found))
+    },
+  )
+
+  app.patch<Named & { readonly Body: Static<typeof settingsBodySchema> }>(
+    '/api/workspaces/:name',
+    {
+      attachValidation: true,
+      schema: {
+        summary: 'Change the settings of a workspace in any state',
+        description:
+          'A JSON merge patch: a value that is left out stays, and null returns to the default. The change is on disk before the response.',
+        params: workspaceParams,
+        body: settingsBodySchema,
+        response: { 200: workspace },
+      },
+    },
+    async (request) => {
+      const { name } = request.params
+      const subject = subjectOf(request, 'workspace.set', name)
+      return encode(
+        await audit.follow(subject, async () =>
+          editor.change(name, settingsFromWire(server.validBody(request))),
+        ),
+      )
     },
   )
 

@@ -1,0 +1,177 @@
+import { createHash } from 'node:crypto'
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Static } from 'typebox'
+import { messageOf } from '../../lib/errors/message.ts'
+import { removeFileDurable, syncDirectory, writeFileDurable } from '../../lib/fs/write-durable.ts'
+import { parseJson } from '../../lib/schema/parse-json.ts'
+import { Type } from '../../lib/schema/type.ts'
+import { fault } from '../errors.ts'
+import { isWorkspaceName, nameKey } from '../name.ts'
+import type { Workspace } from '../workspace.ts'
+import { EXPIRE_ACTIONS, type WorkspaceSettings } from './settings.ts'
+
+const DIRECTORY = 'settings'
+const SUFFIX = '.json'
+
+const orNull = <T extends Parameters<typeof Type.Union>[0][number]>(schema: T) =>
+  Type.Union([schema, Type.Null()])
+const msSchema = orNull(Type.Integer({ minimum: 0 }))
+
+const recordSchema = Type.Object(
+  {
+    version: Type.Literal(1),
+    name: Type.String(),
+    backend: Type.String(),
+    createdAt: Type.String(),
+    labels: orNull(Type.Record(Type.String(), Type.String())),
+    wakes: orNull(Type.Boolean()),
+    stopAfterMs: msSchema,
+    suspendAfterMs: msSchema,
+    expiry: orNull(
+      Type.Object(
+        { atMs: Type.Integer({ minimum: 0, maximum: 8.64e15 }), action: Type.Enum([...EXPIRE_ACTIONS]) },
+        { additionalProperties: false },
+      ),
+    ),
+  },
+  { additionalProperties: false },
+)
+
+type SettingsRecord = Static<typeof recordSchema>
+
+/** The properties of a workspace that distinguish it from an earlier one with its name. */
+type Identity = Pick<Workspace, 'name' | 'backend' | 'createdAt'>
+
+type Reading =
+  { readonly is: 'read'; readonly record: SettingsRecord } | { readonly is: 'damaged'; readonly why: string }
+
+/**
+ * Settings of workspaces, one file for each in the state directory. A workspace without a file has the settings
+ * of its creation, which its backend keeps. A file is bound to one workspace, so that it never applies to a
+ * later one of the same name. Nothing acts on a workspace whose file is damaged: it has `settingsError`.
+ */
+export class SettingsStore {
+  readonly #directory: string
+  readonly #readings: Map<string, Reading>
+
+  private constructor(directory: string, readings: Map<string, Reading>) {
+    this.#directory = directory
+    this.#readings = readings
+  }
+
+  /** Reads all files. Rejects if the directory cannot be listed: settings must not seem absent. */
+  static async open(stateDir: string): Promise<SettingsStore> {
+    const directory = join(stateDir, DIRECTORY)
+    if ((await mkdir(directory, { recursive: true, mode: 0o700 })) !== undefined)
+      await syncDirectory(stateDir)
+    const readings = new Map<string, Reading>()
+    for (const file of await readdir(directory)) {
+      const key = file.slice(0, -SUFFIX.length)
+      // Left by a write that a kill interrupted.
+      if (file.endsWith('.tmp')) await rm(join(directory, file), { force: true })
+      else if (file.endsWith(SUFFIX) && isWorkspaceName(key) && key === nameKey(key))
+        readings.set(key, await read(join(directory, file), key))
+    }
+    return new SettingsStore(directory, readings)
+  }
+
+  /** Returns the workspace with its settings. */
+  complete(workspace: Workspace): Workspace {
+    const reading = this.#readings.get(nameKey(workspace.name))
+    if (reading?.is === 'damaged') return { ...workspace, settingsError: reading.why }
+    if (reading === undefined || !belongsTo(reading.record, workspace)) {
+      const { settingsError: _, ...valid } = workspace
+      return valid
+    }
+    return { ...workspace, ...settingsOf(reading.record), settingsError: undefined }
+  }
+
+  /** Replaces the settings of a workspace. @throws BACKEND_ERROR when they cannot be written */
+  async write(workspace: Identity, settings: WorkspaceSettings): Promise<void> {
+    const record = recordOf(workspace, settings)
+    const key = nameKey(workspace.name)
+    await this.#change(() => writeFileDurable(this.#path(key), contentOf(record), { mode: 0o600 }))
+    this.#readings.set(key, { is: 'read', record })
+  }
+
+  /** Removes the settings of a name, if any. @throws BACKEND_ERROR when that is not possible */
+  async remove(name: string): Promise<void> {
+    const key = nameKey(name)
+    if (!this.#readings.has(key)) return
+    await this.#change(() => removeFileDurable(this.#path(key)))
+    this.#readings.delete(key)
+  }
+
+  async #change(work: () => Promise<void>): Promise<void> {
+    try {
+      await work()
+    } catch (error) {
+      throw fault('BACKEND_ERROR', `the state directory cannot be written: ${messageOf(error)}`, error)
+    }
+  }
+
+  #path(key: string): string {
+    return join(this.#directory, `${key}${SUFFIX}`)
+  }
+}
+
+async function read(path: string, key: string): Promise<Reading> {
+  const damaged = (why: string): Reading => ({
+    is: 'damaged',
+    why: `its settings in ${path} are ${why}; set them again with "workspace set ${key}"`,
+  })
+  try {
+    const content = await readFile(path, 'utf8')
+    const record = parseJson(recordSchema, content.split('\n', 1)[0] ?? '')
+    return record !== undefined && content === contentOf(record) && nameKey(record.name) === key
+      ? { is: 'read', record }
+      : damaged('damaged or from a newer version')
+  } catch (error) {
+    return damaged(`unreadable (${messageOf(error)})`)
+  }
+}
+
+/** Returns a record's line and its digest, without which a damaged time would be a valid one. */
+function contentOf(record: SettingsRecord): string {
+  const line = JSON.stringify(record)
+  return `${line}\n${createHash('sha256').update(line).digest('hex')}\n`
+}
+
+function belongsTo(record: SettingsRecord, { name, backend, createdAt }: Identity): boolean {
+  return (
+    record.backend === backend &&
+    nameKey(record.name) === nameKey(name) &&
+    record.createdAt === createdAt.toISOString()
+  )
+}
+
+function recordOf(
+  { name, backend, createdAt }: Identity,
+  { labels, wakes, idle, expiry }: WorkspaceSettings,
+): SettingsRecord {
+  return {
+    version: 1,
+    name,
+    backend,
+    createdAt: createdAt.toISOString(),
+    labels: labels === undefined ? null : { ...labels },
+    wakes: wakes ?? null,
+    stopAfterMs: idle?.stopAfterMs ?? null,
+    suspendAfterMs: idle?.suspendAfterMs ?? null,
+    expiry: expiry === undefined ? null : { atMs: expiry.at.getTime(), action: expiry.action },
+  }
+}
+
+function settingsOf(record: SettingsRecord): WorkspaceSettings {
+  const { labels, wakes, stopAfterMs, suspendAfterMs, expiry } = record
+  const hasIdle = stopAfterMs !== null || suspendAfterMs !== null
+  return {
+    labels: labels ?? undefined,
+    wakes: wakes ?? undefined,
+    idle: hasIdle
+      ? { stopAfterMs: stopAfterMs ?? undefined, suspendAfterMs: suspendAfterMs ?? undefined }
+      : undefined,
+    expiry: expiry === null ? undefined : { at: new Date(expiry.atMs), action: expiry.action },
+  }
+}
