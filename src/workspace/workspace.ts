@@ -1,6 +1,6 @@
 import type { BackendName } from './backend-name.ts'
 import type { NetworkLimits } from './network/narrow.ts'
-import type { WorkspaceSettings } from './settings/settings.ts'
+import type { WorkspaceSettings } from './workspace-settings.ts'
 
 /** Directory of a workspace's files inside it, for every backend. */
 export const WORKSPACE_DIR = '/workspace'

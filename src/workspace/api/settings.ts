@@ -1,7 +1,7 @@
 import type { Static, TSchema } from 'typebox'
 import { Type } from '../../lib/schema/type.ts'
 import { labelsSchema } from '../labels.ts'
-import { EXPIRE_ACTIONS, type IdleLimits, MAX_SETTING_S, type SettingsInput } from '../settings/settings.ts'
+import { EXPIRE_ACTIONS, type IdleLimits, MAX_SETTING_S, type SettingsInput } from '../workspace-settings.ts'
 import type { Workspace } from '../workspace.ts'
 import { STRICT } from './parameters.ts'
 

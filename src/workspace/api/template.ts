@@ -3,7 +3,7 @@ import { Type } from '../../lib/schema/type.ts'
 import { BACKEND_NAMES } from '../backend-name.ts'
 import { labelsSchema } from '../labels.ts'
 import type { Template } from '../lifecycle/template.ts'
-import { EXPIRE_ACTIONS } from '../settings/settings.ts'
+import { EXPIRE_ACTIONS } from '../workspace-settings.ts'
 import { idleToWire, wireIdleSchema } from './settings.ts'
 import { limitsToWire, networkLimitsSchema } from '../network/narrow.ts'
 

@@ -46,6 +46,11 @@ export class WorkspaceClient {
     return this.#ask<T>('POST', path, signal, body)
   }
 
+  /** Sends a PATCH request. */
+  async patch<T>(path: string, body: unknown): Promise<T> {
+    return this.#ask<T>('PATCH', path, undefined, body)
+  }
+
   /** Sends a POST request whose response has no content. */
   async send(path: string, body: unknown): Promise<void> {
     await this.#ask('POST', path, undefined, body)

@@ -1,7 +1,7 @@
 import type { Clock } from '../../lib/clock/clock.ts'
 import { fault } from '../errors.ts'
 import { parseWorkspaceName } from '../name.ts'
-import { changedSettings, type SettingsInput, type WorkspaceSettings } from '../settings/settings.ts'
+import { changedSettings, type SettingsInput, type WorkspaceSettings } from '../workspace-settings.ts'
 import type { SettingsStore } from '../settings/settings-store.ts'
 import type { Timeline } from '../timeline/timeline.ts'
 import type { Workspace } from '../workspace.ts'

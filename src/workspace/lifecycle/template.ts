@@ -20,7 +20,7 @@ import {
 import { parseEgress } from '../network/policy.ts'
 import type { NetworkReach } from '../network/reach.ts'
 import { WORKSPACE_DIR } from '../workspace.ts'
-import { EXPIRE_ACTIONS } from '../settings/settings.ts'
+import { EXPIRE_ACTIONS } from '../workspace-settings.ts'
 import { parseRepo } from './repo.ts'
 import { withResolvedImage } from './resolve-image.ts'
 

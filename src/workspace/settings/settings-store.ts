@@ -9,7 +9,7 @@ import { Type } from '../../lib/schema/type.ts'
 import { fault } from '../errors.ts'
 import { isWorkspaceName, nameKey } from '../name.ts'
 import type { Workspace } from '../workspace.ts'
-import { EXPIRE_ACTIONS, type WorkspaceSettings } from './settings.ts'
+import { EXPIRE_ACTIONS, type WorkspaceSettings } from '../workspace-settings.ts'
 
 const DIRECTORY = 'settings'
 const SUFFIX = '.json'

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { SettingsStore } from '../../../src/workspace/settings/settings-store.ts'
-import type { WorkspaceSettings } from '../../../src/workspace/settings/settings.ts'
+import type { WorkspaceSettings } from '../../../src/workspace/workspace-settings.ts'
 import type { Workspace } from '../../../src/workspace/workspace.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 
@@ -75,7 +75,7 @@ test('settings of any kind survive a restart, for exactly their workspace', asyn
   )
 })
 
-test('a damaged file is an error without an expiry, whatever its bytes', async () => {
+test('a damaged file is an error without an expiry, for any damage', async () => {
   const damage = fc.oneof(
     fc.record({ is: fc.constant('flip' as const), at: fc.nat(), bit: fc.nat(7) }),
     fc.record({ is: fc.constant('cut' as const), at: fc.nat() }),

@@ -14,6 +14,7 @@ const ON_WORKSPACE = [
   'suspend',
   'reset',
   'rm',
+  'set',
   'events',
   'ssh',
   'exec',

@@ -1,12 +1,31 @@
 import { resolve } from 'node:path'
-import { type Command, InvalidArgumentError } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import { portNumber, wholeNumber } from '../../../lib/cli/arguments.ts'
 import type { ServerAddress } from '../../client/server-address.ts'
 import type { WorkspaceLabels } from '../../labels.ts'
+import { parseDuration } from '../../../lib/config/duration.ts'
+import { EXPIRE_ACTIONS } from '../../workspace-settings.ts'
 import { hostOf } from './ssh-client.ts'
 
+/** Value of options without a limit. */
+export const NO_LIMIT = 'never'
+const DEFAULT = 'default'
+
+/** Options of commands that create a workspace or change its settings. */
+export interface SettingsOptions {
+  readonly label?: WorkspaceLabels
+  readonly wake?: boolean
+  /** A duration, 0 for never, or null for the server's. */
+  readonly stopAfter?: string | number | null
+  readonly suspendAfter?: string | number | null
+  readonly expires?: SettingsExpiry
+  readonly expireAction?: string
+}
+
+type SettingsExpiry = { readonly ttl_s: number } | { readonly expires_at: string }
+
 /** Options of commands that create a workspace. */
-export interface CreateOptions {
+export interface CreateOptions extends SettingsOptions {
   readonly template?: string
   readonly repo?: string
   readonly localDir?: string
@@ -21,13 +40,11 @@ export interface CreateOptions {
   readonly fromSnapshot?: string
   readonly egress?: string
   readonly hostPorts?: readonly number[]
-  readonly label?: WorkspaceLabels
-  readonly wake?: boolean
 }
 
 /** Adds the options of commands that create a workspace. */
 export function addCreateOptions(command: Command): Command {
-  return command
+  command
     .option(
       '--template <name>',
       "template to start from (see 'workspace templates'); other options override it",
@@ -54,16 +71,76 @@ export function addCreateOptions(command: Command): Command {
       "allow only these of the host ports that the server permits, comma-separated; '' for none",
       portList,
     )
+
+  return addSettingsOptions(command)
+}
+
+/** Adds the options of commands that create a workspace or change its settings. */
+export function addSettingsOptions(command: Command): Command {
+  return command
     .option('--wake', "start it when somebody connects to it (default: the server's idle.wake)")
     .option('--no-wake', 'start it only when asked to')
     .option('--label <key=value>', 'label to select it by later; repeatable', addLabel)
+    .option(
+      '--stop-after <duration>',
+      "stop it after this idle time, such as 2h; never; default: the server's",
+      idleLimit,
+    )
+    .option(
+      '--suspend-after <duration>',
+      "suspend it after this idle time, where that is possible; never; default: the server's",
+      idleLimit,
+    )
+    .option('--expires <when>', 'duration such as 7d, time such as 2027-01-31T18:00:00Z, or never', expiry)
+    .addOption(
+      new Option('--expire-action <action>', 'what happens when it expires (default: stop)').choices(
+        EXPIRE_ACTIONS,
+      ),
+    )
+}
+
+/** Returns the settings of a request. */
+export function settingsBody({
+  label,
+  wake,
+  stopAfter,
+  suspendAfter,
+  expires,
+  expireAction,
+}: SettingsOptions) {
+  return {
+    labels: label,
+    wake,
+    ...((stopAfter !== undefined || suspendAfter !== undefined) && {
+      idle: { stop_after: stopAfter, suspend_after: suspendAfter },
+    }),
+    ...expires,
+    expire_action: expireAction,
+  }
+}
+
+function idleLimit(text: string): string | number | null {
+  if (text === DEFAULT) return null
+  if (text === NO_LIMIT || text === '0') return 0
+  if (parseDuration(text) !== undefined) return text
+  throw new InvalidArgumentError(`It must be a duration such as 2h, "${NO_LIMIT}" or "${DEFAULT}".`)
+}
+
+function expiry(text: string): SettingsExpiry {
+  if (text === NO_LIMIT) return { ttl_s: 0 }
+  const ms = parseDuration(text)
+  if (ms !== undefined && ms > 0) return { ttl_s: Math.ceil(ms / 1_000) }
+  if (/^\d{4}-/.test(text)) return { expires_at: text }
+  throw new InvalidArgumentError(
+    `It must be a duration such as 7d, a time such as 2027-01-31T18:00:00Z, or "${NO_LIMIT}".`,
+  )
 }
 
 /** Returns the body of the request that creates a workspace. */
 export function createBody(name: string, options: CreateOptions, server: ServerAddress): object {
   const { localDir, memoryMb, upperSize, repo, image, backend, cpus, provision, dotfiles, fromSnapshot } =
     options
-  const { template, egress, hostPorts, label: labels, wake } = options
+  const { template, egress, hostPorts } = options
   const renamed = {
     local_dir: localDir === undefined ? undefined : directoryFor(server, localDir),
     from_snapshot: fromSnapshot,
@@ -74,7 +151,7 @@ export function createBody(name: string, options: CreateOptions, server: ServerA
       network: { egress, allow_host_ports: hostPorts },
     }),
   }
-  return { name, template, repo, image, backend, cpus, dotfiles, labels, wake, ...renamed }
+  return { name, template, repo, image, backend, cpus, dotfiles, ...settingsBody(options), ...renamed }
 }
 
 /** Resolves a relative path if the server is on this machine; passes it unchanged to a remote server. */

@@ -19,6 +19,7 @@ import { addInside } from './commands/inside.ts'
 import { addMcp } from './commands/mcp.ts'
 import { addInstallService } from './commands/install-service.ts'
 import { addRun } from './commands/run.ts'
+import { addSet } from './commands/set.ts'
 import { addServe } from './commands/serve.ts'
 import { addSessions } from './commands/sessions.ts'
 import { addSsh } from './commands/ssh.ts'
@@ -41,6 +42,7 @@ export function createWorkspaceProgram(): Command {
   )
   program.commandsGroup('Workspaces:')
   addWorkspaceCommands(program)
+  addSet(program)
   addTemplates(program)
   addEvents(program)
   addTop(program)

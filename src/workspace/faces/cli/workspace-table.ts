@@ -19,7 +19,7 @@ export function workspacesTable(
   const extensions = new Map(connected.map((each) => [each.name, each.extensions]))
   const headings = [
     ...HEADINGS,
-    ...(verbosity > 0 ? ['IMAGE', 'ADDRESS', 'LABELS'] : []),
+    ...(verbosity > 0 ? ['IMAGE', 'ADDRESS', 'LABELS', 'EXPIRES'] : []),
     ...(verbosity > 1 ? ['EXTENSIONS'] : []),
   ]
   return formatTable(
@@ -27,7 +27,12 @@ export function workspacesTable(
     workspaces.map((each) => [
       ...cellsOf(each),
       ...(verbosity > 0
-        ? [each.image ?? '', each.ip_address ?? '', formatLabels(each.labels).join(',')]
+        ? [
+            each.image ?? '',
+            each.ip_address ?? '',
+            formatLabels(each.labels).join(','),
+            each.expires_at ?? '',
+          ]
         : []),
       ...(verbosity > 1 ? [extensionsCell(extensions.get(each.name))] : []),
     ]),

@@ -21,6 +21,10 @@ export function Facts({ workspace }: { readonly workspace: WireWorkspace }) {
         <Fact name={labels.repo} value={<Repo repo={workspace.repo} />} isShown={workspace.repo !== ''} />
         <Fact name={labels.localDir} value={workspace.local_dir} />
         <Fact name={labels.labels} value={formatLabels(workspace.labels).join(', ')} />
+        <Fact name={labels.stopAfter} value={idleText(workspace.idle?.stop_after)} />
+        <Fact name={labels.suspendAfter} value={idleText(workspace.idle?.suspend_after)} />
+        <Fact name={labels.expires} value={expiryText(workspace)} />
+        <Fact name={labels.settingsError} value={workspace.settings_error} />
         <Fact name={labels.created} value={formatTime(workspace.created_at)} />
         <Fact name={labels.cpus} value={workspace.cpus} />
         <Fact name={labels.memory} value={workspace.memory_mb && `${workspace.memory_mb} MiB`} />
@@ -53,6 +57,14 @@ function EditorLinks({ name, port }: { readonly name: string; readonly port: num
       ))}
     </p>
   )
+}
+
+function idleText(seconds: number | undefined): string | undefined {
+  return seconds === undefined ? undefined : texts.facts.idle(seconds)
+}
+
+function expiryText({ expires_at: at, expire_action: action }: WireWorkspace): string | undefined {
+  return at === undefined ? undefined : texts.facts.expiry(formatTime(at), action ?? 'stop')
 }
 
 interface FactProps {

@@ -1,6 +1,6 @@
-import { parseDuration } from '../../lib/config/duration.ts'
-import { fault } from '../errors.ts'
-import { parseLabels, type WorkspaceLabels } from '../labels.ts'
+import { parseDuration } from '../lib/config/duration.ts'
+import { fault } from './errors.ts'
+import { parseLabels, type WorkspaceLabels } from './labels.ts'
 
 /** Idle time in milliseconds; undefined for the server's value, 0 for never. */
 export interface IdleLimits {
@@ -11,7 +11,7 @@ export interface IdleLimits {
 /** Actions that an expiry can trigger. */
 export const EXPIRE_ACTIONS = ['stop', 'delete'] as const
 /** Action that an expiry triggers. */
-export type ExpireAction = (typeof EXPIRE_ACTIONS)[number]
+type ExpireAction = (typeof EXPIRE_ACTIONS)[number]
 
 /** When a workspace expires, and what then happens to it. */
 export interface Expiry {
@@ -29,7 +29,7 @@ export interface WorkspaceSettings {
 }
 
 /** A duration in seconds, or a text such as `90m`. */
-export type DurationInput = number | string
+type DurationInput = number | string
 
 /** An unvalidated change of settings. Undefined keeps a value, and null removes it. */
 export interface SettingsInput {
@@ -43,7 +43,7 @@ export interface SettingsInput {
 }
 
 /** Unvalidated idle limits. */
-export interface IdleInput {
+interface IdleInput {
   readonly stopAfter?: DurationInput | null | undefined
   readonly suspendAfter?: DurationInput | null | undefined
 }

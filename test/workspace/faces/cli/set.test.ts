@@ -1,0 +1,50 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
+import { userEnvironment, workspaceCli } from '../../../support/workspace/workspace-cli.ts'
+import { startWorkspaceServer, type TestServer } from '../../../support/workspace/workspace-server.ts'
+
+let server: TestServer
+beforeAll(async () => {
+  server = await startWorkspaceServer({ backends: () => [new FakeBackend()] })
+})
+afterAll(() => server.stop())
+
+const cli = (...argv: readonly string[]) => workspaceCli(argv, userEnvironment({ WORKSPACE_URL: server.url }))
+const json = async (...argv: readonly string[]) => {
+  const { status, stdout, stderr } = await cli(...argv)
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+  return JSON.parse(stdout)
+}
+
+test('create and set pass settings, and list and show print them', async () => {
+  const expiring = ['--expires', '7d', '--expire-action', 'delete', '--label', 'a=b', '--stop-after', '2h']
+  const created = await json('create', 'demo', ...expiring)
+  expect(created).toMatchObject({ labels: { a: 'b' }, idle: { stop_after: 7200 }, expire_action: 'delete' })
+  const cases = [
+    [['--label', 'team=web', '--unlabel', 'a'], { labels: { team: 'web' } }],
+    [['--no-wake', '--stop-after', 'never'], { wake: false, idle: { stop_after: 0 } }],
+    [['--suspend-after', '90m'], { idle: { stop_after: 0, suspend_after: 5400 } }],
+    [['--stop-after', 'default'], { idle: { suspend_after: 5400 } }],
+    [['--expires', '2030-01-31T18:00:00Z'], { expires_at: '2030-01-31T18:00:00.000Z' }],
+  ] as const
+  for (const [flags, expected] of cases) {
+    const changed = await json('set', 'demo', ...flags)
+    expect(changed, flags.join(' ')).toMatchObject(expected)
+    expect(await json('show', 'demo')).toMatchObject(expected)
+  }
+  expect((await cli('list', '-v', '--table')).stdout).toContain('2030-01-31T18:00:00.000Z')
+  expect(await json('set', 'demo', '--expires', 'never')).not.toHaveProperty('expires_at')
+})
+
+test.each([
+  [[], 'nothing to change'],
+  [['--stop-after', 'soon'], 'such as 2h'],
+  [['--expires', 'soon'], 'such as 7d'],
+  [['--expires', '0s'], 'such as 7d'],
+  [['--expire-action', 'explode'], 'stop, delete'],
+  [['--label', 'x'], 'KEY=VALUE'],
+] as const)('set refuses %j with the remedy', async (flags, remedy) => {
+  const { status, stderr } = await cli('set', 'demo', ...flags)
+  expect(status).not.toBe(0)
+  expect(stderr).toContain(remedy)
+})
