@@ -15,9 +15,9 @@ const DEFAULT = 'default'
 export interface SettingsOptions {
   readonly label?: WorkspaceLabels
   readonly wake?: boolean
-  /** A duration, 0 for never, or null for the server's. */
-  readonly stopAfter?: string | number | null
-  readonly suspendAfter?: string | number | null
+  /** A duration, 0 for never, or `default` for the server's. */
+  readonly stopAfter?: string
+  readonly suspendAfter?: string
   readonly expires?: SettingsExpiry
   readonly expireAction?: string
 }
@@ -112,17 +112,21 @@ export function settingsBody({
     labels: label,
     wake,
     ...((stopAfter !== undefined || suspendAfter !== undefined) && {
-      idle: { stop_after: stopAfter, suspend_after: suspendAfter },
+      idle: { stop_after: limitToWire(stopAfter), suspend_after: limitToWire(suspendAfter) },
     }),
     ...expires,
     expire_action: expireAction,
   }
 }
 
-function idleLimit(text: string): string | number | null {
-  if (text === DEFAULT) return null
-  if (text === NO_LIMIT || text === '0') return 0
-  if (parseDuration(text) !== undefined) return text
+function limitToWire(limit: string | undefined): string | null | undefined {
+  return limit === DEFAULT ? null : limit
+}
+
+/** Commander replaces null by an empty text, so that the default has a name until it is sent. */
+function idleLimit(text: string): string {
+  if (text === NO_LIMIT || text === '0') return '0'
+  if (text === DEFAULT || parseDuration(text) !== undefined) return text
   throw new InvalidArgumentError(`It must be a duration such as 2h, "${NO_LIMIT}" or "${DEFAULT}".`)
 }
 
