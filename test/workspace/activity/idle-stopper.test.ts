@@ -7,6 +7,7 @@ import { createLogger } from '../../../src/lib/log/logger.ts'
 import { ActivityTable } from '../../../src/workspace/activity/activity-table.ts'
 import { IdleStopper } from '../../../src/workspace/activity/idle-stopper.ts'
 import { AuditLog } from '../../../src/workspace/audit/audit-log.ts'
+import type { CreateInput } from '../../../src/workspace/lifecycle/create-request.ts'
 import { CreationMarks } from '../../../src/workspace/lifecycle/creation-marks.ts'
 import { Lifecycle } from '../../../src/workspace/lifecycle/lifecycle.ts'
 import { SettingsStore } from '../../../src/workspace/settings/settings-store.ts'
@@ -21,6 +22,8 @@ import { call, makeWorkspace, startWorkspaceServer } from '../../support/workspa
 import { CREATE_DEFAULTS } from '../../support/workspace/create-defaults.ts'
 import { systemClock } from '../../../src/lib/clock/clock.ts'
 
+type IdleInput = CreateInput['idle']
+
 const TIMEOUT_MS = 60_000
 
 /** A stopper with a manual clock, for a workspace `demo`. */
@@ -30,7 +33,8 @@ async function idleWorld(limits = { stopAfterMs: TIMEOUT_MS, suspendAfterMs: 0 }
   const lines: string[] = []
   const destination = new PassThrough().setEncoding('utf8').on('data', (line: string) => lines.push(line))
   const logger = createLogger({ level: 'info', format: 'json', destination })
-  const table = new WorkspaceTable()
+  const settings = await SettingsStore.open(tempDir())
+  const table = new WorkspaceTable((workspace) => settings.complete(workspace))
   let nowMs = 1_000_000
   const activity = new ActivityTable(table, { ...systemClock, nowMs: () => nowMs })
   const lifecycle = new Lifecycle({
@@ -38,7 +42,7 @@ async function idleWorld(limits = { stopAfterMs: TIMEOUT_MS, suspendAfterMs: 0 }
     table,
     backends,
     marks: new CreationMarks(tempDir()),
-    settings: await SettingsStore.open(tempDir()),
+    settings,
     snapshots: new SnapshotLibrary([backend], systemClock),
     defaults: CREATE_DEFAULTS,
     logger,
@@ -46,8 +50,8 @@ async function idleWorld(limits = { stopAfterMs: TIMEOUT_MS, suspendAfterMs: 0 }
   })
   await lifecycle.open()
   onTestFinished(() => lifecycle.close())
-  const create = async (name: string): Promise<void> => {
-    const { make } = await lifecycle.prepareCreate({ name })
+  const create = async (name: string, idle?: IdleInput): Promise<void> => {
+    const { make } = await lifecycle.prepareCreate({ name, idle })
     await make(() => undefined)
   }
   await create('demo')
@@ -245,4 +249,21 @@ test('idle suspend replaces idle stop where the backend can save the memory', as
   expect(unable.status()).toBe('running')
   await unable.pass(1)
   expect(unable.status()).toBe('stopped')
+})
+
+test('idle limits of a workspace replace those of the server, each separately', async () => {
+  const world = await idleWorld({ stopAfterMs: TIMEOUT_MS, suspendAfterMs: 0 })
+  world.backend.canSuspend = true
+  await world.create('never', { stopAfter: 0 })
+  await world.create('later', { stopAfter: '5m' })
+  await world.create('suspended', { suspendAfter: 30 })
+  const statuses = () => ['demo', 'never', 'later', 'suspended'].map((name) => world.status(name))
+  await world.pass(30_000)
+  expect(statuses()).toEqual(['running', 'running', 'running', 'suspended'])
+  await world.pass(30_000)
+  expect(statuses()).toEqual(['stopped', 'running', 'running', 'suspended'])
+  await world.pass(4 * TIMEOUT_MS)
+  expect(statuses()).toEqual(['stopped', 'running', 'stopped', 'suspended'])
+  await world.pass(1_000 * TIMEOUT_MS)
+  expect(world.status('never')).toBe('running')
 })
