@@ -5,18 +5,18 @@ import { timeMs } from './time.ts'
 // `time.ts` into the checkout of the other commit.
 const [name = ''] = process.argv.slice(2)
 const { default: bench } = (await import(`./${name}.ts`)) as { readonly default: Bench }
-const { cases, cleanUp } = await bench.prepare()
-process.send?.(cases.map((one) => one.name))
+const prepared = await bench.prepare()
+process.send?.(prepared.cases.map((one) => one.name))
 process.on('message', (index: number) => void run(index))
 process.once('disconnect', () => void end())
 
 async function run(index: number): Promise<void> {
-  const one = cases[index]
+  const one = prepared.cases[index]
   await one?.beforeEach?.()
   process.send?.(one === undefined ? null : await timeMs(one.ours))
 }
 
 async function end(): Promise<void> {
-  await cleanUp()
+  await prepared.cleanUp()
   process.exit()
 }

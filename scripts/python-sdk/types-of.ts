@@ -43,7 +43,7 @@ export function typesOf({ components, paths }: Description): string {
     if (found === undefined) throw new Error(`the description has no ${method} ${path}`)
     return found
   }
-  const body = (path: string): Schema => json(operation('post', path).requestBody)
+  const body = (path: string, method = 'post'): Schema => json(operation(method, path).requestBody)
   const answer = (method: string, path: string): Schema => json(operation(method, path).responses['200'])
   const query = (method: string, path: string): Schema => {
     const parameters = (operation(method, path).parameters ?? []).filter((each) => each.in === 'query')
@@ -121,6 +121,7 @@ export function typesOf({ components, paths }: Description): string {
   record('ExecEnd', exec, output)
   record('ExecResult', exec, [], ['stdout', 'stderr'])
   options('CreateOptions', body('/api/workspaces'), ['name'])
+  options('SettingsOptions', body(WORKSPACE, 'patch'))
   options('ExecOptions', body(`${WORKSPACE}/exec`), ['command', 'argv', 'encoding'])
   options('SpawnOptions', body(`${WORKSPACE}/processes`), ['command', 'argv'])
   options('ReadOptions', query('get', FILES), ['path'])

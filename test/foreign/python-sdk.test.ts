@@ -98,6 +98,8 @@ describe('the package for Python', () => {
       info: 'test-server',
       listed: [true, true, false],
       same: true,
+      set: [{ b_c: 'd' }, 600, true],
+      unset: true,
       stopped: 'stopped',
       started: 'running',
       'first event': 'snapshot',

@@ -22,6 +22,7 @@ from ._types import (
     Port,
     ProcessInfo,
     ServerInfo,
+    SettingsOptions,
     SpawnOptions,
     WorkspaceInfo,
 )
@@ -49,6 +50,7 @@ __all__ = [
     "ProcessInfo",
     "ProcessOutput",
     "ServerInfo",
+    "SettingsOptions",
     "Snapshot",
     "SpawnOptions",
     "WaitTimeoutError",

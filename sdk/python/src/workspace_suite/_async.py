@@ -24,6 +24,7 @@ from ._types import (
     ReadOptions,
     RemoveOptions,
     ServerInfo,
+    SettingsOptions,
     Signal,
     SpawnOptions,
     WorkspaceInfo,
@@ -339,6 +340,10 @@ class AsyncWorkspace:
         """Resets a stopped virtual machine to its image."""
         return await self._update("POST", "/reset")
 
+    async def set(self, **settings: Unpack[SettingsOptions]) -> WorkspaceInfo:
+        """Changes settings; None restores a default, or removes a label."""
+        return await self._update("PATCH", "", settings)
+
     async def delete(self, *, keep_volume: bool = False) -> None:
         """Deletes the workspace; `keep_volume` keeps its files for the next one with the same name."""
         await self._transport.ask("DELETE", self._path, query=query_of(keep_volume=keep_volume))
@@ -419,8 +424,8 @@ class AsyncWorkspace:
         body = {"for": "port", "port": port}
         return str((await self._transport.ask("POST", f"{self._path}/passes", body=body))["url"])
 
-    async def _update(self, method: str, action: str) -> WorkspaceInfo:
-        self.info = WorkspaceInfo.from_wire(await self._transport.ask(method, self._path + action))
+    async def _update(self, method: str, action: str, body: Mapping[str, Any] | None = None) -> WorkspaceInfo:
+        self.info = WorkspaceInfo.from_wire(await self._transport.ask(method, self._path + action, body=body))
         return self.info
 
 

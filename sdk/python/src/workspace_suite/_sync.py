@@ -23,6 +23,7 @@ from ._types import (
     ReadOptions,
     RemoveOptions,
     ServerInfo,
+    SettingsOptions,
     Signal,
     SpawnOptions,
     WorkspaceInfo,
@@ -338,6 +339,10 @@ class Workspace:
         """Resets a stopped virtual machine to its image."""
         return self._update("POST", "/reset")
 
+    def set(self, **settings: Unpack[SettingsOptions]) -> WorkspaceInfo:
+        """Changes settings; None restores a default, or removes a label."""
+        return self._update("PATCH", "", settings)
+
     def delete(self, *, keep_volume: bool = False) -> None:
         """Deletes the workspace; `keep_volume` keeps its files for the next one with the same name."""
         self._transport.ask("DELETE", self._path, query=query_of(keep_volume=keep_volume))
@@ -418,8 +423,8 @@ class Workspace:
         body = {"for": "port", "port": port}
         return str((self._transport.ask("POST", f"{self._path}/passes", body=body))["url"])
 
-    def _update(self, method: str, action: str) -> WorkspaceInfo:
-        self.info = WorkspaceInfo.from_wire(self._transport.ask(method, self._path + action))
+    def _update(self, method: str, action: str, body: Mapping[str, Any] | None = None) -> WorkspaceInfo:
+        self.info = WorkspaceInfo.from_wire(self._transport.ask(method, self._path + action, body=body))
         return self.info
 
 

@@ -30,6 +30,20 @@ class ServerInfo:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WorkspaceInfoIdle:
+    stop_after: int | None = None
+    suspend_after: int | None = None
+
+    @classmethod
+    def from_wire(cls, data: Mapping[str, Any]) -> Self:
+        """Decodes a response; fields of later versions of the server are ignored."""
+        return cls(
+            stop_after=data["stop_after"] if "stop_after" in data else None,
+            suspend_after=data["suspend_after"] if "suspend_after" in data else None,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WorkspaceInfoStatusReason:
     reason: str
     before: str | None = None
@@ -79,6 +93,10 @@ class WorkspaceInfo:
     forward_ports: tuple[int, ...] | None = None
     labels: Mapping[str, str] | None = None
     wake: bool | None = None
+    idle: WorkspaceInfoIdle | None = None
+    expires_at: str | None = None
+    expire_action: Literal["stop", "delete"] | None = None
+    settings_error: str | None = None
     error_message: str | None = None
     status_reason: WorkspaceInfoStatusReason | None = None
     network: WorkspaceInfoNetwork | None = None
@@ -103,6 +121,10 @@ class WorkspaceInfo:
             forward_ports=tuple(data["forward_ports"]) if "forward_ports" in data else None,
             labels=data["labels"] if "labels" in data else None,
             wake=data["wake"] if "wake" in data else None,
+            idle=WorkspaceInfoIdle.from_wire(data["idle"]) if "idle" in data else None,
+            expires_at=data["expires_at"] if "expires_at" in data else None,
+            expire_action=data["expire_action"] if "expire_action" in data else None,
+            settings_error=data["settings_error"] if "settings_error" in data else None,
             error_message=data["error_message"] if "error_message" in data else None,
             status_reason=WorkspaceInfoStatusReason.from_wire(data["status_reason"]) if "status_reason" in data else None,
             network=WorkspaceInfoNetwork.from_wire(data["network"]) if "network" in data else None,
@@ -224,6 +246,11 @@ class CreateOptionsNetwork(TypedDict, total=False):
     egress: str | Sequence[str]
 
 
+class CreateOptionsIdle(TypedDict, total=False):
+    stop_after: str | int | None
+    suspend_after: str | int | None
+
+
 class CreateOptions(TypedDict, total=False):
     template: str | None
     repo: str | None
@@ -235,10 +262,28 @@ class CreateOptions(TypedDict, total=False):
     upper_size_bytes: int | None
     from_snapshot: str | None
     no_provision: bool | None
-    wake: bool | None
     network: CreateOptionsNetwork | None
-    labels: Mapping[str, str] | None
     dotfiles: str | None
+    labels: Mapping[str, str] | None
+    wake: bool | None
+    idle: CreateOptionsIdle | None
+    ttl_s: int | None
+    expires_at: str | None
+    expire_action: Literal["stop", "delete"] | None
+
+
+class SettingsOptionsIdle(TypedDict, total=False):
+    stop_after: str | int | None
+    suspend_after: str | int | None
+
+
+class SettingsOptions(TypedDict, total=False):
+    labels: Mapping[str, str | None] | None
+    wake: bool | None
+    idle: SettingsOptionsIdle | None
+    ttl_s: int | None
+    expires_at: str | None
+    expire_action: Literal["stop", "delete"] | None
 
 
 class ExecOptions(TypedDict, total=False):

@@ -2,11 +2,12 @@ import type { Static } from 'typebox'
 import type { CamelCase } from '../../api/camel-case.ts'
 import type { portsSchema } from '../../api/inside.ts'
 import type { endToWire, execBodySchema, processBodySchema, WireExecResult } from '../../api/program.ts'
+import type { settingsBodySchema } from '../../api/settings.ts'
 import type { WireWorkspace } from '../../api/workspace.ts'
 import { ConnectionError, WaitTimeoutError } from './errors.ts'
 import { WorkspaceFiles } from './files.ts'
 import { type ProcessInfo, WorkspaceProcess } from './process.ts'
-import { pause, type RequestOptions, type StreamEvent, type Transport } from './transport.ts'
+import { pause, type Request, type RequestOptions, type StreamEvent, type Transport } from './transport.ts'
 
 const FIRST_POLL_MS = 50
 const LAST_POLL_MS = 1_000
@@ -24,6 +25,9 @@ export type Encoding = 'utf8' | 'bytes'
 /** Options of a background process. */
 export type SpawnOptions = RequestOptions &
   Omit<CamelCase<Static<typeof processBodySchema>>, 'command' | 'argv'>
+
+/** Settings that can change: labels, wake, idle limits and expiry. */
+export type SettingsOptions = RequestOptions & CamelCase<Static<typeof settingsBodySchema>>
 
 /** Options of a program that runs to its end. */
 export type ExecOptions<E extends Encoding = Encoding> = RequestOptions &
@@ -93,6 +97,11 @@ export class Workspace {
   /** Resets a stopped virtual machine to its image. */
   reset(options: RequestOptions = {}): Promise<WorkspaceInfo> {
     return this.#update('POST', '/reset', options)
+  }
+
+  /** Changes settings; null restores a default, or removes a label. */
+  set({ signal, ...body }: SettingsOptions): Promise<WorkspaceInfo> {
+    return this.#update('PATCH', '', { body, signal })
   }
 
   /** Deletes the workspace; `keepVolume` keeps its files for the next one with the same name. */
@@ -184,7 +193,7 @@ export class Workspace {
     return (await this.#transport.ask<{ url: string }>('POST', `${this.#path}/passes`, request)).url
   }
 
-  async #update(method: string, action: string, options: RequestOptions): Promise<WorkspaceInfo> {
+  async #update(method: string, action: string, options: Request): Promise<WorkspaceInfo> {
     this.#info = await this.#transport.ask(method, this.#path + action, options)
     return this.#info
   }
