@@ -1,5 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it, vi } from 'vitest'
 import { isFault } from '../../../src/lib/errors/fault.ts'
@@ -7,6 +8,7 @@ import { Pool } from '../../../src/lib/pool/pool.ts'
 import { workerFile } from '../../../src/lib/pool/worker-file.ts'
 import { duPhysicalBytes } from '../../support/files/du.ts'
 import { actingPool } from '../../support/pool.ts'
+import { tempDir } from '../../support/temp-dir.ts'
 
 const fixture = (name: string) => new URL(`../../fixtures/pool/${name}.ts`, import.meta.url)
 const poolModule = new URL('../../../src/lib/pool/pool.ts', import.meta.url).href
@@ -36,9 +38,9 @@ it('run accepts a worker’s path', async () => {
 
 it('run finds the workers of the package', async () => {
   const path = import.meta.dirname
-  const task = { paths: [path], extentsFromBytes: 0 }
+  const task = { paths: [path], extentsFromBytes: 0, extentsFile: join(tempDir(), 'extents') }
   expect(await actingPool().run(workerFile('disk-walk'), task)).toMatchObject({
-    trees: [{ physicalBytes: duPhysicalBytes(path) }],
+    report: { trees: [{ physicalBytes: duPhysicalBytes(path) }] },
   })
 })
 
