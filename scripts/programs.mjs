@@ -1,7 +1,7 @@
 // Bundles the programs, so that they start with fewer files to load: node scripts/programs.mjs DIST. It replaces the
 // files in DIST/src/bin. What is started or read by path stays where the compiler put it: `import.meta.url` keeps the
 // value that it has there.
-import { readdirSync, readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { rolldown } from 'rolldown'
 
@@ -49,4 +49,4 @@ async function bundle(program) {
   await made.close()
 }
 
-for (const name of readdirSync(bin)) if (name.endsWith('.js')) await bundle(name.slice(0, -'.js'.length))
+for (const name of globSync('*.js', { cwd: bin })) await bundle(name.slice(0, -'.js'.length))
