@@ -7,7 +7,7 @@ const PAGE = `<!doctype html><link rel="icon" href="data:,"><button style="posit
   const button = document.querySelector('button')
   let step = 0
   let presses = 0
-  // It stands still for every third press: otherwise a slow machine could miss it each time.
+  // It does not move before every third press: otherwise a slow machine could miss it each time.
   setInterval(() => presses % 3 < 2 && (button.style.top = (++step % 4) * 100 + 'px'), 2)
   document.addEventListener('mouseup', () => presses++, true)
   button.onclick = () => (document.title = Number(document.title) + 1)
