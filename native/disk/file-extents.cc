@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <span>
 #include <utility>
 
 // WORKSPACE_PORTABLE lets Linux build and test the code for other systems.
@@ -59,6 +60,23 @@ constexpr std::uint64_t mountSpace = std::uint64_t{1} << 63;
 
 static_assert(sizeof(fiemap) + extentsPerCall * sizeof(fiemap_extent) <= bufferBytes);
 
+/** Reads a file's extents from a position on into `buffer`. Returns 0 or an errno. */
+int askExtents(int fd, std::uint64_t from, std::uint32_t count, std::vector<std::uint64_t>& buffer,
+               std::span<const fiemap_extent>& extents) {
+  auto* const map = reinterpret_cast<fiemap*>(buffer.data());
+  *map = {};
+  map->fm_start = from;
+  map->fm_length = FIEMAP_MAX_OFFSET - from;
+  map->fm_extent_count = count;
+  if (ioctl(fd, FS_IOC_FIEMAP, map) != 0) return errno;
+  extents = {map->fm_extents, map->fm_mapped_extents};
+  return 0;
+}
+
+bool isLast(const fiemap_extent& extent) { return (extent.fe_flags & FIEMAP_EXTENT_LAST) != 0; }
+
+bool isPlaced(const fiemap_extent& extent) { return (extent.fe_flags & unplaced) == 0; }
+
 }  // namespace
 
 ExtentReader::ExtentReader(ExtentMemory* memory, std::int64_t now, const std::atomic<bool>* cancelled)
@@ -99,30 +117,23 @@ void ExtentReader::read(int directoryFd, const char* name, const EntryStat& entr
 
 void ExtentReader::readFile(int fd, const EntryStat& entry) {
   askedFiles_++;
-  found_.clear();
-  auto* const map = reinterpret_cast<fiemap*>(buffer_.data());
-  *map = {};
-  map->fm_length = FIEMAP_MAX_OFFSET;
-  map->fm_extent_count = fewExtents;
-  if (ioctl(fd, FS_IOC_FIEMAP, map) != 0) {
-    if (errno == EOPNOTSUPP || errno == ENOTTY) canShare_ = false;
-    return;
-  }
-  if (map->fm_mapped_extents == 0) return;
-  if ((map->fm_extents[map->fm_mapped_extents - 1].fe_flags & FIEMAP_EXTENT_LAST) != 0) {
+  std::span<const fiemap_extent> extents;
+  const int failure = askExtents(fd, 0, fewExtents, buffer_, extents);
+  if (failure == EOPNOTSUPP || failure == ENOTTY) canShare_ = false;
+  if (failure != 0 || extents.empty()) return;
+  if (isLast(extents.back())) {
     if (fewSpace_ != space_ || few_.size() >= fewPerList) packFew();
     fewSpace_ = space_;
-    for (std::uint32_t i = 0; i < map->fm_mapped_extents; i++) {
-      const fiemap_extent& each = map->fm_extents[i];
-      if ((each.fe_flags & FIEMAP_EXTENT_SHARED) != 0 && (each.fe_flags & unplaced) == 0)
+    for (const fiemap_extent& each : extents) {
+      if ((each.fe_flags & FIEMAP_EXTENT_SHARED) != 0 && isPlaced(each))
         few_.push_back({each.fe_physical, each.fe_length});
     }
     return;
   }
   const bool isComplete = (isBtrfs_ && canSearch_ && searchTree(fd, entry.inode)) || mapFile(fd);
-  const auto extents = std::make_shared<PackedExtents>(found_);
-  taken_.push_back({space_, extents});
-  if (isComplete && memory_ != nullptr) memory_->remember(entry, extents, now_);
+  const auto packed = std::make_shared<PackedExtents>(found_);
+  taken_.push_back({space_, packed});
+  if (isComplete && memory_ != nullptr) memory_->remember(entry, packed, now_);
 }
 
 /**
@@ -131,31 +142,27 @@ void ExtentReader::readFile(int fd, const EntryStat& entry) {
  */
 bool ExtentReader::mapFile(int fd) {
   found_.clear();
-  auto* const map = reinterpret_cast<fiemap*>(buffer_.data());
   bool isComplete = true;
+  std::span<const fiemap_extent> extents;
   for (std::uint64_t from = 0;;) {
-    if (isCancelled()) return false;
-    *map = {};
-    map->fm_start = from;
-    map->fm_length = FIEMAP_MAX_OFFSET - from;
-    map->fm_extent_count = extentsPerCall;
-    if (ioctl(fd, FS_IOC_FIEMAP, map) != 0) return false;
-    if (map->fm_mapped_extents == 0) return isComplete;
-    const fiemap_extent* const last = map->fm_extents + map->fm_mapped_extents - 1;
-    for (const fiemap_extent* each = map->fm_extents; each <= last; each++) {
-      if ((each->fe_flags & unplaced) == 0) {
-        found_.push_back({each->fe_physical, each->fe_length});
-      } else if ((each->fe_flags & FIEMAP_EXTENT_ENCODED) == 0) {
+    if (isCancelled() || askExtents(fd, from, extentsPerCall, buffer_, extents) != 0) return false;
+    if (extents.empty()) return isComplete;
+    for (const fiemap_extent& each : extents) {
+      if (isPlaced(each)) {
+        found_.push_back({each.fe_physical, each.fe_length});
+      } else if ((each.fe_flags & FIEMAP_EXTENT_ENCODED) == 0) {
         isComplete = false;
       }
     }
-    if ((last->fe_flags & FIEMAP_EXTENT_LAST) != 0) return isComplete;
-    from = last->fe_logical + last->fe_length;
+    const fiemap_extent& last = extents.back();
+    if (isLast(last)) return isComplete;
+    from = last.fe_logical + last.fe_length;
   }
 }
 
 /** Fails without CAP_SYS_ADMIN; compressed extents are left out, as by `mapFile`. */
 bool ExtentReader::searchTree(int fd, std::uint64_t inode) {
+  found_.clear();
   auto* const search = reinterpret_cast<btrfs_ioctl_search_args_v2*>(buffer_.data());
   for (std::uint64_t from = 0;;) {
     if (isCancelled()) return false;
@@ -179,8 +186,8 @@ bool ExtentReader::searchTree(int fd, std::uint64_t inode) {
       btrfs_file_extent_item item;
       if (header.len == sizeof item) {
         std::memcpy(&item, at + sizeof header, sizeof item);
-        const bool isPlaced = item.type != BTRFS_FILE_EXTENT_INLINE && item.disk_bytenr != 0 && item.compression == 0;
-        if (isPlaced) found_.push_back({le64toh(item.disk_bytenr) + le64toh(item.offset), le64toh(item.num_bytes)});
+        const bool hasPlace = item.type != BTRFS_FILE_EXTENT_INLINE && item.disk_bytenr != 0 && item.compression == 0;
+        if (hasPlace) found_.push_back({le64toh(item.disk_bytenr) + le64toh(item.offset), le64toh(item.num_bytes)});
       }
       at += sizeof header + header.len;
     }

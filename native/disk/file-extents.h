@@ -38,7 +38,7 @@ class ExtentReader {
   /** Whether files are to be read: `space_` is then the address space of the file system. */
   bool canShare(int directoryFd, const char* name, const EntryStat& entry);
   void readFile(int fd, const EntryStat& entry);
-  /** Appends the file's extents to `found_`. Returns whether they are complete and have a place. */
+  /** Puts the file's extents into `found_`. Returns whether they are complete and have a place. */
   bool mapFile(int fd);
   bool searchTree(int fd, std::uint64_t inode);
   bool isCancelled() const;
