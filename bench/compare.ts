@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { appendFileSync, copyFileSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { homedir, loadavg } from 'node:os'
 import { join } from 'node:path'
+import { DisposalStack } from '../src/lib/lifetime/disposal-stack.ts'
 import { verdictOf, type Verdict } from './verdict.ts'
 
 const here = import.meta.dirname
@@ -62,10 +63,12 @@ interface Row {
 }
 
 async function compare(name: string, other: string, runs: number): Promise<readonly Row[]> {
-  const sides = [await Side.open(other, name), await Side.open(root, name)] as const
+  const opened = new DisposalStack()
   try {
+    const sides = [opened.use(await Side.open(other, name)), opened.use(await Side.open(root, name))] as const
     const rows: Row[] = []
-    for (const title of sides[1].cases) {
+    // Cases that differ only in their peer have one name, and our work is the same.
+    for (const title of new Set(sides[1].cases)) {
       const places = sides.map(({ cases }) => cases.indexOf(title))
       if (places.includes(-1)) continue
       const times: [number[], number[]] = [[], []]
@@ -80,7 +83,7 @@ async function compare(name: string, other: string, runs: number): Promise<reado
     }
     return rows
   } finally {
-    for (const side of sides) await side.close()
+    await opened.close()
   }
 }
 
@@ -99,8 +102,10 @@ class Side {
       throw new Error(`${checkout} has no bench ${name}`)
     const child = fork(join(checkout, 'bench', CHILD), [name], { cwd: checkout })
     const cases = (await answerOf(child)) as readonly string[]
-    if (cases.length === 0) throw new Error(`bench ${name} has no cases to compare`)
-    return new Side(child, cases)
+    const side = new Side(child, cases)
+    if (cases.length > 0) return side
+    await side.close()
+    throw new Error(`bench ${name} has no cases to compare`)
   }
 
   async time(index: number): Promise<number> {
@@ -109,7 +114,7 @@ class Side {
   }
 
   async close(): Promise<void> {
-    if (this.#child.exitCode !== null) return
+    if (!this.#child.connected) return
     this.#child.disconnect()
     await once(this.#child, 'exit')
   }

@@ -20,7 +20,7 @@ const { values, positionals } = parseArgs({
     'fail-at': { type: 'string', default: '15' },
   },
 })
-const revision = positionals[0] === 'compare' ? positionals.splice(0, 2)[1] : undefined
+const [command, revision] = positionals[0] === 'compare' ? positionals.splice(0, 2) : []
 const runs = Number(values.runs)
 if (!Number.isInteger(runs) || runs < 1)
   throw new Error(`--runs must be a positive whole number, not "${values.runs}"`)
@@ -34,9 +34,10 @@ const files = globSync('*/**/*.ts', { cwd: here })
   .toSorted()
 if (files.length === 0) throw new Error(`no bench matches ${positionals.join(' or ')}`)
 
-if (revision !== undefined) {
+if (command === 'compare') {
   const { json, 'fail-at': failAt } = values
-  if (positionals.length === 0) throw new Error('name the subjects to compare, such as disk/usage')
+  if (revision === undefined || positionals.length === 0)
+    throw new Error('name a commit and the subjects to compare, such as: compare HEAD~1 disk/usage')
   if (runs < MIN_PAIRS) throw new Error(`--runs must be at least ${MIN_PAIRS}, not ${runs}`)
   const isFine = await compareWith({ revision, names: files, runs, json, failAt: Number(failAt) })
   process.exit(isFine ? 0 : 1)
