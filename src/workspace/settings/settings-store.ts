@@ -66,13 +66,14 @@ export class SettingsStore {
     if ((await mkdir(directory, { recursive: true, mode: 0o700 })) !== undefined)
       await syncDirectory(stateDir)
     const readings = new Map<string, Reading>()
-    for (const file of await readdir(directory)) {
+    const open = async (file: string): Promise<void> => {
       const key = file.slice(0, -SUFFIX.length)
       // Left by a write that a kill interrupted.
       if (file.endsWith('.tmp')) await rm(join(directory, file), { force: true })
       else if (file.endsWith(SUFFIX) && isWorkspaceName(key) && key === nameKey(key))
         readings.set(key, await read(join(directory, file), key))
     }
+    await Promise.all((await readdir(directory)).map(open))
     return new SettingsStore(directory, readings)
   }
 
