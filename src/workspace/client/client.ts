@@ -13,10 +13,8 @@ import {
   toFault,
   unreachable,
 } from './server-address.ts'
-import { responseTo } from './server-request.ts'
+import { endWhenSilent, responseTo } from './server-request.ts'
 
-/** Streams carry a comment every 15 s, so a longer silence means that the server has vanished (fault F31). */
-const SILENCE_MS = 45_000
 /** Every JSON response of the API is an object. */
 const answerSchema = Type.Object({})
 const NDJSON = 'application/x-ndjson'
@@ -124,7 +122,7 @@ export class WorkspaceClient {
     } = {},
   ): Promise<never> {
     const response = await this.#request('GET', path, undefined, 'text/event-stream', options)
-    response.socket.setTimeout(SILENCE_MS, () => response.destroy(new Error('no data received')))
+    endWhenSilent(response)
     options.onOpen?.(response.headers[LAST_EVENT_ID_HEADER]?.toString())
     try {
       for await (const { event, data, id } of readEvents(response.setEncoding('utf8')))

@@ -4,6 +4,9 @@ import { messageOf } from '../../lib/errors/message.ts'
 import { request, requestFor } from '../../lib/http/node-http.ts'
 import { authorizationOf, type ServerAddress, socketPathOf, unreachable } from './server-address.ts'
 
+/** Streams carry a comment every 15 s, so a longer silence means that the server has vanished (fault F31). */
+const SILENCE_MS = 45_000
+
 type Options = Omit<RequestOptions, 'headers'> & { readonly headers: Readonly<Record<string, string>> }
 
 /** Sends a request to a server; the caller reads the response. @throws SERVER_UNREACHABLE when there is none */
@@ -27,6 +30,11 @@ export function responseTo(
       body.pipe(sent)
     }
   })
+}
+
+/** Ends a response that is a stream of events, with an error, when nothing has arrived for 45 s. */
+export function endWhenSilent(response: IncomingMessage): void {
+  response.socket.setTimeout(SILENCE_MS, () => response.destroy(new Error('no data received')))
 }
 
 /** Creates a request to a server over TCP or a Unix socket; the caller ends it and reads the response. */

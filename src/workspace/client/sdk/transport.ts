@@ -9,11 +9,9 @@ import { Type } from '../../../lib/schema/type.ts'
 import { readEvents } from '../../../lib/sse/read-events.ts'
 import { namesFromWire, namesToWire } from '../../api/camel-case.ts'
 import { type ErrorBody, faultFromAnswer, type ServerAddress, unreachable } from '../server-address.ts'
-import { responseTo } from '../server-request.ts'
+import { endWhenSilent, responseTo } from '../server-request.ts'
 import { ConnectionError, WorkspaceError } from './errors.ts'
 
-/** Streams carry a comment every 15 s, so a longer silence means that the server has vanished (fault F31). */
-const SILENCE_MS = 45_000
 /** A request that changes nothing is repeated this often while the server asks for it. */
 const MAX_REPEATS = 4
 const MAX_PAUSE_MS = 10_000
@@ -88,7 +86,7 @@ export class Transport {
     onOpen: () => void = () => undefined,
   ): AsyncGenerator<StreamEvent, void, void> {
     const response = await this.open(method, path, 'text/event-stream', request)
-    response.socket.setTimeout(SILENCE_MS, () => response.destroy(new Error('no data received')))
+    endWhenSilent(response)
     onOpen()
     const chunks = this.#guarded<string>(response.setEncoding('utf8'), request)
     for await (const { event, data, id } of readEvents(chunks)) {
