@@ -48,7 +48,10 @@ export class SseStream {
     response.socket?.setNoDelay(true)
     // A reader that disappeared acknowledges no heartbeat and is dropped within 27 s (fault F31).
     if (response.socket) noticeLoss(response.socket, LOSS_MS)
-    this.#heartbeat = setInterval(() => this.#write(': ping\n\n'), HEARTBEAT_MS)
+    this.#heartbeat = setInterval(() => {
+      // Pending data shows as well whether the reader is there.
+      if (response.writableLength === 0) this.#write(': ping\n\n')
+    }, HEARTBEAT_MS)
     this.#heartbeat.unref()
     for (const event of ['drain', 'close']) response.on(event, () => this.#announceRoom())
     void this.#closed.then(() => clearInterval(this.#heartbeat))
@@ -59,9 +62,14 @@ export class SseStream {
     return this.#closed
   }
 
+  /** Number of bytes that the reader has not taken. */
+  get pendingBytes(): number {
+    return this.#response.writableLength
+  }
+
   /** Whether the reader keeps up; a sender that waits for room never drops it. */
   get hasRoom(): boolean {
-    return this.#response.writableLength < ROOM_BYTES
+    return this.pendingBytes < ROOM_BYTES
   }
 
   /** Resolves when the reader keeps up or has disconnected. */
@@ -74,6 +82,14 @@ export class SseStream {
   /** Calls the listener whenever all sent data has been flushed. */
   onDrain(listener: () => void): void {
     this.#response.on('drain', listener)
+  }
+
+  /** Drops a reader that takes nothing of pending data for that long. */
+  dropWhenStalled(limitMs: number): void {
+    // Node restarts this timer whenever part of a write is taken.
+    this.#response.socket?.setTimeout(limitMs, () => {
+      if (this.pendingBytes > 0) this.#drop()
+    })
   }
 
   send(data: unknown, event?: string): void {
@@ -101,13 +117,14 @@ export class SseStream {
   #write(event: string | Buffer): void {
     if (this.#response.writableEnded || this.#response.destroyed) return
     // Checked before sending, so that one event over the limit does not drop a reader that keeps up.
-    if (this.#response.writableLength > MAX_PENDING_BYTES) {
-      this.#onDrop()
-      this.#response.destroy()
-    } else {
-      this.#response.write(event)
-      this.#hold(event.length)
-    }
+    if (this.pendingBytes > MAX_PENDING_BYTES) return this.#drop()
+    this.#response.write(event)
+    this.#hold(event.length)
+  }
+
+  #drop(): void {
+    this.#onDrop()
+    this.#response.destroy()
   }
 
   #announceRoom(): void {

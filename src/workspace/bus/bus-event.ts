@@ -7,7 +7,7 @@ export interface BusEvent {
   readonly envelope: Envelope | ReceivedEnvelope
   readonly workspace: ConnectedWorkspace
   /**
-   * Why it was lost. `no_listener`: an event without a listener; `refused`: too many requests are waiting;
+   * Why it was lost. `no_listener`: an event without a listener; `refused`: too many messages are waiting;
    * `expired`: nobody answered; `late`: nobody waits for the answer any more.
    */
   readonly lost?: 'no_listener' | 'refused' | 'expired' | 'late'
@@ -20,8 +20,8 @@ export interface BusCounts {
   events: number
   /** Events without a listener. */
   droppedEvents: number
-  /** Requests refused because too many were waiting. */
-  refusedRequests: number
+  /** Requests and events refused because too many were waiting. */
+  refusedMessages: number
   expiredRequests: number
   /** Answers that nobody waited for any more, and duplicates. */
   lateResponses: number

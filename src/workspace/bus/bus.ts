@@ -7,7 +7,7 @@ import type { BackendName } from '../backend-name.ts'
 import type { BusCounts, BusEvent } from './bus-event.ts'
 import type { ConnectedGuest, ConnectedWorkspace, GuestMessage } from './guest-message.ts'
 import { ListenerSessions } from './listener-sessions.ts'
-import { WaitingRequests } from './waiting-requests.ts'
+import { WaitingMessages } from './waiting-messages.ts'
 import type { AlarmClock } from '../../lib/clock/clock.ts'
 
 /** The sending side of a guest's connection. */
@@ -67,10 +67,15 @@ interface Guest {
   extensions: readonly ExtensionHealth[]
 }
 
-type Deliver = (message: GuestMessage) => void
+/** Where the messages of a namespace go. */
+export interface Outlet {
+  readonly deliver: (message: GuestMessage) => void
+  /** Whether it takes messages at present, otherwise they wait; always if absent. See `Bus.deliverWaiting`. */
+  readonly hasRoom?: () => boolean
+}
 
 interface Registration extends Listener {
-  readonly deliver: Deliver
+  readonly outlet: Outlet
   readonly onLost: () => void
 }
 
@@ -82,9 +87,9 @@ export class Bus {
   readonly #options: BusOptions
   readonly #guests = new Map<string, Guest>()
   readonly #listeners = new Map<string, Registration>()
-  readonly #waiting = new WaitingRequests()
+  readonly #waiting = new WaitingMessages()
   readonly #watchers = new Set<(event: BusEvent) => void>()
-  #findFallback: (namespace: string) => Deliver | undefined = () => undefined
+  #findFallback: (namespace: string) => Outlet | undefined = () => undefined
   /** Events received by each listener. */
   readonly sessions: ListenerSessions
   readonly counts: BusCounts = {
@@ -92,7 +97,7 @@ export class Bus {
     responses: 0,
     events: 0,
     droppedEvents: 0,
-    refusedRequests: 0,
+    refusedMessages: 0,
     expiredRequests: 0,
     lateResponses: 0,
     strayMessages: 0,
@@ -160,18 +165,18 @@ export class Bus {
    * @param onLost called when the listener loses the namespace to another server's earlier one
    * @throws like `checkFree`
    */
-  listen(namespace: unknown, deliver: Deliver, onLost: () => void = () => undefined): () => void {
+  listen(namespace: unknown, outlet: Outlet, onLost: () => void = () => undefined): () => void {
     const checked = this.checkFree(namespace)
     const registration = {
       namespace: checked,
       createdAt: new Date(this.#options.clock.wallMs()),
-      deliver,
+      outlet,
       onLost,
     }
     this.#listeners.set(checked, registration)
     this.deliverWaiting(checked)
     return () => {
-      if (this.#listeners.get(checked) === registration) this.#listeners.delete(checked)
+      if (this.#listeners.get(checked) === registration) this.#remove(checked)
     }
   }
 
@@ -180,28 +185,34 @@ export class Bus {
   }
 
   /** Sets the fallback for namespaces without a local listener. */
-  setFallback(find: (namespace: string) => Deliver | undefined): void {
+  setFallback(find: (namespace: string) => Outlet | undefined): void {
     this.#findFallback = find
   }
 
-  /** Delivers waiting requests, now that the namespace has a listener. */
+  /** Delivers waiting messages, now that the namespace has a listener or its listener has room. */
   deliverWaiting(namespace: string): void {
-    const deliver = this.#listenerOf(namespace)
-    if (deliver !== undefined) for (const message of this.#waiting.take(namespace)) deliver(message)
+    const outlet = this.#outletOf(namespace)
+    while (outlet !== undefined && hasRoom(outlet)) {
+      const message = this.#waiting.takeOldest(namespace)
+      if (message === undefined) return
+      outlet.deliver(message)
+    }
   }
 
   /** Delivers a message of another server's guest; returns false when there is no listener here. */
   deliver(message: GuestMessage): boolean {
-    const listener = this.#listeners.get(message.envelope.namespace)
-    if (listener === undefined) this.counts.strayMessages++
-    listener?.deliver(message)
-    return listener !== undefined
+    const { envelope } = message
+    const outlet = this.#listeners.get(envelope.namespace)?.outlet
+    if (outlet === undefined) this.counts.strayMessages++
+    else if (this.#isReady(outlet, envelope.namespace)) outlet.deliver(message)
+    else if (!this.#enqueue(message, envelope.payloadJson.length)) this.#refuse(message)
+    return outlet !== undefined
   }
 
   /** Removes a namespace's listener in favor of another server's. */
   yieldListener(namespace: string): void {
     const listener = this.#listeners.get(namespace)
-    this.#listeners.delete(namespace)
+    this.#remove(namespace)
     listener?.onLost()
   }
 
@@ -250,76 +261,98 @@ export class Bus {
     const isSent = isPending && guest.link.send(envelope)
     if (isSent) this.counts.responses++
     else this.counts.lateResponses++
-    this.#notify(guest, envelope, isSent ? undefined : 'late')
+    this.#notify({ envelope, workspace: guest.workspace }, isSent ? undefined : 'late')
   }
 
   #receive(guest: Guest, envelope: ReceivedEnvelope, bytes: number): void {
     // Guests never answer, and messages in reserved namespaces are handled before they reach the bus.
     if (envelope.type === 'response' || envelope.namespace.startsWith(RESERVED)) return
     const message = { envelope, workspace: guest.workspace }
-    const deliver = this.#listenerOf(envelope.namespace)
-    if (envelope.type === 'event') {
-      this.counts.events++
-      if (deliver === undefined) this.counts.droppedEvents++
-      else deliver(message)
-      this.#notify(guest, envelope, deliver === undefined ? 'no_listener' : undefined)
-      return
-    }
-    if (guest.pending.has(envelope.id)) return
-    this.#request(guest, message, bytes, deliver)
+    const outlet = this.#outletOf(envelope.namespace)
+    if (envelope.type === 'event') this.#event(message, bytes, outlet)
+    else if (!guest.pending.has(envelope.id)) this.#request(guest, message, bytes, outlet)
   }
 
-  #listenerOf(namespace: string): Deliver | undefined {
-    return this.#listeners.get(namespace)?.deliver ?? this.#findFallback(namespace)
+  #outletOf(namespace: string): Outlet | undefined {
+    return this.#listeners.get(namespace)?.outlet ?? this.#findFallback(namespace)
   }
 
-  #request(guest: Guest, message: GuestMessage, bytes: number, deliver: Deliver | undefined): void {
+  /** Returns whether a message can be delivered without overtaking another. */
+  #isReady(outlet: Outlet, namespace: string): boolean {
+    return hasRoom(outlet) && !this.#waiting.has(namespace)
+  }
+
+  #event(message: GuestMessage, bytes: number, outlet: Outlet | undefined): void {
+    this.counts.events++
+    if (outlet === undefined) return this.#dropEvent(message)
+    const isReady = this.#isReady(outlet, message.envelope.namespace)
+    if (!isReady && !this.#enqueue(message, bytes)) return this.#refuse(message)
+    this.#notify(message)
+    if (isReady) outlet.deliver(message)
+  }
+
+  #request(guest: Guest, message: GuestMessage, bytes: number, outlet: Outlet | undefined): void {
     const { id, namespace } = message.envelope
     this.counts.requests++
     const isFull = guest.pending.size >= MAX_PENDING || guest.pendingBytes + bytes > MAX_PENDING_BYTES
-    if (isFull || (deliver === undefined && !this.#enqueue(message, bytes)))
-      return this.#refuse(guest, message.envelope)
+    const isReady = outlet !== undefined && this.#isReady(outlet, namespace)
+    if (isFull || (!isReady && !this.#enqueue(message, bytes))) return this.#refuse(message, guest)
     const cancel = this.#options.clock.after(this.#options.requestTimeoutMs, () => {
       this.counts.expiredRequests++
       this.#finish(guest, id)
-      this.#notify(guest, message.envelope, 'expired')
+      this.#notify(message, 'expired')
     })
     guest.pending.set(id, { namespace, bytes, cancel })
     guest.pendingBytes += bytes
-    this.#notify(guest, message.envelope)
-    deliver?.(message)
+    this.#notify(message)
+    if (isReady) outlet.deliver(message)
   }
 
   /**
-   * Queues a request for a namespace without a listener. Returns false when the queue is full. Refuses the
-   * requests that it replaces.
+   * Queues a message for a namespace without a listener that takes it now. Returns false when the queue is
+   * full. Refuses the messages that it replaces.
    */
   #enqueue(message: GuestMessage, bytes: number): boolean {
     const { isAdded, replaced } = this.#waiting.add(message, bytes)
-    for (const { envelope, workspace } of replaced) {
-      const guest = this.#guests.get(nameKey(workspace.name))
-      if (guest === undefined) continue
-      this.#finish(guest, envelope.id)
-      this.#refuse(guest, envelope)
+    for (const each of replaced) {
+      const guest = this.#guests.get(nameKey(each.workspace.name))
+      const isPending = guest?.pending.has(each.envelope.id) === true
+      if (isPending) this.#finish(guest, each.envelope.id)
+      this.#refuse(each, isPending ? guest : undefined)
     }
     return isAdded
   }
 
-  #notify({ workspace }: Guest, envelope: BusEvent['envelope'], lost?: BusEvent['lost']): void {
-    for (const watcher of this.#watchers)
-      watcher({ envelope, workspace, ...(lost !== undefined && { lost }) })
+  /** Removes a listener, and the events that wait for it. */
+  #remove(namespace: string): void {
+    this.#listeners.delete(namespace)
+    for (const event of this.#waiting.takeEvents(namespace)) this.#dropEvent(event)
   }
 
-  /** Notifies a guest's agent that a request was refused because too many are waiting (threat B5). */
-  #refuse(guest: Guest, refused: ReceivedEnvelope): void {
-    this.counts.refusedRequests++
-    this.#notify(guest, refused, 'refused')
+  #dropEvent(event: GuestMessage): void {
+    this.counts.droppedEvents++
+    this.#notify(event, 'no_listener')
+  }
+
+  #notify(message: Pick<BusEvent, 'envelope' | 'workspace'>, lost?: BusEvent['lost']): void {
+    for (const watcher of this.#watchers) watcher({ ...message, ...(lost !== undefined && { lost }) })
+  }
+
+  /**
+   * Counts a message that was refused because too many are waiting (threat B5).
+   *
+   * @param guest the guest whose agent is notified; only for its requests
+   */
+  #refuse(message: GuestMessage, guest?: Guest): void {
+    this.counts.refusedMessages++
+    this.#notify(message, 'refused')
+    if (guest === undefined) return
     const nowMs = this.#options.clock.wallMs()
     guest.link.send({
       id: uuidV7(nowMs),
       namespace: `${RESERVED}bus`,
       type: 'response',
-      inReplyTo: refused.id,
+      inReplyTo: message.envelope.id,
       isFinal: true,
       timestamp: new Date(nowMs).toISOString(),
       payload: { code: 'OVERLOADED', error: 'too many requests are waiting for an answer' },
@@ -338,6 +371,10 @@ export class Bus {
   #forget(guest: Guest): void {
     for (const id of guest.pending.keys()) this.#finish(guest, id)
   }
+}
+
+function hasRoom(outlet: Outlet): boolean {
+  return outlet.hasRoom?.() ?? true
 }
 
 /** Validates a namespace. @throws INVALID_NAMESPACE when it is not valid */

@@ -53,9 +53,11 @@ test('a request reaches its namespace’s listener, and the answer reaches the s
   const bus = newBus()
   const [one, two] = [await guestOf(bus, 'one'), await guestOf(bus, 'two')]
   const messages: GuestMessage[] = []
-  bus.listen('demo', (message) => {
-    messages.push(message)
-    bus.respond('demo', answerTo(message))
+  bus.listen('demo', {
+    deliver(message) {
+      messages.push(message)
+      bus.respond('demo', answerTo(message))
+    },
   })
   const request = made('request', 'demo', { a: 1 })
   one.channel.send(request)
@@ -78,12 +80,12 @@ test('a request reaches its namespace’s listener, and the answer reaches the s
 
 test('B1 a namespace has one listener, and is free again once that unsubscribes', () => {
   const bus = newBus()
-  const leave = bus.listen('demo', () => undefined)
-  expect(() => bus.listen('demo', () => undefined)).toThrow(
+  const leave = bus.listen('demo', { deliver: () => undefined })
+  expect(() => bus.listen('demo', { deliver: () => undefined })).toThrow(
     expect.objectContaining({ code: 'NAMESPACE_ALREADY_REGISTERED' }),
   )
   leave()
-  const again = bus.listen('demo', () => undefined)
+  const again = bus.listen('demo', { deliver: () => undefined })
   leave()
   expect(bus.listeners()).toMatchObject([{ namespace: 'demo' }])
   again()
@@ -99,15 +101,17 @@ test.each([
   ['x'.repeat(129), 'INVALID_NAMESPACE'],
   [undefined, 'INVALID_NAMESPACE'],
 ])('B6 namespace %j is refused', (namespace, code) => {
-  expect(() => newBus().listen(namespace, () => undefined)).toThrow(expect.objectContaining({ code }))
+  expect(() => newBus().listen(namespace, { deliver: () => undefined })).toThrow(
+    expect.objectContaining({ code }),
+  )
 })
 
 test('B2 each request gets one final answer from the right listener, regardless of other answers', async () => {
   const bus = newBus()
   const guests = await Promise.all(['one', 'two', 'three'].map((name) => guestOf(bus, name)))
   const messages: GuestMessage[] = []
-  bus.listen('demo', (message) => messages.push(message))
-  bus.listen('other', () => undefined)
+  bus.listen('demo', { deliver: (message) => messages.push(message) })
+  bus.listen('other', { deliver: () => undefined })
   const asked = guests.flatMap(({ channel }, guest) =>
     Array.from({ length: 100 }, (_, i) => {
       const request = made('request', 'demo', { guest, i })
@@ -151,7 +155,7 @@ test('B3 a guest is identified by its connection, and its agent by the token', a
   expect(bus.workspaces()).toEqual([])
   const { channel, heard } = await guestOf(bus, 'one')
   const messages: GuestMessage[] = []
-  bus.listen('demo', (message) => messages.push(message))
+  bus.listen('demo', { deliver: (message) => messages.push(message) })
   channel.send({ ...made('event', 'demo', { workspace: 'two' }) })
   channel.send({ ...made('request', 'demo'), type: 'response', inReplyTo: uuidV7(1), isFinal: true })
   channel.send(made('request', 'system:health', { token: 'right' }))
@@ -179,9 +183,9 @@ test('B5 waiting requests are bounded, excess ones are refused, and a listener r
   for (const envelope of heard)
     expect(envelope).toMatchObject({ namespace: 'system:bus', payload: { code: 'OVERLOADED' } })
   const messages: GuestMessage[] = []
-  bus.listen('demo', (message) => messages.push(message))
+  bus.listen('demo', { deliver: (message) => messages.push(message) })
   expect(messages).toHaveLength(1_000)
-  expect(bus.counts).toMatchObject({ requests: 1_010, refusedRequests: 10 })
+  expect(bus.counts).toMatchObject({ requests: 1_010, refusedMessages: 10 })
 })
 
 test('B5 a workspace that fills a namespace’s queue leaves the others their share', async () => {
@@ -200,12 +204,12 @@ test('B5 a workspace that fills a namespace’s queue leaves the others their sh
   await waitFor('another flood', () => bus.counts.requests === 2 * count + requests.length)
   expect(modest.heard).toEqual([])
   const messages: GuestMessage[] = []
-  bus.listen('demo', (message) => messages.push(message))
+  bus.listen('demo', { deliver: (message) => messages.push(message) })
   const ofModest = messages.filter(({ workspace }) => workspace.name === 'modest')
   expect(ofModest.map(({ envelope }) => envelope.id)).toEqual(requests.map(({ id }) => id))
   // Replaced requests were refused: each request of the greedy workspace is waiting or answered once.
-  await waitFor('the refusals', () => greedy.heard.length === bus.counts.refusedRequests)
-  expect(messages.length + bus.counts.refusedRequests).toBe(bus.counts.requests)
+  await waitFor('the refusals', () => greedy.heard.length === bus.counts.refusedMessages)
+  expect(messages.length + bus.counts.refusedMessages).toBe(bus.counts.requests)
   expect(new Set(greedy.heard.map(({ inReplyTo }) => inReplyTo)).size).toBe(greedy.heard.length)
 })
 
@@ -229,7 +233,7 @@ test('F18 an unanswered request expires, and a later answer counts as late', asy
   await clock.pass(1)
   expect(bus.counts.expiredRequests).toBe(1)
   const messages: GuestMessage[] = []
-  bus.listen('demo', (message) => messages.push(message))
+  bus.listen('demo', { deliver: (message) => messages.push(message) })
   bus.respond('demo', { workspaceName: 'one', inReplyTo: request.id, isFinal: true, payload: {} })
   expect([messages, heard, bus.counts.lateResponses]).toEqual([[], [], 1])
 })
@@ -268,7 +272,7 @@ test('an agent that reconnects replaces its earlier connection', async () => {
   const second = await guestOf(bus, 'One')
   first.channel.close()
   const messages: GuestMessage[] = []
-  bus.listen('demo', (message) => messages.push(message))
+  bus.listen('demo', { deliver: (message) => messages.push(message) })
   second.channel.send(made('event', 'demo'))
   await waitFor('the event', () => messages.length === 1)
   expect(bus.workspaces()).toHaveLength(1)

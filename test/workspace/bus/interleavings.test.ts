@@ -62,7 +62,7 @@ test('B2 F18 in 100,000 random steps no request gets a second final answer or an
       if (leave === undefined)
         listeners.set(
           namespace,
-          bus.listen(namespace, (message) => void delivered.push(message)),
+          bus.listen(namespace, { deliver: (message) => void delivered.push(message) }),
         )
       else {
         leave()

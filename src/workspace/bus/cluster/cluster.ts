@@ -4,7 +4,7 @@ import { type Clock, systemClock } from '../../../lib/clock/clock.ts'
 import { isFault } from '../../../lib/errors/fault.ts'
 import type { Logger } from '../../../lib/log/logger.ts'
 import { fault, WORKSPACE_CODES } from '../../errors.ts'
-import type { Answer, Bus, Listener } from '../bus.ts'
+import type { Answer, Bus, Listener, Outlet } from '../bus.ts'
 import type { ConnectedGuest, GuestMessage } from '../guest-message.ts'
 import type { NatsSettings } from '../settings.ts'
 import { Claims } from './claims.ts'
@@ -79,16 +79,12 @@ export class BusCluster {
    *
    * @throws NAMESPACE_ALREADY_REGISTERED when another server's listener has the namespace
    */
-  async listen(
-    namespace: unknown,
-    deliver: (message: GuestMessage) => void,
-    onLost: () => void,
-  ): Promise<() => void> {
+  async listen(namespace: unknown, outlet: Outlet, onLost: () => void): Promise<() => void> {
     const free = this.#bus.checkFree(namespace)
     if (this.#claims.isPending(free))
       throw fault('NAMESPACE_ALREADY_REGISTERED', `namespace "${free}" is being claimed by another listener`)
     if (this.#nats !== undefined && this.#isConnected) await this.#claims.claim(this.#nats, free)
-    const unregister = this.#bus.listen(free, deliver, onLost)
+    const unregister = this.#bus.listen(free, outlet, onLost)
     this.#announce()
     return () => {
       unregister()
@@ -218,17 +214,19 @@ export class BusCluster {
   }
 
   /** Returns how to send a message to the other server that listens to a namespace. */
-  #routeTo(namespace: string): ((message: GuestMessage) => void) | undefined {
+  #routeTo(namespace: string): Outlet | undefined {
     const nats = this.#nats
     if (nats === undefined || !this.#isConnected) return undefined
     const peer = this.#peers.listening(namespace)
     if (peer === undefined) return undefined
-    return (message) => {
-      const text = wire.messageToWire(message)
-      const { max_payload: maxBytes = 0 } = nats.info ?? {}
-      if (Buffer.byteLength(text) > maxBytes) this.#bus.counts.oversizedMessages++
-      else nats.publish(wire.SUBJECTS.message(peer.server), text)
-    }
+    return { deliver: (message) => this.#forward(nats, peer.server, message) }
+  }
+
+  #forward(nats: NatsConnection, server: string, message: GuestMessage): void {
+    const text = wire.messageToWire(message)
+    const { max_payload: maxBytes = 0 } = nats.info ?? {}
+    if (Buffer.byteLength(text) > maxBytes) this.#bus.counts.oversizedMessages++
+    else nats.publish(wire.SUBJECTS.message(server), text)
   }
 
   #receive(text: string): void {

@@ -25,7 +25,7 @@ export function addBusMetrics(registry: Registry, bus: Bus, cluster: BusCluster)
     collect() {
       this.reset()
       this.inc({ why: 'no_listener' }, counts.droppedEvents)
-      this.inc({ why: 'refused' }, counts.refusedRequests)
+      this.inc({ why: 'refused' }, counts.refusedMessages)
       this.inc({ why: 'expired' }, counts.expiredRequests)
       this.inc({ why: 'late' }, counts.lateResponses)
       this.inc({ why: 'stray' }, counts.strayMessages)

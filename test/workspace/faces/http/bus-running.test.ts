@@ -1,7 +1,8 @@
 import { writeFileSync } from 'node:fs'
-import { request } from 'node:http'
+import { type IncomingMessage, request } from 'node:http'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { readEvents } from '../../../../src/lib/sse/read-events.ts'
 import { busClient } from '../../../support/workspace/bus-client.ts'
 import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
@@ -143,9 +144,15 @@ describe('a running bus', () => {
   })
 
   test('F16 F29 a listener that does not read is dropped, its namespace is released, and others continue', async () => {
+    const hasty = await startWorkspaceServer({
+      backends: () => [backend],
+      settings: { bus: { request_timeout: '1s' } },
+    })
+    onTestFinished(() => hasty.stop())
+    const { api, listen, connected, answer } = busClient(() => ({ server: hasty, backend }))
     const guest = await connected()
     const other = await connected('other')
-    const url = new URL(`${server.url}/api/plugins/listeners/slow/messages`)
+    const url = new URL(`${hasty.url}/api/plugins/listeners/slow/messages`)
     const asked = request(url).end()
     onTestFinished(() => void asked.destroy())
     await new Promise((resolve) => asked.once('response', (response) => resolve(response.pause())))
@@ -162,6 +169,39 @@ describe('a running bus', () => {
     await api('listeners/fine/respond', 'POST', answer(message?.data, {}))
     expect(await answered).toMatchObject({ status: 200 })
     expect((await listen('slow')).response.status).toBe(200)
-    expect(await (await fetch(`${server.url}/metrics`)).text()).toContain('sse_streams_dropped_total 1')
+    expect(await (await fetch(`${hasty.url}/metrics`)).text()).toContain('sse_streams_dropped_total 1')
+  })
+
+  test('B5 F29 a listener that reads slowly gets all requests that fit, each once, and keeps its namespace', async () => {
+    const guest = await connected()
+    const response = await new Promise<IncomingMessage>((resolve) =>
+      request(`${server.url}/api/plugins/listeners/slow/messages`).once('response', resolve).end(),
+    )
+    onTestFinished(() => void response.destroy())
+    response.pause()
+    const payload = { text: 'x'.repeat(1_000_000) }
+    const asked = Array.from({ length: 15 }, () => guest.publish({ namespace: 'slow', payload }))
+    const events = Array.from({ length: 500 }, () =>
+      guest.publish({ namespace: 'slow', type: 'event', payload: {} }),
+    )
+    await Promise.all(events)
+    const metrics = async () => (await fetch(`${server.url}/metrics`)).text()
+    await waitFor('the requests', async () => (await metrics()).includes('bus_pending_requests 15'))
+    const ids: string[] = []
+    let heard = 0
+    for await (const { data } of readEvents(response.setEncoding('utf8'))) {
+      const message = JSON.parse(data)
+      if (message.type === 'event') heard++
+      else {
+        ids.push(message.id)
+        expect(message.payload).toEqual(payload)
+        await api('listeners/slow/respond', 'POST', answer(message, { n: ids.length }))
+      }
+      if (ids.length === 15 && heard === 500) break
+    }
+    const answers = (await Promise.all(asked)).map(({ body }) => body.payload.n)
+    expect(answers.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 15 }, (_, index) => index + 1))
+    expect(new Set(ids).size).toBe(15)
+    expect(await metrics()).toContain('sse_streams_dropped_total 0')
   })
 })

@@ -11,14 +11,14 @@ import {
   connectedGuestToWire,
   listenerSchema,
   listenerToWire,
-  messageToJson,
   busEventSchema,
   busEventToWire,
   namespaceParams,
   watchQuerySchema,
 } from '../../../api/bus.ts'
+import type { SseStream } from '../../../../lib/sse/sse-stream.ts'
 import type { Answer } from '../../../bus/bus.ts'
-import type { GuestMessage } from '../../../bus/guest-message.ts'
+import { ListenerOutlet } from '../listener-outlet.ts'
 import { respondToAll } from '../respond-lines.ts'
 import { Lines, takeLines } from '../../../../lib/http/ndjson-body.ts'
 import { fault } from '../../../errors.ts'
@@ -81,40 +81,29 @@ export function busRoutes({ app, openStream }: HttpServer, face: HttpFace): void
       },
     },
     async (request, reply) => {
-      let send: ((message: GuestMessage) => void) | undefined
-      let stream: ReturnType<typeof openStream> | undefined
-      const waiting: GuestMessage[] = []
       const { namespace } = request.params
-      // Listen before opening the stream, while the request can still be refused.
+      let stream: SseStream | undefined
+      let outlet: ListenerOutlet | undefined
+      // Listen before opening the stream, while the request can still be refused. Until then messages wait.
       const unsubscribe = await cluster.listen(
         namespace,
-        (message) => (send === undefined ? void waiting.push(message) : send(message)),
+        {
+          hasRoom: () => outlet?.hasRoom() === true,
+          deliver: (message) => outlet?.deliver(message),
+        },
         () => stream?.end(),
       )
+      if (reply.raw.destroyed) return unsubscribe()
       const session = bus.sessions.open(namespace, request.headers['last-event-id']?.toString())
-      const number = (message: GuestMessage) => {
-        const json = messageToJson(message)
-        return { json, id: session.add(json, requestOf(message)) }
-      }
-      if (reply.raw.destroyed) {
-        // Requests that waited are kept for the listener's next stream.
-        waiting.forEach(number)
-        session.close()
-        return unsubscribe()
-      }
       reply.raw.setHeader(LAST_EVENT_ID_HEADER, session.lastEventId)
-      const opened = openStream(reply)
-      stream = opened
+      stream = openStream(reply)
+      stream.dropWhenStalled(face.config.bus.requestTimeoutMs)
       void stream.closed.then(() => {
         session.close()
         return unsubscribe()
       })
-      for (const { id, json } of session.missed) opened.sendJson(json, 'message', id)
-      send = (message) => {
-        const { json, id } = number(message)
-        opened.sendJson(json, 'message', id)
-      }
-      waiting.forEach(send)
+      outlet = new ListenerOutlet({ bus, namespace, session, stream })
+      outlet.sendWaiting()
     },
   )
 
@@ -168,11 +157,6 @@ export function busRoutes({ app, openStream }: HttpServer, face: HttpFace): void
     },
     async () => ({ workspaces: (await cluster.workspaces()).map(connectedGuestToWire) }),
   )
-}
-
-/** Returns the request that a message is; undefined for an event, which nobody answers. */
-function requestOf({ envelope, workspace }: GuestMessage) {
-  return envelope.type === 'request' ? { id: envelope.id, workspace: workspace.name } : undefined
 }
 
 /** Maps body errors to the bus's own code. The server's error handler sends the result. */

@@ -1,9 +1,9 @@
 import type { GuestMessage } from './guest-message.ts'
 
-const MAX_REQUESTS = 1_000
+const MAX_MESSAGES = 1_000
 const MAX_BYTES = 16 * 1024 * 1024
 
-/** The requests of one workspace in a queue. */
+/** The messages of one workspace in a queue. */
 interface Part {
   /** By id, oldest first. */
   readonly messages: Map<string, GuestMessage>
@@ -19,14 +19,14 @@ interface Queue {
 }
 
 /**
- * Queues of requests for namespaces without a listener, by namespace: at most 1,000 requests and 16 MiB each
- * (threat B5). A full queue is shared fairly: a request replaces the newest one of the workspace that uses
+ * Queues of messages that no listener takes at present, by namespace: at most 1,000 messages and 16 MiB each
+ * (threat B5). A full queue is shared fairly: a message replaces the newest one of the workspace that uses
  * most, if its own workspace uses less.
  */
-export class WaitingRequests {
+export class WaitingMessages {
   readonly #queues = new Map<string, Queue>()
 
-  /** Queues a request if possible. Returns whether it was added, and the requests that it replaced. */
+  /** Queues a message if possible. Returns whether it was added, and the messages that it replaced. */
   add(
     message: GuestMessage,
     bytes: number,
@@ -36,7 +36,7 @@ export class WaitingRequests {
     const queue = this.#queues.get(namespace) ?? { messages: new Map(), parts: new Map(), bytes: 0 }
     const part = queue.parts.get(name) ?? { messages: new Map(), bytes: 0 }
     const replaced: GuestMessage[] = []
-    while (queue.messages.size >= MAX_REQUESTS || queue.bytes + bytes > MAX_BYTES) {
+    while (queue.messages.size >= MAX_MESSAGES || queue.bytes + bytes > MAX_BYTES) {
       const largest = largestOf(queue)
       if (largest === undefined || shareOf(largest) <= shareOf(part, 1, bytes))
         return { isAdded: false, replaced }
@@ -53,6 +53,11 @@ export class WaitingRequests {
     return { isAdded: true, replaced }
   }
 
+  /** Returns whether a namespace has messages here. */
+  has(namespace: string): boolean {
+    return this.#queues.has(namespace)
+  }
+
   /** Removes a request that nobody waits for any more, if it is queued here. */
   remove(namespace: string, workspaceName: string, id: string): void {
     const queue = this.#queues.get(namespace)
@@ -67,11 +72,21 @@ export class WaitingRequests {
     if (queue.messages.size === 0) this.#queues.delete(namespace)
   }
 
-  /** Removes and returns the requests of a namespace. */
-  take(namespace: string): readonly GuestMessage[] {
-    const queue = this.#queues.get(namespace)
-    this.#queues.delete(namespace)
-    return [...(queue?.messages.values() ?? [])].map(({ message }) => message)
+  /** Removes and returns the oldest message of a namespace. */
+  takeOldest(namespace: string): GuestMessage | undefined {
+    const [oldest] = this.#queues.get(namespace)?.messages.values() ?? []
+    if (oldest === undefined) return undefined
+    const { envelope, workspace } = oldest.message
+    this.remove(namespace, workspace.name, envelope.id)
+    return oldest.message
+  }
+
+  /** Removes and returns the events of a namespace. */
+  takeEvents(namespace: string): readonly GuestMessage[] {
+    const queued = [...(this.#queues.get(namespace)?.messages.values() ?? [])].map(({ message }) => message)
+    const events = queued.filter(({ envelope }) => envelope.type === 'event')
+    for (const { envelope, workspace } of events) this.remove(namespace, workspace.name, envelope.id)
+    return events
   }
 }
 
@@ -83,10 +98,10 @@ function largestOf(queue: Queue): Part | undefined {
 }
 
 /**
- * Returns the share of a queue that a part uses: the larger of its shares of requests and bytes, from 0 to 1.
+ * Returns the share of a queue that a part uses: the larger of its shares of messages and bytes, from 0 to 1.
  */
-function shareOf(part: Part, moreRequests = 0, moreBytes = 0): number {
-  return Math.max((part.messages.size + moreRequests) / MAX_REQUESTS, (part.bytes + moreBytes) / MAX_BYTES)
+function shareOf(part: Part, moreMessages = 0, moreBytes = 0): number {
+  return Math.max((part.messages.size + moreMessages) / MAX_MESSAGES, (part.bytes + moreBytes) / MAX_BYTES)
 }
 
 function keyOf(workspaceName: string, id: string): string {
