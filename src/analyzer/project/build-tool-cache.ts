@@ -1,50 +1,132 @@
-import { existsSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { createHash } from 'node:crypto'
+import { existsSync, globSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { dirname, join } from 'node:path'
+import type { Static } from 'typebox'
+import { type Clock, systemClock } from '../../lib/clock/clock.ts'
+import { makeDirs } from '../../lib/fs/make-dirs.ts'
+import { writeFileDurable } from '../../lib/fs/write-durable.ts'
+import { parseJson } from '../../lib/schema/parse-json.ts'
+import { Type } from '../../lib/schema/type.ts'
 import { findModules } from '../classpath/project-layout.ts'
 import { buildToolClassPath } from './build-tool-class-path.ts'
-import type { BuildToolClassPath, BuildToolRequest } from './build-tool-request.ts'
+import {
+  type BuildToolClassPath,
+  type BuildToolRequest,
+  buildToolClassPathSchema,
+} from './build-tool-request.ts'
 
-/** Files that define a module's dependencies. */
-const DEFINITIONS = [
-  'pom.xml',
-  '.mvn/maven.config',
-  '.mvn/extensions.xml',
-  'build.gradle',
-  'build.gradle.kts',
-  'settings.gradle',
-  'settings.gradle.kts',
-  'gradle.properties',
-  'gradle.lockfile',
-  'gradle/libs.versions.toml',
+/** Files in a module's folder that define dependencies. */
+const MODULE_FILE = /^(?:pom\.xml|gradle\.properties|gradle\.lockfile|.+\.gradle|.+\.gradle\.kts)$/
+/** Files in the project's root that define dependencies, as glob patterns. */
+const ROOT_FILES = [
+  '.mvn/{maven.config,extensions.xml,jvm.config,settings.xml,wrapper/maven-wrapper.properties}',
+  'gradle/{*.versions.toml,*.gradle,*.gradle.kts,wrapper/gradle-wrapper.properties}',
+  'buildSrc/{*,src/**}',
 ]
+/** Files in the user's home directory that change a build tool's answer, as glob patterns. */
+const USER_FILES = [
+  '.m2/{settings.xml,toolchains.xml}',
+  '.gradle/{gradle.properties,init.gradle,init.gradle.kts}',
+  '.gradle/init.d/*',
+]
+const VARIABLES = /^(?:MAVEN_|MVN|M2_|GRADLE_|ORG_GRADLE_|JAVA_OPTS|JDK_JAVA_OPTIONS|PATH$)/
+/** Both tools look for newer snapshots and ranges of versions once a day by default. */
+const MAX_AGE_MS = 24 * 60 * 60 * 1000
+
+const savedSchema = Type.Object({
+  stamp: Type.String(),
+  saved_at_ms: Type.Integer(),
+  answer: buildToolClassPathSchema,
+})
 
 /**
- * Caches a build tool's answer as long as the files that define the build are unchanged: asking takes
- * seconds.
+ * Caches a build tool's answer as long as the files that define the build are unchanged, because asking takes seconds. The next
+ * start uses it too, if it is less than a day old.
  */
 export class BuildToolCache {
-  #cached: { readonly stamp: string; readonly answer: BuildToolClassPath } | undefined
+  readonly #folder: string
+  readonly #clock: Clock
+  #cached: Static<typeof savedSchema> | undefined
+
+  constructor(folder: string, clock: Clock = systemClock) {
+    this.#folder = folder
+    this.#clock = clock
+  }
 
   /** Returns the class path. @throws as `buildToolClassPath` */
   async get(request: BuildToolRequest): Promise<BuildToolClassPath> {
-    const stamp = stampOf(request.root)
-    const cached = this.#cached
-    if (cached?.stamp === stamp && cached.answer.libraries.every((jar) => existsSync(jar)))
-      return cached.answer
+    const stamp = stampOf(request)
+    this.#cached ??= this.#read(request.root)
+    if (this.#cached?.stamp === stamp && this.#cached.answer.libraries.every((jar) => existsSync(jar)))
+      return this.#cached.answer
     const answer = await buildToolClassPath(request)
     // A missing dependency may exist next time.
-    this.#cached = answer.isWhole ? { stamp, answer } : undefined
+    this.#cached = answer.isWhole ? { stamp, saved_at_ms: this.#clock.wallMs(), answer } : undefined
+    if (this.#cached !== undefined) await this.#save(request.root, this.#cached)
     return answer
+  }
+
+  #read(root: string): Static<typeof savedSchema> | undefined {
+    try {
+      const saved = parseJson(savedSchema, readFileSync(this.#fileOf(root), 'utf8'))
+      if (saved === undefined) return undefined
+      const ageMs = this.#clock.wallMs() - saved.saved_at_ms
+      return ageMs >= 0 && ageMs < MAX_AGE_MS ? saved : undefined
+    } catch {
+      return undefined
+    }
+  }
+
+  async #save(root: string, saved: Static<typeof savedSchema>): Promise<void> {
+    try {
+      makeDirs(this.#folder, 0o700)
+      await writeFileDurable(this.#fileOf(root), JSON.stringify(saved), { mode: 0o600 })
+    } catch {
+      // Only an optimization: on a full disk the next start asks again.
+    }
+  }
+
+  #fileOf(root: string): string {
+    return join(this.#folder, `${createHash('sha256').update(root).digest('hex')}.json`)
   }
 }
 
-function stampOf(root: string): string {
-  const files = findModules(root).flatMap(({ path }) => DEFINITIONS.map((file) => join(path, file)))
-  return files
-    .map((file) => {
-      const stat = statSync(file, { throwIfNoEntry: false })
-      return stat === undefined ? '' : `${file} ${stat.size} ${stat.mtimeMs}`
-    })
-    .filter((line) => line !== '')
-    .join('\n')
+/** Changes whenever the build tool may answer differently. */
+function stampOf({ root, jvm }: BuildToolRequest): string {
+  const files = [
+    ...findModules(root).flatMap(({ path }) => moduleFiles(path)),
+    ...parentPoms(root),
+    ...matches(root, ROOT_FILES),
+    ...matches(homedir(), USER_FILES),
+  ]
+  const variables = Object.entries(process.env).filter(([name]) => VARIABLES.test(name))
+  const lines = [
+    ...files.map(stampOfFile),
+    ...variables.map(([name, value]) => `${name}=${value}`).toSorted(),
+    jvm?.home ?? '',
+  ]
+  return createHash('sha256').update(lines.join('\n')).digest('hex')
+}
+
+function moduleFiles(folder: string): readonly string[] {
+  const names = readdirSync(folder).filter((name) => MODULE_FILE.test(name))
+  return names.toSorted().map((name) => join(folder, name))
+}
+
+function matches(folder: string, patterns: readonly string[]): readonly string[] {
+  const files = globSync(patterns, { cwd: folder })
+  return files.toSorted().map((file) => join(folder, file))
+}
+
+/** Returns the POMs in the folders above, which may be parents of the project's. */
+function parentPoms(root: string): readonly string[] {
+  const pom = join(dirname(root), 'pom.xml')
+  return existsSync(pom) ? [pom, ...parentPoms(dirname(root))] : []
+}
+
+/** The time of change cannot be set, unlike that of modification. */
+function stampOfFile(file: string): string {
+  const stat = statSync(file, { throwIfNoEntry: false })
+  return `${file} ${stat?.size} ${stat?.ctimeMs} ${stat?.ino}`
 }

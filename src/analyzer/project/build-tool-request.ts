@@ -1,15 +1,20 @@
+import type { Static } from 'typebox'
 import type { Logger } from '../../lib/log/logger.ts'
+import { Type } from '../../lib/schema/type.ts'
 import type { Jvm } from './find-jvm.ts'
 
 /** Class path from a build tool: the jars that all modules depend on, each once. */
-export interface BuildToolClassPath {
-  readonly tool: 'maven' | 'gradle'
-  readonly libraries: readonly string[]
+export const buildToolClassPathSchema = Type.Object({
+  tool: Type.Enum(['maven', 'gradle']),
+  libraries: Type.Array(Type.String()),
   /** Class folders that the tool names, if any; they need not exist yet. */
-  readonly classFolders: readonly string[]
+  classFolders: Type.Array(Type.String()),
   /** Whether all modules were resolved. */
-  readonly isWhole: boolean
-}
+  isWhole: Type.Boolean(),
+})
+
+/** A decoded `buildToolClassPathSchema`. */
+export type BuildToolClassPath = Readonly<Static<typeof buildToolClassPathSchema>>
 
 /** Request for a project's class path. */
 export interface BuildToolRequest {

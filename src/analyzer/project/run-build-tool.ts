@@ -33,7 +33,7 @@ export async function runBuildTool(
 }
 
 /** Returns the distinct existing jars of class paths. */
-export function jarsOf(classPaths: readonly string[]): readonly string[] {
+export function jarsOf(classPaths: readonly string[]): string[] {
   const paths = classPaths.flatMap((classPath) => classPath.trim().split(delimiter))
   return [...new Set(paths)].filter((path) => path.endsWith('.jar') && existsSync(path))
 }

@@ -21,7 +21,7 @@ export class ArchiveHashes {
     this.#hashes = readHashes(file)
   }
 
-  /** undefined) | Returns the hash for a stamp. */
+  /** Returns the hash for a stamp. */
   find(stamp: string | undefined): StampedHash | undefined {
     const hash = stamp === undefined ? undefined : this.#hashes[stamp]
     return stamp === undefined || hash === undefined ? undefined : { stamp, hash }

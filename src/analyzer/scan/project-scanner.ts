@@ -55,7 +55,7 @@ export class ProjectScanner {
   readonly #hashes: ArchiveHashes
   /** Last listing of each class path entry. */
   readonly #listings = new Map<string, EntryListing>()
-  readonly #buildTool = new BuildToolCache()
+  readonly #buildTool: BuildToolCache
   readonly #quarantined: Quarantine
   readonly #facts = new FactsCache(
     (key) => this.#readFacts(key),
@@ -89,6 +89,7 @@ export class ProjectScanner {
     this.#pool = pool
     this.#quarantined = new Quarantine(logger)
     this.#hashes = new ArchiveHashes(join(config.cacheDir, 'archive-hashes.json'))
+    this.#buildTool = new BuildToolCache(join(config.cacheDir, 'class-paths'))
   }
 
   /**

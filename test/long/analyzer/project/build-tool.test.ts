@@ -3,7 +3,6 @@ import { basename, join, relative } from 'node:path'
 import { expect, test } from 'vitest'
 import { createLogger } from '../../../../src/lib/log/logger.ts'
 import { run } from '../../../../src/lib/process/run.ts'
-import { BuildToolCache } from '../../../../src/analyzer/project/build-tool-cache.ts'
 import { buildToolClassPath } from '../../../../src/analyzer/project/build-tool-class-path.ts'
 import { findJvm } from '../../../../src/analyzer/project/find-jvm.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
@@ -48,18 +47,6 @@ test(
     expect(answer).toEqual({ tool: 'maven', classFolders: [], isWhole: true })
     expect(libraries.map((jar) => basename(jar))).toEqual(['commons-lang3-3.14.0.jar'])
     expect(globSync('**/*.class', { cwd: root })).toEqual([])
-
-    const memory = new BuildToolCache()
-    const askedMs = async () => {
-      const beganMs = performance.now()
-      expect(await memory.get(question(root))).toEqual({ ...answer, libraries })
-      return performance.now() - beganMs
-    }
-    // Maven alone takes much longer to start.
-    const [firstMs, secondMs] = [await askedMs(), await askedMs()]
-    expect(secondMs).toBeLessThan(firstMs / 4)
-    writeFileSync(join(root, 'core/pom.xml'), `${head}${parent}<artifactId>core</artifactId></project>`)
-    expect((await memory.get(question(root))).libraries).toEqual([])
   },
 )
 
