@@ -1,3 +1,4 @@
+import { extname } from 'node:path'
 import type { Extent } from '../../native/classfile.ts'
 import { messageOf } from '../../lib/errors/message.ts'
 import { partOf, type ByteSource } from './byte-source.ts'
@@ -27,7 +28,13 @@ const MAX_RATIO = 100
  */
 const FEW_ENTRIES = 2 ** 14
 const BYTES_PER_ENTRY = 1_024
-const nestedArchive = /^(?:BOOT-INF\/lib|WEB-INF\/lib|lib)\/[^/]+\.jar$/
+/** Where archives contain others, by the extension of the outer one; else as in jars and web archives. */
+const nestedArchives: Readonly<Record<string, RegExp>> = {
+  '.ear': /^(?:[^/]+\.(?:jar|war|rar)|(?:APP-INF\/)?lib\/[^/]+\.jar)$/,
+  '.rar': /^[^/]+\.jar$/,
+  '.aar': /^(?:classes\.jar|libs\/[^/]+\.jar)$/,
+}
+const nestedInJar = /^(?:BOOT-INF\/lib|WEB-INF\/lib|lib)\/[^/]+\.jar$/
 const classOfJar = /^(?:BOOT-INF\/classes\/|WEB-INF\/classes\/)?(?:META-INF\/versions\/(\d+)\/)?(.+)\.class$/
 const classOfJmod = /^classes\/(?:META-INF\/versions\/(\d+)\/)?(.+)\.class$/
 
@@ -43,7 +50,7 @@ interface ArchiveLocation {
 }
 
 /**
- * Lists the classes of a jar and of its nested jars, or of a jmod.
+ * Lists the classes of a jar, of an archive of an application (WAR, EAR, RAR, AAR) and of the archives in it, or of a jmod.
  *
  * @param problems receives what cannot be listed
  */
@@ -83,7 +90,8 @@ export function listArchive(
         })
       containers.push(containerOf(archive, entries, isJmod ? classOfJmod : classOfJar, release, problems))
       if (isJmod || archive.inside.length === MAX_DEPTH) return
-      for (const entry of entries) if (nestedArchive.test(entry.name)) tryToEnter(archive, entry)
+      const nested = nestedArchives[extname(archive.inside.at(-1) ?? path)] ?? nestedInJar
+      for (const entry of entries) if (nested.test(entry.name)) tryToEnter(archive, entry)
     } catch (error) {
       problems.push({ path: displayPath(archive), offset: 0, message: messageOf(error) })
     }

@@ -10,7 +10,7 @@ export interface ProjectModule {
   readonly build: 'maven' | 'gradle' | 'plain'
   /** Existing folders with compiled classes, including test classes. */
   readonly classFolders: readonly string[]
-  /** Jars that its build put into the module. */
+  /** Archives that its build put into the module. */
   readonly libraries: readonly string[]
 }
 
@@ -28,7 +28,11 @@ const classFolders: Readonly<Record<ProjectModule['build'], readonly string[]>> 
   gradle: ['build/classes/*/*', 'out/production/classes', 'out/test/classes'],
   plain: ['bin', 'classes', 'build/classes', 'out/production/*', 'out/test/*', 'target/scala-*/classes'],
 }
-const libraries = ['lib/*.jar', 'libs/*.jar', 'target/dependency/*.jar', 'target/lib/*.jar']
+const libraries = ['lib/*', 'libs/*', 'target/dependency/*', 'target/lib/*']
+/** Extensions of archives with classes: of Java, of applications of Jakarta EE, and of Android's libraries. */
+const ARCHIVE = /\.(?:jar|war|ear|rar|aar)$/
+
+const BUILD_FILE = /^(?:pom\.xml|gradle\.properties|gradle\.lockfile|.+\.gradle|.+\.gradle\.kts)$/
 
 const MAX_DEPTH = 8
 /** Folders that contain no modules. */
@@ -81,6 +85,16 @@ export function explainNoClasses(root: string): string {
   return `no compiled classes found; ${remedy}, and run "analyzer refresh" (searched ${counted(modules.length, 'module')} for ${folders.join(', ')})`
 }
 
+/** Returns whether a file in a module's folder defines its build. */
+export function isBuildFile(name: string): boolean {
+  return BUILD_FILE.test(name)
+}
+
+/** Returns whether a file's name is that of an archive with classes. */
+export function isArchive(name: string): boolean {
+  return ARCHIVE.test(name)
+}
+
 function moduleAt(path: string, build: ProjectModule['build']): ProjectModule {
   const found = (patterns: readonly string[], wanted: (entry: Dirent) => boolean) =>
     globSync([...patterns], { cwd: path, withFileTypes: true })
@@ -92,7 +106,7 @@ function moduleAt(path: string, build: ProjectModule['build']): ProjectModule {
     path,
     build,
     classFolders: found(classFolders[build], (entry) => entry.isDirectory()),
-    libraries: found(libraries, (entry) => entry.isFile()),
+    libraries: found(libraries, (entry) => entry.isFile() && isArchive(entry.name)),
   }
 }
 

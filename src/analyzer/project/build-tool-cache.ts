@@ -8,7 +8,7 @@ import { makeDirs } from '../../lib/fs/make-dirs.ts'
 import { writeFileDurable } from '../../lib/fs/write-durable.ts'
 import { parseJson } from '../../lib/schema/parse-json.ts'
 import { Type } from '../../lib/schema/type.ts'
-import { findModules } from '../classpath/project-layout.ts'
+import { findModules, isBuildFile } from '../classpath/project-layout.ts'
 import { buildToolClassPath } from './build-tool-class-path.ts'
 import {
   type BuildToolClassPath,
@@ -16,8 +16,6 @@ import {
   buildToolClassPathSchema,
 } from './build-tool-request.ts'
 
-/** Files in a module's folder that define dependencies. */
-const MODULE_FILE = /^(?:pom\.xml|gradle\.properties|gradle\.lockfile|.+\.gradle|.+\.gradle\.kts)$/
 /** Files in the project's root that define dependencies, as glob patterns. */
 const ROOT_FILES = [
   '.mvn/{maven.config,extensions.xml,jvm.config,settings.xml,wrapper/maven-wrapper.properties}',
@@ -110,7 +108,7 @@ function stampOf({ root, jvm }: BuildToolRequest): string {
 }
 
 function moduleFiles(folder: string): readonly string[] {
-  const names = readdirSync(folder).filter((name) => MODULE_FILE.test(name))
+  const names = readdirSync(folder).filter(isBuildFile)
   return names.toSorted().map((name) => join(folder, name))
 }
 

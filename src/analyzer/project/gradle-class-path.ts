@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { BuildToolClassPath, BuildToolRequest } from './build-tool-request.ts'
-import { jarsOf, runBuildTool } from './run-build-tool.ts'
+import { archivesOf, runBuildTool } from './run-build-tool.ts'
 
 /**
  * Prints the dependencies and class folders of each project's source sets. Skips what a configuration cannot
@@ -58,7 +58,7 @@ export async function gradleClassPath(request: BuildToolRequest): Promise<BuildT
     if (missing.size > 0) request.logger.warn({ missing: [...missing] }, 'Gradle could not resolve these')
     return {
       tool: 'gradle',
-      libraries: jarsOf(linesWith(stdout, 'JAR')),
+      libraries: archivesOf(linesWith(stdout, 'JAR')),
       classFolders: [...new Set(linesWith(stdout, 'CLASSES'))],
       isWhole: missing.size === 0,
     }

@@ -1,5 +1,5 @@
 import type { BuildToolClassPath, BuildToolRequest } from './build-tool-request.ts'
-import { jarsOf, runBuildTool } from './run-build-tool.ts'
+import { archivesOf, runBuildTool } from './run-build-tool.ts'
 
 const GOAL = 'dependency:build-classpath'
 const FLAGS = ['-B', '-Dstyle.color=never', '-Dmdep.includeScope=test', '--fail-at-end']
@@ -37,7 +37,7 @@ function answerOf(outputs: readonly string[], isWhole: boolean): BuildToolClassP
   const classPaths = outputs
     .flatMap((text) => [...text.matchAll(/Dependencies classpath:.*\n(.*)/g)])
     .map(([, classPath = '']) => classPath)
-  return { tool: 'maven', libraries: jarsOf(classPaths), classFolders: [], isWhole }
+  return { tool: 'maven', libraries: archivesOf(classPaths), classFolders: [], isWhole }
 }
 
 const UNREACHABLE =

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { run, type RunResult } from '../../lib/process/run.ts'
+import { isArchive } from '../classpath/project-layout.ts'
 import type { BuildToolRequest } from './build-tool-request.ts'
 
 const TIMEOUT_MS = 170_000
@@ -32,8 +33,8 @@ export async function runBuildTool(
   return { ...result, name: program === wrapper ? names.wrapper : names.command }
 }
 
-/** Returns the distinct existing jars of class paths. */
-export function jarsOf(classPaths: readonly string[]): string[] {
+/** Returns the distinct existing archives of class paths. */
+export function archivesOf(classPaths: readonly string[]): string[] {
   const paths = classPaths.flatMap((classPath) => classPath.trim().split(delimiter))
-  return [...new Set(paths)].filter((path) => path.endsWith('.jar') && existsSync(path))
+  return [...new Set(paths)].filter((path) => isArchive(path) && existsSync(path))
 }

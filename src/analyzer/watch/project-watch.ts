@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path'
 import { messageOf } from '../../lib/errors/message.ts'
 import { DirectoryWatch } from '../../lib/fs/directory-watch.ts'
 import type { Logger } from '../../lib/log/logger.ts'
-import { findModules } from '../classpath/project-layout.ts'
+import { findModules, isArchive, isBuildFile } from '../classpath/project-layout.ts'
 import type { Scan } from '../scan/scan.ts'
 import type { Analysis } from '../lifecycle/analysis.ts'
 
@@ -32,7 +32,6 @@ const OUTPUT_PARENTS = [
 ]
 const STEP =
   /^(?:target|build|out|bin|lib|libs|dependency|classes|test-classes|production|test|main|java|kotlin|groovy|scala|scala-[\d.]+)$/
-const DEFINITION = /^(?:pom\.xml|(?:build|settings)\.gradle(?:\.kts)?|gradle\.properties|gradle\.lockfile)$/
 
 /** State of the watch for `status`. */
 interface WatchView {
@@ -157,5 +156,5 @@ export class ProjectWatch {
 }
 
 function isOfInterest(name: string): boolean {
-  return STEP.test(name) || DEFINITION.test(name) || name.endsWith('.jar')
+  return STEP.test(name) || isBuildFile(name) || isArchive(name)
 }

@@ -111,6 +111,41 @@ describe('archives', () => {
     }
   })
 
+  it.each([
+    ['app.war', ['WEB-INF/lib/inner.jar'], ['inner.jar', 'lib/deep/inner.jar']],
+    [
+      'app.ear',
+      ['web.war', 'ejb.jar', 'lib/inner.jar', 'APP-INF/lib/inner.jar'],
+      ['META-INF/inner.jar', 'x/web.war'],
+    ],
+    ['adapter.rar', ['inner.jar'], ['lib/deep/inner.jar', 'native.so']],
+    ['library.aar', ['classes.jar', 'libs/inner.jar'], ['lint.jar', 'jni/x86/inner.jar']],
+  ])('D11 inside %s are read where its format has classes', async (name, read, ignored) => {
+    const path = join(tempDir(), name)
+    const inner = zipOf([shape()])
+    writeFileSync(path, zipOf([...read, ...ignored].map((each) => ({ name: each, bytes: inner }))))
+    const { containers } = listClasses(path, 17)
+    expect(containers.map(({ inside }) => inside.join())).toEqual(['', ...read])
+    expect(await readBoth(path)).toEqual({ classes: read.map(() => 'demo/Shapes'), messages: [] })
+  })
+
+  it('D11 inside the web archive of an EAR are read, or reported if both are deflated', async () => {
+    const path = join(tempDir(), 'app.ear')
+    for (const stored of [true, false]) {
+      const war = zipOf([
+        { ...shape(), name: 'WEB-INF/classes/demo/Shapes.class' },
+        { name: 'WEB-INF/lib/inner.jar', bytes: zipOf([shape()]) },
+      ])
+      writeFileSync(path, zipOf([{ name: 'web.war', bytes: war, stored }]))
+      expect(await readBoth(path)).toEqual({
+        classes: stored ? ['demo/Shapes', 'demo/Shapes'] : ['demo/Shapes'],
+        messages: stored
+          ? []
+          : [expect.stringContaining('inner.jar is a deflated archive inside a deflated archive')],
+      })
+    }
+  })
+
   it('report what cannot be read, and provide the rest', async () => {
     const path = jarOf([
       shape(),

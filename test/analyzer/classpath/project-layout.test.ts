@@ -66,6 +66,17 @@ it('findModules finds the modules of a Gradle project in any language', () => {
   ])
 })
 
+it('D11 findModules finds libraries of every kind, and no other files', () => {
+  const names = ['a.jar', 'b.war', 'c.ear', 'd.rar', 'e.aar']
+  const root = projectOf(
+    ...names.map((name) => `lib/${name}`),
+    'lib/f.zip',
+    'lib/g.jar.txt',
+    'lib/h.jar/x.txt',
+  )
+  expect(found(root)[0]?.libraries).toEqual(names.map((name) => `lib/${name}`))
+})
+
 it('findModules treats a folder without a supported build as one module', () => {
   expect(found(projectOf('build.xml', 'bin/demo', 'lib/c.jar'))).toEqual([
     { path: '', build: 'plain', classes: ['bin'], libraries: ['lib/c.jar'] },
