@@ -44,7 +44,9 @@ export function nameColumns({ classes, interfaces, methods, types, callees, anno
 export function loadSlice(packed: Digest, names: StringPool): LoadedSlice {
   const { strings, texts } = packed
   const { bytes, offsets } = strings
-  const nameOf = texts.hash.map((hash, id) => names.idOf(bytes, offsets[id] ?? 0, offsets[id + 1] ?? 0, hash))
+  const nameOf = new Int32Array(texts.count)
+  for (let id = 0; id < texts.count; id++)
+    nameOf[id] = names.idOf(bytes, offsets[id] ?? 0, offsets[id + 1] ?? 0, texts.hash[id] ?? 0)
   const digest = copyDigest(packed)
   for (const column of nameColumns(digest))
     for (let row = 0; row < column.length; row++) column[row] = nameOf[column[row] ?? -1] ?? -1
@@ -63,7 +65,14 @@ const ROWS = 2 ** 21
 
 /** Returns the rows in ascending order of values; the sort is stable. */
 function orderOf(values: Int32Array): Int32Array {
-  // Value and row are combined into one sortable number.
-  const both = Float64Array.from(values, (value, row) => value * ROWS + row).toSorted()
-  return Int32Array.from(both, (each) => each - Math.floor(each / ROWS) * ROWS)
+  // Value and row are combined into one sortable number. `from` with a function takes ten times as long as a loop.
+  const both = new Float64Array(values.length)
+  for (let row = 0; row < values.length; row++) both[row] = (values[row] ?? 0) * ROWS + row
+  both.sort()
+  const order = new Int32Array(values.length)
+  for (let at = 0; at < order.length; at++) {
+    const each = both[at] ?? 0
+    order[at] = each - Math.floor(each / ROWS) * ROWS
+  }
+  return order
 }
