@@ -1,4 +1,4 @@
-import { compare } from '../query/types/implementations.ts'
+import { compare } from '../query/sort-in-turns.ts'
 import type { Build } from './build.ts'
 import { type Change, ChangeList } from './change.ts'
 import { compareClasses } from './compare-classes.ts'

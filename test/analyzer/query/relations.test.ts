@@ -77,6 +77,23 @@ describe('a hierarchy', () => {
       }),
     )
   })
+
+  test('D8 that of Object, which is sent in pieces, has all classes in order', async () => {
+    const { hierarchy } = await analyzer.get('/hierarchy/java.lang.Object')
+    const names: string[] = []
+    const waiting = [hierarchy]
+    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+      const children: readonly string[] = next.children.map(({ classFqn }: { classFqn: string }) => classFqn)
+      expect(children).toEqual(children.toSorted((a, b) => (a < b ? -1 : 1)))
+      names.push(...children)
+      waiting.push(...next.children)
+    }
+    const answer = await analyzer.get('/implementations/java.lang.Object?includeLibraries=true')
+    const implementations = [...answer.directImplementations, ...answer.indirectImplementations]
+    expect(names.length).toBeGreaterThan(4_096)
+    expect(new Set(names)).toEqual(new Set(implementations.map(({ fqn }) => fqn)))
+    expect(answer.totalCount).toBe(implementations.length)
+  })
 })
 
 test('dependencies are outgoing and incoming, once for each type and member', async () => {

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { isLargeJson, jsonStream } from '../../../lib/http/json-chunks.ts'
 import type { HttpServer } from '../../../lib/http/server.ts'
 import { type QueryName, queryNamed } from '../../api/queries.ts'
 import type { AnalyzerFace } from './face.ts'
@@ -25,8 +26,11 @@ export function addQueryRoute(
       response: { 200: { description: 'Success', content } },
     },
   }
-  app.get(`/api/v1${path}`, options, (request: FastifyRequest, reply) => {
+  app.get(`/api/v1${path}`, options, async (request: FastifyRequest, reply) => {
     idle.touch()
-    return answer(new QueryParameters(request.query), request.params as PathParameters, reply)
+    const parameters = new QueryParameters(request.query)
+    const value = await answer(parameters, request.params as PathParameters, reply)
+    if (value === reply || !isLargeJson(value)) return value
+    return reply.type('application/json; charset=utf-8').send(jsonStream(value))
   })
 }

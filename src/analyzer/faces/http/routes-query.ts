@@ -7,6 +7,7 @@ import {
   REFERENCE_KINDS,
   USAGE_SCOPES,
 } from '../../choices.ts'
+import { runInTurns } from '../../../lib/clock/run-in-turns.ts'
 import { abortOnClose } from '../../../lib/http/abort-on-close.ts'
 import type { HttpServer } from '../../../lib/http/server.ts'
 import { GRAPH_TYPES, type QueryName } from '../../api/queries.ts'
@@ -44,6 +45,7 @@ export function queryRoutes(server: HttpServer, face: AnalyzerFace): void {
       answer(face.analysis.scan, query, subject, {
         reply,
         run: (search) => face.searches.run(search, abortOnClose(reply)),
+        inTurns: (search) => runInTurns(search, { signal: abortOnClose(reply) }),
         hash: (classes) => face.analysis.hashClasses(classes),
       }),
     )
@@ -53,6 +55,8 @@ export function queryRoutes(server: HttpServer, face: AnalyzerFace): void {
 interface Answering {
   readonly reply: FastifyReply
   readonly run: RunSearch
+  /** Runs at once, for searches that are short for most questions. */
+  readonly inTurns: RunSearch
   readonly hash: HashClasses
 }
 
@@ -84,9 +88,9 @@ const ANSWERS: Readonly<Record<Exclude<QueryName, SourceQuery>, Answer>> = {
   },
 
   class_show: ({ snapshot }, _query, name) => ({ classInfo: showClass(snapshot, name) }),
-  implementations: ({ snapshot }, query, name) =>
-    implementationsOf(snapshot, name, query.flag('includeLibraries')),
-  hierarchy: ({ snapshot }, _query, name) => hierarchyOf(snapshot, name),
+  implementations: ({ snapshot }, query, name, { inTurns }) =>
+    inTurns(implementationsOf(snapshot, name, query.flag('includeLibraries'))),
+  hierarchy: ({ snapshot }, _query, name, { inTurns }) => inTurns(hierarchyOf(snapshot, name)),
   dependencies: ({ snapshot }, query, name) => dependenciesOf(snapshot, name, query.flag('includeLibraries')),
 
   annotation_usages({ snapshot }, query, name) {

@@ -4,7 +4,7 @@ import { packageOf, toFqn } from '../names.ts'
 import { pageOf, type Paging } from '../paging.ts'
 import type { RunSearch } from '../search-queue.ts'
 import type { Snapshot } from '../snapshot.ts'
-import { compare } from '../types/implementations.ts'
+import { compare } from '../sort-in-turns.ts'
 
 /** Classes of a page that are compared by their bytes: each has to be read. */
 const MAX_COMPARED = 200

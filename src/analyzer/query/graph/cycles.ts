@@ -2,7 +2,7 @@ import { CYCLE_MEMBERS } from '../../choices.ts'
 import { packageOf } from '../names.ts'
 import { classGraph } from './graph.ts'
 import { findComponents } from './components.ts'
-import { compare } from '../types/implementations.ts'
+import { compare } from '../sort-in-turns.ts'
 import type { Snapshot } from '../snapshot.ts'
 
 /** A dependency cycle: classes or packages that are strongly connected. */

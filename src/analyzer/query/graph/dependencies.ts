@@ -1,5 +1,5 @@
 import { type DependencyType, dependencyType } from './dependency-type.ts'
-import { compare } from '../types/implementations.ts'
+import { compare } from '../sort-in-turns.ts'
 import { type MemberName, membersNaming } from '../calls/members-naming.ts'
 import { toFqn } from '../names.ts'
 import type { Snapshot } from '../snapshot.ts'

@@ -1,7 +1,7 @@
 import { ACC } from '../../bytecode/access-flags.ts'
-import { compare } from './implementations.ts'
 import { simpleNameOf, toFqn } from '../names.ts'
 import type { Snapshot } from '../snapshot.ts'
+import { sortInTurns } from '../sort-in-turns.ts'
 import { directSubtypes, supertypesOf } from './subtypes.ts'
 
 /** A class in its hierarchy. A class that is not on the class path has only a name. */
@@ -17,15 +17,24 @@ export interface HierarchyNode {
 
 /** Interfaces can be reached on more paths than there are classes: two on each of 30 levels make 2^30. */
 const MAX_NODES = 200_000
+const NODES_A_PAUSE = 64
 /** Deeper than any real hierarchy. */
 const MAX_DEPTH = 1_000
 
-/** Returns a class with all its supertypes and subtypes. @throws CLASS_NOT_FOUND */
-export function hierarchyOf(snapshot: Snapshot, fqn: string) {
+/** A class with all its supertypes and subtypes. */
+export interface Hierarchy {
+  readonly targetClass: string
+  readonly hierarchy: HierarchyNode
+  /** Present if it has more nodes or levels than an answer. */
+  readonly isCut?: true
+}
+
+/** Finds a class with all its supertypes and subtypes. @throws CLASS_NOT_FOUND */
+export function* hierarchyOf(snapshot: Snapshot, fqn: string): Generator<void, Hierarchy> {
   const name = snapshot.getType(fqn)
   const walk = new HierarchyWalk(snapshot)
   const up = walk.above(name)
-  const hierarchy = { ...up, children: walk.below(name) }
+  const hierarchy = { ...up, children: yield* walk.below(name) }
   return { targetClass: up.classFqn, hierarchy, ...(walk.isCut && { isCut: true }) }
 }
 
@@ -58,20 +67,20 @@ class HierarchyWalk {
     return node
   }
 
-  below(name: number): readonly HierarchyNode[] {
+  *below(name: number): Generator<void, readonly HierarchyNode[]> {
     const { index } = this.#snapshot
     if (!this.#enter(name)) return []
-    const children = directSubtypes(this.#snapshot, name)
-      .filter((child) => !this.#path.has(index.nameIdOf(child)))
-      .map((child) => ({
-        ...describe(this.#snapshot, index.nameIdOf(child), child),
-        parent: null,
-        interfaces: [],
-        children: this.below(index.nameIdOf(child)),
-      }))
-      .toSorted((a, b) => compare(a.classFqn, b.classFqn))
+    const children: HierarchyNode[] = []
+    for (const child of directSubtypes(this.#snapshot, name)) {
+      const childName = index.nameIdOf(child)
+      if (this.#path.has(childName)) continue
+      const self = describe(this.#snapshot, childName, child)
+      children.push({ ...self, parent: null, interfaces: [], children: yield* this.below(childName) })
+    }
     this.#path.delete(name)
-    return children
+    // The chain of generators is as long as the path, so not every node pauses.
+    if (this.#nodes % NODES_A_PAUSE === 0) yield
+    return yield* sortInTurns(children, ({ classFqn }) => classFqn)
   }
 
   #enter(name: number): boolean {

@@ -1,26 +1,36 @@
 import { classSummary, type ClassSummary } from './class-summary.ts'
 import { toFqn } from '../names.ts'
 import type { Snapshot } from '../snapshot.ts'
+import { sortInTurns } from '../sort-in-turns.ts'
 import { allSubtypes } from './subtypes.ts'
 
-/** Returns the classes that extend or implement a type, sorted by name. @throws CLASS_NOT_FOUND */
-export function implementationsOf(snapshot: Snapshot, fqn: string, includeLibraries: boolean) {
-  const target = snapshot.getType(fqn)
-  const below = [...allSubtypes(snapshot, target)]
-    .filter(([id]) => snapshot.counts(id, includeLibraries))
-    .map(([id, isDirect]) => ({ summary: classSummary(snapshot, id), isDirect }))
-    .toSorted((a, b) => compare(a.summary.fqn, b.summary.fqn))
-  const of = (direct: boolean): readonly ClassSummary[] =>
-    below.filter(({ isDirect }) => isDirect === direct).map(({ summary }) => summary)
-  return {
-    targetClass: toFqn(snapshot.index.names.get(target)),
-    directImplementations: of(true),
-    indirectImplementations: of(false),
-    totalCount: below.length,
-  }
+/** The classes that extend or implement a type, sorted by name. */
+export interface Implementations {
+  readonly targetClass: string
+  readonly directImplementations: readonly ClassSummary[]
+  readonly indirectImplementations: readonly ClassSummary[]
+  readonly totalCount: number
 }
 
-/** Compares names by code units, so that the order is the same on every machine. */
-export function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0
+/** Finds the classes that extend or implement a type. @throws CLASS_NOT_FOUND */
+export function* implementationsOf(
+  snapshot: Snapshot,
+  fqn: string,
+  includeLibraries: boolean,
+): Generator<void, Implementations> {
+  const target = snapshot.getType(fqn)
+  const direct: ClassSummary[] = []
+  const indirect: ClassSummary[] = []
+  for (const [id, isDirect] of allSubtypes(snapshot, target)) {
+    if (!snapshot.counts(id, includeLibraries)) continue
+    const into = isDirect ? direct : indirect
+    into.push(classSummary(snapshot, id))
+    yield
+  }
+  return {
+    targetClass: toFqn(snapshot.index.names.get(target)),
+    directImplementations: yield* sortInTurns(direct, ({ fqn: name }) => name),
+    indirectImplementations: yield* sortInTurns(indirect, ({ fqn: name }) => name),
+    totalCount: direct.length + indirect.length,
+  }
 }

@@ -5,8 +5,8 @@ import { formatRecord, formatTable } from '../../../../lib/cli/table.ts'
 import type { ClassSummary } from '../../../query/types/class-summary.ts'
 import type { showClass } from '../../../query/types/class-show.ts'
 import type { dependenciesOf, Dependency } from '../../../query/graph/dependencies.ts'
-import type { HierarchyNode, hierarchyOf } from '../../../query/types/hierarchy.ts'
-import type { implementationsOf } from '../../../query/types/implementations.ts'
+import type { Hierarchy, HierarchyNode } from '../../../query/types/hierarchy.ts'
+import type { Implementations } from '../../../query/types/implementations.ts'
 import { addLibrariesOption, addProjectOption, contextOf, pageLine, pathOf } from '../context.ts'
 
 interface ListFlags {
@@ -77,7 +77,7 @@ export function addClasses(program: Command): void {
     .argument('<fqn>')
     .action(async (fqn: string, { includeLibraries }: ListFlags, command: Command) => {
       const { get, output } = await contextOf(command)
-      const answer = await get<ReturnType<typeof implementationsOf>>(pathOf('implementations', fqn), {
+      const answer = await get<Implementations>(pathOf('implementations', fqn), {
         includeLibraries,
       })
       output.result(answer, () => implementationTable(answer))
@@ -89,7 +89,7 @@ export function addClasses(program: Command): void {
     .argument('<fqn>')
     .action(async (fqn: string, _flags: unknown, command: Command) => {
       const { get, output } = await contextOf(command)
-      const answer = await get<ReturnType<typeof hierarchyOf>>(pathOf('hierarchy', fqn))
+      const answer = await get<Hierarchy>(pathOf('hierarchy', fqn))
       output.result(answer, () => hierarchyText(answer.hierarchy))
     })
 
@@ -144,7 +144,7 @@ function classTable(classes: readonly ClassSummary[]): string {
   )
 }
 
-function implementationTable(answer: ReturnType<typeof implementationsOf>): string {
+function implementationTable(answer: Implementations): string {
   const rows = [
     ...answer.directImplementations.map((each) => [each.fqn, each.type, 'yes', each.source]),
     ...answer.indirectImplementations.map((each) => [each.fqn, each.type, 'no', each.source]),
