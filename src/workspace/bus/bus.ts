@@ -192,7 +192,8 @@ export class Bus {
   /** Delivers waiting messages, now that the namespace has a listener or its listener has room. */
   deliverWaiting(namespace: string): void {
     const outlet = this.#outletOf(namespace)
-    while (outlet !== undefined && hasRoom(outlet)) {
+    if (outlet === undefined) return
+    while (hasRoom(outlet)) {
       const message = this.#waiting.takeOldest(namespace)
       if (message === undefined) return
       outlet.deliver(message)

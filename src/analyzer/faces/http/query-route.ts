@@ -28,8 +28,8 @@ export function addQueryRoute(
   }
   app.get(`/api/v1${path}`, options, async (request: FastifyRequest, reply) => {
     idle.touch()
-    const parameters = new QueryParameters(request.query)
-    const value = await answer(parameters, request.params as PathParameters, reply)
+    const query = new QueryParameters(request.query)
+    const value = await answer(query, request.params as PathParameters, reply)
     if (value === reply || !isLargeJson(value)) return value
     return reply.type('application/json; charset=utf-8').send(jsonStream(value))
   })

@@ -149,9 +149,9 @@ describe('a running bus', () => {
       settings: { bus: { request_timeout: '1s' } },
     })
     onTestFinished(() => hasty.stop())
-    const { api, listen, connected, answer } = busClient(() => ({ server: hasty, backend }))
-    const guest = await connected()
-    const other = await connected('other')
+    const client = busClient(() => ({ server: hasty, backend }))
+    const guest = await client.connected()
+    const other = await client.connected('other')
     const url = new URL(`${hasty.url}/api/plugins/listeners/slow/messages`)
     const asked = request(url).end()
     onTestFinished(() => void asked.destroy())
@@ -161,14 +161,14 @@ describe('a running bus', () => {
       await Promise.all(
         Array.from({ length: 20 }, () => guest.publish({ namespace: 'slow', type: 'event', payload })),
       )
-      return (await api('listeners')).body.listeners.length === 0
+      return (await client.api('listeners')).body.listeners.length === 0
     })
-    const listener = await listen('fine')
+    const listener = await client.listen('fine')
     const answered = other.publish({ namespace: 'fine' })
     const [message] = await listener.first(1)
-    await api('listeners/fine/respond', 'POST', answer(message?.data, {}))
+    await client.api('listeners/fine/respond', 'POST', client.answer(message?.data, {}))
     expect(await answered).toMatchObject({ status: 200 })
-    expect((await listen('slow')).response.status).toBe(200)
+    expect((await client.listen('slow')).response.status).toBe(200)
     expect(await (await fetch(`${hasty.url}/metrics`)).text()).toContain('sse_streams_dropped_total 1')
   })
 
