@@ -115,6 +115,12 @@ export const workspaceSchema = section({
     default: 5,
     description: 'default disk size of a VM, in GB',
   }),
+  import_size_max: Type.Integer({
+    minimum: 1,
+    maximum: 100_000,
+    default: 100,
+    description: 'largest archive that can be imported, uncompressed, in GB',
+  }),
   network: networkSection,
   vm: section({
     network: Type.Enum(NETWORK_MODES, {
@@ -268,6 +274,7 @@ function resolveConfig(
     cloud: cloudSettings(settings.cloud),
     server: { url: settings.server.url ?? localUrl(http), tokenFile },
     upperSizeDefaultBytes: settings.upperSizeDefault * 2 ** 30,
+    importMaxBytes: settings.importSizeMax * 2 ** 30,
     network,
     vm: { ...vm, runDir: vm.runDir ?? defaultRunDir(environment) },
     qemu: { ...qemu, root: qemu.root ?? join(stateDir, 'qemu') },

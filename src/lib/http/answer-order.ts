@@ -5,6 +5,8 @@ import type { Fault } from '../errors/fault.ts'
 import { httpFault } from './faults.ts'
 import { answerRaw } from './raw-answer.ts'
 
+const TIMEOUT = 'ERR_HTTP_REQUEST_TIMEOUT'
+
 /**
  * Keeps the responses of a connection in the order of its requests where Node does not: for requests that its parser refuses (too
  * large, too slow, or not HTTP) and for upgrades. A connection with a refused request gets one response to it, after the responses
@@ -14,6 +16,7 @@ export class AnswerOrder {
   readonly #shape: { readonly render: (fault: Fault) => unknown }
   readonly #last = new WeakMap<Duplex, ServerResponse>()
   readonly #broken = new WeakSet<Socket>()
+  readonly #unhurried = new WeakSet<IncomingMessage>()
 
   constructor(shape: { readonly render: (fault: Fault) => unknown }) {
     this.#shape = shape
@@ -24,6 +27,11 @@ export class AnswerOrder {
     this.#last.set(socket, response)
   }
 
+  /** Exempts a request from the time limit for its body, which its route then limits. */
+  awaitLongBody(request: IncomingMessage): void {
+    this.#unhurried.add(request)
+  }
+
   /** Whether an earlier request of the connection still needs its response, which an upgrade would corrupt. */
   isBusy(socket: Duplex): boolean {
     return this.#last.get(socket)?.destroyed === false
@@ -32,11 +40,13 @@ export class AnswerOrder {
   /** Handles a `clientError` event. */
   readonly refuse = (error: Error & { code?: string }, socket: Socket): void => {
     if (error.code === 'ECONNRESET') return void socket.destroy()
+    const last = this.#last.get(socket)
+    // Node reports this once per request, and reads on.
+    if (error.code === TIMEOUT && last !== undefined && this.#unhurried.has(last.req)) return
     // A failed parser reports every further chunk of the connection.
     if (this.#broken.has(socket)) return
     this.#broken.add(socket)
     const [status, fault] = brokenRequest(error.code)
-    const last = this.#last.get(socket)
     const send = (): void => {
       socket.once('finish', () => socket.destroy())
       answerRaw(socket, status, this.#shape.render(fault))
@@ -57,7 +67,7 @@ function brokenRequest(code: string | undefined): readonly [number, Fault] {
   if (code === 'HPE_HEADER_OVERFLOW') {
     return [431, httpFault('REQUEST_TOO_LARGE', 'headers are too large')]
   }
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+  if (code === TIMEOUT) {
     return [408, httpFault('REQUEST_TIMEOUT', 'the request did not arrive in time')]
   }
   return [400, httpFault('INVALID_REQUEST', 'the request is not valid HTTP')]

@@ -45,6 +45,8 @@ declare module 'fastify' {
     readonly hasNoEffect?: boolean
     /** Set on public resources that are needed to enter the token: a page and its assets. */
     readonly needsNoToken?: boolean
+    /** Set on a route with a body that may take longer than other requests; the route must limit the time without data. */
+    readonly hasLongBody?: boolean
   }
 }
 
@@ -152,7 +154,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   app.setChildLoggerFactory((parent) => parent)
   acceptOnlyJson(app)
   mapErrors(app, options.errors)
-  guardRoutes(app, { checkHost, guard, diverted })
+  guardRoutes(app, { checkHost, guard, diverted, order })
   if (options.admit !== undefined) app.addHook('onRequest', options.admit)
   serveMetrics(app, metrics, (request) => diverted.has(request))
   serveReference(app, options.info, options.errors)
@@ -290,9 +292,10 @@ function guardRoutes(
     readonly checkHost: (request: IncomingMessage) => void
     readonly guard: ReturnType<typeof createGuard>
     readonly diverted: Diverted
+    readonly order: AnswerOrder
   },
 ): void {
-  const { checkHost, guard, diverted } = rules
+  const { checkHost, guard, diverted, order } = rules
   app.addHook('onRequest', (request, reply, done) => {
     const divert = diverted.restore(request.raw)
     // Before every response, refusals included.
@@ -305,6 +308,7 @@ function guardRoutes(
     }
     const { config } = request.routeOptions
     guard(request.raw, config.hasEffect === true, config)
+    if (config.hasLongBody === true) order.awaitLongBody(request.raw)
     done()
   })
 }

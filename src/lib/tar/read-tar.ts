@@ -2,6 +2,8 @@ import { BLOCK_BYTES, checksumOf, FIELDS, paddingOf, type TarEntry } from './ent
 
 /** Limit for a long name or a pax header, which are collected in memory. */
 const MAX_EXTENSION_BYTES = 64 * 1024
+/** The same for archives that are passed on, whose pax headers contain extended attributes. */
+const MAX_PASSED_EXTENSION_BYTES = 2 ** 20
 /** Linux's PATH_MAX. */
 const MAX_PATH_BYTES = 4096
 const FILE_TYPES = new Set(['0', '\0', '7'])
@@ -15,7 +17,18 @@ export const EARLY_END = 'the archive ends early'
 /** An entry and its content. The content that a reader leaves is skipped. */
 export interface TarItem {
   readonly entry: TarEntry
+  /** The entry's header blocks, with those of its extensions. */
+  readonly head: readonly Buffer[]
   readonly content: AsyncIterable<Buffer>
+}
+
+/** Options for reading an archive. */
+export interface ReadTarOptions {
+  /**
+   * For archives that GNU tar reads afterwards: keeps sparse files as they are stored, and refuses entries that it could
+   * understand differently.
+   */
+  readonly isPassedOn?: boolean
 }
 
 /** Properties that precede an entry and replace those in its header. */
@@ -23,6 +36,8 @@ interface Extension {
   path?: string
   linkPath?: string
   size?: number
+  /** Name of a sparse file. */
+  sparsePath?: string
 }
 
 /**
@@ -30,27 +45,37 @@ interface Extension {
  * Written here, because the established reader collects headers of any size in memory.
  * @throws Error when the archive is damaged, ends early, or exceeds a limit
  */
-export async function* readTar(source: AsyncIterable<Buffer>): AsyncGenerator<TarItem> {
+export async function* readTar(
+  source: AsyncIterable<Buffer>,
+  { isPassedOn = false }: ReadTarOptions = {},
+): AsyncGenerator<TarItem> {
   const bytes = new ByteSource(source)
+  const maxBytes = isPassedOn ? MAX_PASSED_EXTENSION_BYTES : MAX_EXTENSION_BYTES
   let extension: Extension = {}
+  let head: Buffer[] = []
   while (true) {
     const header = await bytes.take(BLOCK_BYTES)
     if (header.every((byte) => byte === 0)) break
+    head.push(header)
     const type = typeOf(header)
     const size = numberOf(header, FIELDS.size, 'size')
     if (isExtension(type)) {
-      if (size > MAX_EXTENSION_BYTES)
-        throw new Error(`the archive has a header of ${size} bytes, more than ${MAX_EXTENSION_BYTES}`)
+      if (size > maxBytes) throw new Error(`the archive has a header of ${size} bytes, more than ${maxBytes}`)
+      if (isPassedOn && type === 'g') throw new Error('the archive has a header that applies to all entries')
       const content = await bytes.take(size)
-      await bytes.skip(paddingOf(size))
-      extension = { ...extension, ...extensionOf(type, content) }
+      head.push(content, await bytes.take(paddingOf(size)))
+      extension = { ...extension, ...extensionOf(type, content, isPassedOn) }
       continue
     }
-    const entry = entryOf(header, type, extension)
+    const { sparsePath, ...stored } = extension
+    const entry = entryOf(header, type, sparsePath === undefined ? stored : { ...stored, path: sparsePath })
+    if (isPassedOn && entry.size !== (extension.size ?? size))
+      throw new Error('the archive contains a link with content')
     extension = {}
     let left = entry.size
     yield {
       entry,
+      head,
       content: (async function* () {
         while (left > 0) {
           const chunk = await bytes.next(left)
@@ -59,6 +84,7 @@ export async function* readTar(source: AsyncIterable<Buffer>): AsyncGenerator<Ta
         }
       })(),
     }
+    head = []
     await bytes.skip(left)
     await bytes.skip(paddingOf(entry.size))
   }
@@ -136,15 +162,15 @@ function numberOf(header: Buffer, [at, length]: readonly [number, number], what:
   throw new Error(`the archive is damaged: a header has an invalid ${what}`)
 }
 
-function extensionOf(type: string, content: Buffer): Extension {
+function extensionOf(type: string, content: Buffer, keepsSparse: boolean): Extension {
   if (type === 'g') return {}
-  if (type === 'x') return paxExtension(content)
+  if (type === 'x') return paxExtension(content, keepsSparse)
   const text = content.toString('latin1').replace(/\0[^]*$/, '')
   return type === 'L' ? { path: text } : { linkPath: text }
 }
 
 /** Parses pax records: `LENGTH KEY=VALUE\n`, where the length counts the whole record. */
-function paxExtension(content: Buffer): Extension {
+function paxExtension(content: Buffer, keepsSparse: boolean): Extension {
   const extension: Extension = {}
   for (let at = 0; at < content.length;) {
     const [digits = ''] = /^[1-9]\d{0,5} /.exec(content.toString('latin1', at, at + 7)) ?? []
@@ -156,7 +182,8 @@ function paxExtension(content: Buffer): Extension {
     if (key === 'path') extension.path = value.replace(/\0[^]*$/, '')
     else if (key === 'linkpath') extension.linkPath = value.replace(/\0[^]*$/, '')
     else if (key === 'size') extension.size = sizeOf(value)
-    else if (key.startsWith('GNU.sparse.'))
+    else if (key === 'GNU.sparse.name' && keepsSparse) extension.sparsePath = value.replace(/\0[^]*$/, '')
+    else if (key.startsWith('GNU.sparse.') && !keepsSparse)
       throw new Error('the archive contains a sparse file, which only GNU tar can read')
     at = end
   }

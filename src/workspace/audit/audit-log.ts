@@ -17,6 +17,8 @@ export const AUDIT_ACTIONS = [
   'workspace.suspend',
   'workspace.reset',
   'workspace.set',
+  'workspace.export',
+  'workspace.import',
   'workspace.delete',
   'image.pull',
   'image.tag',

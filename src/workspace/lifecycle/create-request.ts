@@ -1,3 +1,4 @@
+import type { Backend } from '../backend/backend.ts'
 import type { Snapshot } from '../backend/snapshot.ts'
 import type { DevContainerReading } from '../devcontainer/dev-container.ts'
 import { readFromHost } from '../devcontainer/read-dev-container.ts'
@@ -36,6 +37,13 @@ export interface CreateInput extends SettingsInput {
   readonly network?: WireNetworkLimits | null | undefined
 }
 
+/** Files of a workspace that is created from an archive, in place of a repository. */
+export interface ImportedContent {
+  readonly devContainer: DevContainerReading
+  /** Fills the running workspace with the files. Until it resolves, the workspace is being created. */
+  readonly unpack: (backend: Backend, name: string, signal: AbortSignal) => Promise<void>
+}
+
 /** A validated create request with defaults filled in. */
 export interface CreateRequest extends WorkspaceSettings {
   readonly name: string
@@ -63,6 +71,8 @@ export interface CreateRequest extends WorkspaceSettings {
   readonly dotfiles: Repo | undefined
   /** Network limits that narrow the server's policy. */
   readonly networkLimits: NetworkLimits | undefined
+  /** Undefined unless it is created from an archive. */
+  readonly content?: ImportedContent | undefined
 }
 
 /** Settings that a create request is validated against and completed with. */

@@ -51,7 +51,7 @@ export async function createWorkspace(
   const earlier = await marks.find(request.name)
   if (earlier !== undefined) await undoCreation(backend, records, earlier)
   const keepVolume = request.localDir === '' && (await backend.hasVolume(request.name))
-  if (keepVolume && request.fromSnapshot !== '')
+  if (keepVolume && (request.fromSnapshot !== '' || request.content !== undefined))
     throw fault(
       'INVALID_REQUEST',
       `files of an earlier workspace "${request.name}" are kept; choose another name, or create and delete that workspace first`,
@@ -119,10 +119,17 @@ async function createWithFiles(
       progress,
       signal,
     )
-  const known = acceptSettings(request.devContainer, request.name, context)
+  const { content } = request
+  const known = acceptSettings(content?.devContainer ?? request.devContainer, request.name, context)
   if (request.localDir !== '')
     return { workspace: await create(known, request.image, false), devContainer: known }
   const workspace = await create(known, request.image, keepVolume)
+  if (content !== undefined) {
+    progress('unpacking the archive')
+    context.enterPhase('clone')
+    await content.unpack(backend, request.name, signal)
+    return { workspace, devContainer: known }
+  }
   let mayHaveFile = keepVolume
   if (keepVolume) progress('using the files of an earlier workspace with this name')
   if (request.repo !== undefined) {

@@ -9,6 +9,7 @@ import {
   type CreateDefaults,
   type CreateInput,
   type CreateRequest,
+  type ImportedContent,
   parseCreateRequest,
 } from './create-request.ts'
 import { removeWorkspace } from './remove-workspace.ts'
@@ -80,17 +81,15 @@ export class Lifecycle {
     await Promise.all([...this.#options.backends.values()].map((backend) => backend.close()))
   }
 
-  /**
-   * Validates a request and reserves its name; `make` then does the work. Split so that a caller can respond
-   * in between.
-   */
+  /** Validates a request and reserves its name; `make` then does the work. @param content files in place of a clone */
   async prepareCreate(
     input: CreateInput,
+    content?: ImportedContent,
   ): Promise<{ make: (progress: (message: string) => void) => Promise<Workspace> }> {
     const { defaults, snapshots } = this.#options
     const getSnapshot = snapshots.getUsable.bind(snapshots)
     const createdAt = new Date(this.#options.clock.wallMs())
-    const request = await parseCreateRequest(input, { ...defaults, getSnapshot }, createdAt)
+    const request = { ...(await parseCreateRequest(input, { ...defaults, getSnapshot }, createdAt)), content }
     const backend = getBackend(this.#options.backends, request.backend)
     if (this.#options.table.find(request.name) === undefined)
       this.#options.timeline.because(request.name, 'a client requested its creation')

@@ -38,6 +38,7 @@ export class FakeBackend implements Backend {
   readonly #workspaces = new Map<string, Workspace>()
   readonly #environments = new Map<string, Readonly<Record<string, string>>>()
   readonly #volumes = new Map<string, string>()
+  readonly #homes = new Map<string, string>()
   readonly #processes = new Set<ChildProcess>()
   #onChange: (change: BackendChange) => void = () => undefined
   #onGuest: (caller: GuestCaller) => void = () => undefined
@@ -65,7 +66,8 @@ export class FakeBackend implements Backend {
 
   async close(): Promise<void> {
     for (const process of this.#processes) kill(process, 'SIGKILL')
-    await Promise.all([...this.#volumes.values()].map((path) => rm(path, { recursive: true, force: true })))
+    const directories = [...this.#volumes.values(), ...this.#homes.values()]
+    await Promise.all(directories.map((path) => rm(path, { recursive: true, force: true })))
   }
 
   async list(): Promise<readonly Workspace[]> {
@@ -94,6 +96,8 @@ export class FakeBackend implements Backend {
     if (request.localDir === '' && !this.#volumes.has(key(request.name))) {
       this.#volumes.set(key(request.name), await mkdtemp(join(tmpdir(), 'fake-volume-')))
     }
+    if (!this.#homes.has(key(request.name)))
+      this.#homes.set(key(request.name), await mkdtemp(join(tmpdir(), 'fake-home-')))
     progress('creating the container')
     request.enterPhase?.('boot')
     const { name, createdAt, image, repo, localDir, cpus, memoryMb, forwardPorts, labels, wakes } = request
@@ -140,10 +144,17 @@ export class FakeBackend implements Backend {
   async remove(name: string, keepVolume: boolean): Promise<void> {
     await this.#step('remove')
     this.#workspaces.delete(key(name))
+    await this.#removeHome(name)
     const volume = this.#volumes.get(key(name))
     if (keepVolume || volume === undefined) return
     this.#volumes.delete(key(name))
     await rm(volume, { recursive: true, force: true })
+  }
+
+  async #removeHome(name: string): Promise<void> {
+    const home = this.#homes.get(key(name))
+    this.#homes.delete(key(name))
+    if (home !== undefined) await rm(home, { recursive: true, force: true })
   }
 
   async exec(name: string, request: ExecRequest): Promise<ExecProcess> {
@@ -186,9 +197,10 @@ export class FakeBackend implements Backend {
     return { path, close }
   }
 
-  loginEnvironment(): Promise<LoginEnvironment> {
+  loginEnvironment(name: string): Promise<LoginEnvironment> {
     const { username, uid } = userInfo()
-    return Promise.resolve({ user: username, userId: uid, home: tmpdir(), shell: '/bin/bash' })
+    const home = this.#homes.get(key(name)) ?? '/'
+    return Promise.resolve({ user: username, userId: uid, home, shell: '/bin/bash' })
   }
 
   /** Loads of its workspaces by container id; unknown until set. */

@@ -14,6 +14,7 @@ import { subjectOf } from './audit-subject.ts'
 import { addBusMetrics } from './bus-metrics.ts'
 import { addPhaseMetrics } from './phase-metrics.ts'
 import type { HttpFace } from './face.ts'
+import { archiveRoutes } from './routes/archives.ts'
 import { connectRoute } from './routes/connect.ts'
 import { eventRoute } from './routes/events.ts'
 import { busRoutes } from './routes/bus.ts'
@@ -78,6 +79,7 @@ export function createWorkspaceHttp(
   snapshotRoutes(server, face)
   templateRoute(server, face)
   workspaceRoutes(server, face)
+  archiveRoutes(server, face)
   eventRoute(server, face)
   usageRoute(server, face)
   sessionRoutes(server, face)

@@ -41,8 +41,8 @@ class BusyBoxBackend extends FakeBackend {
     rmSync(this.#programs, { recursive: true })
   }
 
-  override async loginEnvironment(): Promise<LoginEnvironment> {
-    return { ...(await super.loginEnvironment()), shell: '/bin/sh' }
+  override async loginEnvironment(name: string): Promise<LoginEnvironment> {
+    return { ...(await super.loginEnvironment(name)), shell: '/bin/sh' }
   }
 }
 

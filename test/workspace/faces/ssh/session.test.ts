@@ -136,7 +136,7 @@ test('the user and the connection are in the environment', async () => {
     'echo "$USER $LOGNAME"; echo "$HOME"; echo "$SHELL"; echo "$SSH_CONNECTION"; echo "$SSH_CLIENT"',
   )
   const [users, home, shell, connection, client] = stdout.toString().split('\n')
-  const login = await backend.loginEnvironment()
+  const login = await backend.loginEnvironment('dev')
   expect([users, home, shell]).toEqual([`${login.user} ${login.user}`, login.home, login.shell])
   expect(connection).toMatch(new RegExp(`^127\\.0\\.0\\.1 \\d+ 127\\.0\\.0\\.1 ${server.sshPort}$`))
   expect(client).toMatch(new RegExp(`^127\\.0\\.0\\.1 \\d+ ${server.sshPort}$`))

@@ -1,0 +1,121 @@
+import type { Static } from 'typebox'
+import { parseJson } from '../../lib/schema/parse-json.ts'
+import { Type } from '../../lib/schema/type.ts'
+import { BACKEND_NAMES, type BackendName } from '../backend-name.ts'
+import { type DevContainerReading, parseDevContainer } from '../devcontainer/dev-container.ts'
+import { fault } from '../errors.ts'
+import { isImageBackend } from '../image/image-backend.ts'
+import { labelsSchema } from '../labels.ts'
+import type { CreateInput } from '../lifecycle/create-request.ts'
+import { limitsToWire, networkLimitsSchema } from '../network/narrow.ts'
+import { WORKSPACE_DIR, type Workspace } from '../workspace.ts'
+
+/** Version of the format that this server writes, and the newest that it reads. */
+export const ARCHIVE_VERSION = 1
+
+const orNull = <T extends Parameters<typeof Type.Union>[0][number]>(schema: T) =>
+  Type.Union([schema, Type.Null()])
+const secondsSchema = orNull(Type.Integer({ minimum: 0 }))
+const countSchema = Type.Integer({ minimum: 0, maximum: 16_777_216 })
+
+const manifestSchema = Type.Object({
+  version: Type.Literal(ARCHIVE_VERSION),
+  name: Type.String(),
+  backend: Type.Enum(BACKEND_NAMES),
+  image: Type.String(),
+  repo: Type.String(),
+  cpus: countSchema,
+  memoryMb: countSchema,
+  network: orNull(networkLimitsSchema),
+  labels: orNull(labelsSchema),
+  wakes: orNull(Type.Boolean()),
+  stopAfterS: secondsSchema,
+  suspendAfterS: secondsSchema,
+  environment: Type.Record(Type.String(), Type.String()),
+  forwardPorts: Type.Array(Type.Integer({ minimum: 1, maximum: 65_535 })),
+})
+const versionSchema = Type.Object({ version: Type.Integer({ minimum: 1 }) })
+
+/** Description of an exported workspace: everything a new one needs except its files. */
+export type Manifest = Static<typeof manifestSchema>
+
+/** Values of an import that replace those of the manifest. */
+export interface ImportOptions {
+  readonly name?: string | undefined
+  readonly backend?: BackendName | undefined
+  readonly image?: string | undefined
+}
+
+/** Describes a workspace. An expiry is left out: a restored workspace must not delete itself. */
+export function manifestOf(workspace: Workspace, environment: Readonly<Record<string, string>>): Manifest {
+  const { name, backend, image, repo, cpus, memoryMb, networkLimits, labels, wakes, idle } = workspace
+  return {
+    version: ARCHIVE_VERSION,
+    name,
+    backend,
+    image,
+    repo,
+    cpus,
+    memoryMb,
+    network: networkLimits === undefined ? null : limitsToWire(networkLimits),
+    labels: labels === undefined ? null : { ...labels },
+    wakes: wakes ?? null,
+    stopAfterS: secondsOf(idle?.stopAfterMs),
+    suspendAfterS: secondsOf(idle?.suspendAfterMs),
+    environment: { ...environment },
+    forwardPorts: [...workspace.forwardPorts],
+  }
+}
+
+/** Decodes a manifest, which is untrusted. @throws INVALID_ARCHIVE when it is not one, or from a newer server */
+export function parseManifest(text: string): Manifest {
+  const version = parseJson(versionSchema, text)?.version
+  if (version !== undefined && version > ARCHIVE_VERSION)
+    throw fault(
+      'INVALID_ARCHIVE',
+      `the archive has format version ${version}, and this server reads version ${ARCHIVE_VERSION}; update the server`,
+    )
+  const manifest = parseJson(manifestSchema, text)
+  if (manifest === undefined) throw fault('INVALID_ARCHIVE', 'the manifest of the archive is not valid')
+  return manifest
+}
+
+/**
+ * Returns the request that creates a workspace as described. The image is that of the manifest unless the new
+ * workspace has another kind of backend: VMs cannot boot a container image.
+ */
+export function createInputOf(
+  manifest: Manifest,
+  options: ImportOptions,
+  fallback: BackendName,
+): CreateInput {
+  const backend = options.backend ?? fallback
+  const isSameKind = isImageBackend(backend) === isImageBackend(manifest.backend)
+  const { repo, cpus, memoryMb, network, labels, wakes, stopAfterS, suspendAfterS } = manifest
+  return {
+    name: options.name ?? manifest.name,
+    backend,
+    repo,
+    image: options.image ?? (isSameKind ? manifest.image : undefined),
+    cpus,
+    memoryMb,
+    network,
+    labels,
+    wake: wakes,
+    idle: { stopAfter: stopAfterS, suspendAfter: suspendAfterS },
+    noProvision: true,
+  }
+}
+
+/** Returns the settings of a devcontainer.json that containers get at their creation. */
+export function devContainerOf({ environment, forwardPorts }: Manifest): DevContainerReading {
+  const text = JSON.stringify({ containerEnv: environment, forwardPorts })
+  const reading = parseDevContainer(text, WORKSPACE_DIR)
+  if (reading.is === 'bad')
+    throw fault('INVALID_ARCHIVE', `the manifest of the archive is not valid: ${reading.why}`)
+  return reading
+}
+
+function secondsOf(ms: number | undefined): number | null {
+  return ms === undefined ? null : Math.ceil(ms / 1_000)
+}
