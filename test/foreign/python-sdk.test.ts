@@ -115,6 +115,8 @@ describe('the package for Python', () => {
       signaled: 143,
       files: [state, state, state, state, state],
       pieces: true,
+      import: ['running', true],
+      'import failures': ['WORKSPACE_ALREADY_EXISTS 409', 'INVALID_ARCHIVE 400'],
       'no port': 'WAIT_TIMED_OUT',
       port: true,
       preview: true,

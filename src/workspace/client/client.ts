@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import type { Fault } from '../../lib/errors/fault.ts'
 import { messageOf } from '../../lib/errors/message.ts'
@@ -69,6 +70,11 @@ export class WorkspaceClient {
   async upload(path: string, content: Buffer): Promise<void> {
     const response = await this.#request('PUT', path, content, 'application/json', { type: BINARY })
     response.resume()
+  }
+
+  /** Sends a file of any length with a POST request. */
+  async postFile<T>(path: string, content: Readable): Promise<T> {
+    return this.#read<T>(await this.#request('POST', path, content, 'application/json', { type: BINARY }))
   }
 
   /** Sends a DELETE request. */
@@ -152,7 +158,7 @@ export class WorkspaceClient {
   async #request(
     method: string,
     path: string,
-    body: string | Buffer | undefined,
+    body: string | Buffer | Readable | undefined,
     accept: string,
     { type = 'application/json', signal, lastEventId }: RequestSettings = {},
   ): Promise<IncomingMessage> {

@@ -27,6 +27,8 @@ export function responseTo(
         sent.destroy()
       })
       sent.once('close', () => body.destroy())
+      // The server refuses the request before its end: the rest need not be sent.
+      sent.once('response', (response: IncomingMessage) => response.once('end', () => sent.destroy()))
       body.pipe(sent)
     }
   })

@@ -26,6 +26,7 @@ async function start(options: Partial<Parameters<typeof createHttpServer>[0]> = 
   server.app.get('/get', () => ({ ok: true }))
   server.app.get('/effect', { config: { hasEffect: true } }, () => ({ ok: true }))
   server.app.post('/post', (request) => ({ body: request.body ?? null }))
+  server.app.post('/long', { config: { hasLongBody: true } }, (request) => ({ body: request.body ?? null }))
   server.app.get('/param/:value', (request) => request.params)
   server.app.get('/part/:value', () => ({ ok: true }))
   server.app.delete('/part/:value', () => ({ ok: true }))
@@ -124,6 +125,29 @@ describe('an HTTP server', () => {
     )
     expect((await fetch(`${slow.url}/get`)).status).toBe(200)
     await Promise.all(closed)
+  })
+
+  test('a route with long bodies awaits one beyond the time limit, and other requests of its connection are limited', async () => {
+    const slow = await start({ timeouts: { headersMs: 100, requestMs: 100, checkMs: 20 } })
+    onTestFinished(() => slow.server.stop())
+    const socket = connect(slow.port, '127.0.0.1')
+    onTestFinished(() => void socket.destroy())
+    const head = (path: string) =>
+      `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n`
+    let received = ''
+    socket.setEncoding('utf8').on('data', (text: string) => (received += text))
+    const closed = once(socket, 'close')
+    socket.write(head('/long'))
+    // Requests that begin later and are refused show that the limit has passed.
+    for (let i = 0; i < 2; i++) {
+      const late = connect(slow.port, '127.0.0.1', () => late.write(head('/post')))
+      await once(late.resume(), 'close')
+    }
+    socket.write('{}')
+    await waitFor('the response', () => received.includes('200 OK'))
+    socket.write(head('/post'))
+    await closed
+    expect(received).toContain('408 Request Timeout')
   })
 
   test('H5 headers over 16 KiB return 431, a body over 1 MiB 413, and both pass at the limit', async () => {

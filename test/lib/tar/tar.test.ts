@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, symlinkSync, linkSync, writeFileSync } from 'node:fs'
+import { closeSync, linkSync, mkdirSync, openSync, symlinkSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { encodeTarHeader, TAR_END } from '../../../src/lib/tar/encode-header.ts'
@@ -148,4 +148,28 @@ test('readTar skips content that is not read', async () => {
   const paths: string[] = []
   for await (const { entry } of readTar(inChunks(archive))) paths.push(entry.path)
   expect(paths).toEqual(['a', 'b'])
+})
+
+test('the heads and contents of an archive that is passed on are the archive, also with sparse files', async () => {
+  const root = tempDir()
+  writeFileSync(join(root, 'ü'.repeat(100)), 'content')
+  const file = openSync(join(root, 'sparse'), 'w')
+  writeSync(file, 'data', 5_000_000)
+  closeSync(file)
+  linkSync(join(root, 'sparse'), join(root, 'same'))
+  const argv = ['--format=posix', '--sparse', '--sort=name', '-C', root, '-cf', '-', '.']
+  const archive = execFileSync('tar', argv)
+  expect(archive.length).toBeLessThan(100_000)
+  const parts: Buffer[] = []
+  const names: string[] = []
+  for await (const { entry, head, content } of readTar(inChunks(archive), { isPassedOn: true })) {
+    names.push(entry.path)
+    parts.push(...head)
+    for await (const chunk of content) parts.push(chunk)
+    parts.push(Buffer.alloc(paddingOf(entry.size)))
+  }
+  expect(names).toEqual(['./', './same', './sparse', `./${Buffer.from('ü'.repeat(100)).toString('latin1')}`])
+  const passed = Buffer.concat(parts)
+  expect(passed.equals(archive.subarray(0, passed.length))).toBe(true)
+  expect(archive.subarray(passed.length).every((byte) => byte === 0)).toBe(true)
 })

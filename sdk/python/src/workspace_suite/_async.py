@@ -87,7 +87,7 @@ class AsyncTransport:
         *,
         query: Query | None = None,
         body: Mapping[str, Any] | None = None,
-        content: tuple[int, AsyncIterable[bytes]] | None = None,
+        content: tuple[int | None, AsyncIterable[bytes]] | None = None,
     ) -> Any:
         """Sends a request and returns its decoded response; None for one without content."""
         async with self.open(method, path, "application/json", query=query, body=body, content=content) as response:
@@ -110,7 +110,7 @@ class AsyncTransport:
         *,
         query: Query | None = None,
         body: Mapping[str, Any] | None = None,
-        content: tuple[int, AsyncIterable[bytes]] | None = None,
+        content: tuple[int | None, AsyncIterable[bytes]] | None = None,
         timeout: httpx.Timeout = PATIENT,
     ) -> AsyncIterator[httpx.Response]:
         """Sends a request and yields its successful response.
@@ -119,7 +119,9 @@ class AsyncTransport:
         """
         headers = {"accept": accept}
         if content is not None:
-            headers |= {"content-type": BINARY, "content-length": str(content[0])}
+            headers["content-type"] = BINARY
+            if content[0] is not None:
+                headers["content-length"] = str(content[0])
         repeats = 0
         try:
             while True:
@@ -348,6 +350,15 @@ class AsyncWorkspace:
         """Deletes the workspace; `keep_volume` keeps its files for the next one with the same name."""
         await self._transport.ask("DELETE", self._path, query=query_of(keep_volume=keep_volume))
 
+    async def export(self) -> AsyncIterator[bytes]:
+        """Exports the running workspace as an archive, in pieces.
+
+        It is complete when the iteration ends without an error.
+        """
+        async with self._transport.open("GET", f"{self._path}/export", BINARY) as response:
+            async for piece in response.aiter_bytes():
+                yield piece
+
     @overload
     async def exec(
         self, program: Program, *, encoding: Literal["utf8"] = "utf8", **options: Unpack[ExecOptions]
@@ -497,6 +508,20 @@ class AsyncClient:
             raise
         raise ConnectionError(f'the connection was lost while workspace "{name}" was created')
 
+    async def import_workspace(
+        self,
+        archive: bytes | BinaryIO | AsyncIterable[bytes],
+        *,
+        name: str | None = None,
+        backend: str | None = None,
+        image: str | None = None,
+    ) -> AsyncWorkspace:
+        """Creates a workspace from an archive and returns it once it is running."""
+        query = query_of(name=name, backend=backend, image=image)
+        content = _pieces(archive)
+        answer = await self._transport.ask("POST", "/api/workspaces/import", query=query, content=(None, content))
+        return AsyncWorkspace(self._transport, WorkspaceInfo.from_wire(answer))
+
     async def events(self, *, reconnect_ms: float = RECONNECT_MS) -> AsyncIterator[WorkspaceEvent]:
         """Yields all workspaces as `Snapshot`, then every change.
 
@@ -536,6 +561,14 @@ def _sent(
     if length is None:
         raise TypeError('the length of an iterable is unknown: set "length", or pass a file')
     return length, _of_length(content, length)
+
+
+def _pieces(content: bytes | BinaryIO | AsyncIterable[bytes]) -> AsyncIterable[bytes]:
+    if isinstance(content, bytes):
+        return _of_bytes(content)
+    if hasattr(content, "read"):
+        return _of_file(cast(BinaryIO, content))
+    return cast(AsyncIterable[bytes], content)
 
 
 async def _of_bytes(content: bytes) -> AsyncIterator[bytes]:

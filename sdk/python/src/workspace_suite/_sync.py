@@ -86,7 +86,7 @@ class Transport:
         *,
         query: Query | None = None,
         body: Mapping[str, Any] | None = None,
-        content: tuple[int, Iterable[bytes]] | None = None,
+        content: tuple[int | None, Iterable[bytes]] | None = None,
     ) -> Any:
         """Sends a request and returns its decoded response; None for one without content."""
         with self.open(method, path, "application/json", query=query, body=body, content=content) as response:
@@ -109,7 +109,7 @@ class Transport:
         *,
         query: Query | None = None,
         body: Mapping[str, Any] | None = None,
-        content: tuple[int, Iterable[bytes]] | None = None,
+        content: tuple[int | None, Iterable[bytes]] | None = None,
         timeout: httpx.Timeout = PATIENT,
     ) -> Iterator[httpx.Response]:
         """Sends a request and yields its successful response.
@@ -118,7 +118,9 @@ class Transport:
         """
         headers = {"accept": accept}
         if content is not None:
-            headers |= {"content-type": BINARY, "content-length": str(content[0])}
+            headers["content-type"] = BINARY
+            if content[0] is not None:
+                headers["content-length"] = str(content[0])
         repeats = 0
         try:
             while True:
@@ -347,6 +349,15 @@ class Workspace:
         """Deletes the workspace; `keep_volume` keeps its files for the next one with the same name."""
         self._transport.ask("DELETE", self._path, query=query_of(keep_volume=keep_volume))
 
+    def export(self) -> Iterator[bytes]:
+        """Exports the running workspace as an archive, in pieces.
+
+        It is complete when the iteration ends without an error.
+        """
+        with self._transport.open("GET", f"{self._path}/export", BINARY) as response:
+            for piece in response.iter_bytes():
+                yield piece
+
     @overload
     def exec(
         self, program: Program, *, encoding: Literal["utf8"] = "utf8", **options: Unpack[ExecOptions]
@@ -496,6 +507,20 @@ class Client:
             raise
         raise ConnectionError(f'the connection was lost while workspace "{name}" was created')
 
+    def import_workspace(
+        self,
+        archive: bytes | BinaryIO | Iterable[bytes],
+        *,
+        name: str | None = None,
+        backend: str | None = None,
+        image: str | None = None,
+    ) -> Workspace:
+        """Creates a workspace from an archive and returns it once it is running."""
+        query = query_of(name=name, backend=backend, image=image)
+        content = _pieces(archive)
+        answer = self._transport.ask("POST", "/api/workspaces/import", query=query, content=(None, content))
+        return Workspace(self._transport, WorkspaceInfo.from_wire(answer))
+
     def events(self, *, reconnect_ms: float = RECONNECT_MS) -> Iterator[WorkspaceEvent]:
         """Yields all workspaces as `Snapshot`, then every change.
 
@@ -535,6 +560,14 @@ def _sent(
     if length is None:
         raise TypeError('the length of an iterable is unknown: set "length", or pass a file')
     return length, _of_length(content, length)
+
+
+def _pieces(content: bytes | BinaryIO | Iterable[bytes]) -> Iterable[bytes]:
+    if isinstance(content, bytes):
+        return _of_bytes(content)
+    if hasattr(content, "read"):
+        return _of_file(cast(BinaryIO, content))
+    return cast(Iterable[bytes], content)
 
 
 def _of_bytes(content: bytes) -> Iterator[bytes]:

@@ -1,4 +1,6 @@
+import { Readable } from 'node:stream'
 import type { Static } from 'typebox'
+import type { importQuerySchema } from '../../api/archive.ts'
 import type { CamelCase } from '../../api/camel-case.ts'
 import type { createBodySchema } from '../../api/create.ts'
 import type { WireChange, WireSnapshot } from '../../api/event.ts'
@@ -16,6 +18,9 @@ export type CreateOptions = RequestOptions &
     /** Called with each step of the creation. */
     readonly onProgress?: ((message: string) => void) | undefined
   }
+
+/** Values of an imported workspace that replace those of its archive. */
+export type ImportOptions = RequestOptions & CamelCase<Static<typeof importQuerySchema>>
 
 /** Selects workspaces that have all these labels; `true` accepts any value. */
 export interface ListOptions extends RequestOptions {
@@ -87,6 +92,20 @@ export class WorkspaceServer {
     } finally {
       signal?.removeEventListener('abort', cancel)
     }
+  }
+
+  /** Creates a workspace from an archive and resolves when it is running. Aborting removes what was created. */
+  async import(
+    archive: Uint8Array | Blob | AsyncIterable<Uint8Array>,
+    { signal, ...query }: ImportOptions = {},
+  ): Promise<Workspace> {
+    const data =
+      archive instanceof Uint8Array
+        ? archive
+        : Readable.from(archive instanceof Blob ? archive.stream() : archive)
+    const request = { query, content: { data }, signal }
+    const info = await this.#transport.ask<WorkspaceInfo>('POST', '/api/workspaces/import', request)
+    return new Workspace(this.#transport, info)
   }
 
   /** Yields all workspaces as `snapshot`, then every change. After a lost connection, it begins with a snapshot again. */

@@ -38,7 +38,8 @@ export interface FollowOptions extends RequestOptions {
 export interface Request extends RequestOptions {
   readonly query?: Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>
   readonly body?: object | undefined
-  readonly content?: { readonly bytes: number; readonly data: Uint8Array | Readable }
+  /** A file; without its length, it is sent in chunks. */
+  readonly content?: { readonly bytes?: number; readonly data: Uint8Array | Readable }
 }
 
 /** An event of a stream; the names in its data are in camelCase. */
@@ -172,7 +173,8 @@ export class Transport {
     const headers = {
       accept,
       ...(body !== undefined && { 'content-type': 'application/json' }),
-      ...(content !== undefined && { 'content-type': BINARY, 'content-length': String(content.bytes) }),
+      ...(content !== undefined && { 'content-type': BINARY }),
+      ...(content?.bytes !== undefined && { 'content-length': String(content.bytes) }),
     }
     const options = { method, headers, ...(signal !== undefined && { signal }) }
     const sent = body === undefined ? content?.data : JSON.stringify(namesToWire(body))

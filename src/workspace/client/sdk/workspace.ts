@@ -112,6 +112,11 @@ export class Workspace {
     await this.#transport.ask('DELETE', this.#path, { query: { keepVolume }, signal })
   }
 
+  /** Exports the running workspace as an archive, in pieces. It is complete when the iteration ends without an error. */
+  export(options: RequestOptions = {}): AsyncGenerator<Uint8Array, void, void> {
+    return this.#transport.downloadPieces(`${this.#path}/export`, options)
+  }
+
   /** Runs a program to its end and returns its output. Aborting the signal hangs it up. */
   async exec<E extends Encoding = 'utf8'>(
     program: Program,

@@ -15,6 +15,7 @@ const ON_WORKSPACE = [
   'reset',
   'rm',
   'set',
+  'export',
   'events',
   'ssh',
   'exec',

@@ -5,6 +5,7 @@ import { createProgram, runProgram } from '../../../lib/cli/run.ts'
 import type { Fault } from '../../../lib/errors/fault.ts'
 import { packageVersion } from '../../../lib/process/package.ts'
 import { completedValues } from './completed-values.ts'
+import { addArchive } from './commands/archive.ts'
 import { addConfig } from './commands/config.ts'
 import { addConnect } from './commands/connect.ts'
 import { addCopy } from './commands/cp.ts'
@@ -43,6 +44,7 @@ export function createWorkspaceProgram(): Command {
   program.commandsGroup('Workspaces:')
   addWorkspaceCommands(program)
   addSet(program)
+  addArchive(program)
   addTemplates(program)
   addEvents(program)
   addTop(program)
