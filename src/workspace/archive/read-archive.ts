@@ -153,11 +153,12 @@ async function* decompressed(source: AsyncGenerator<Buffer>): AsyncGenerator<Buf
     yield start
     yield* source
   }
-  if (!start.subarray(0, GZIP_MAGIC.length).equals(GZIP_MAGIC)) return yield* whole()
-  const gunzip = createGunzip()
-  // Its failure destroys the stream, whose reader reports it.
-  pipeline(whole(), gunzip).catch(() => undefined)
-  yield* gunzip as AsyncIterable<Buffer>
+  if (start.subarray(0, GZIP_MAGIC.length).equals(GZIP_MAGIC)) {
+    const gunzip = createGunzip()
+    // Its failure destroys the stream, whose reader reports it.
+    pipeline(whole(), gunzip).catch(() => undefined)
+    yield* gunzip as AsyncIterable<Buffer>
+  } else yield* whole()
 }
 
 async function* limited(source: AsyncIterable<Buffer>, maxBytes: number): AsyncGenerator<Buffer> {

@@ -568,7 +568,7 @@ def _pieces(content: bytes | BinaryIO | AsyncIterable[bytes]) -> AsyncIterable[b
         return _of_bytes(content)
     if hasattr(content, "read"):
         return _of_file(cast(BinaryIO, content))
-    return cast(AsyncIterable[bytes], content)
+    return content
 
 
 async def _of_bytes(content: bytes) -> AsyncIterator[bytes]:

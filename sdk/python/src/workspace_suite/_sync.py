@@ -567,7 +567,7 @@ def _pieces(content: bytes | BinaryIO | Iterable[bytes]) -> Iterable[bytes]:
         return _of_bytes(content)
     if hasattr(content, "read"):
         return _of_file(cast(BinaryIO, content))
-    return cast(Iterable[bytes], content)
+    return content
 
 
 def _of_bytes(content: bytes) -> Iterator[bytes]:
