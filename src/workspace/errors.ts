@@ -44,6 +44,7 @@ export const WORKSPACE_CODES = {
   TOO_MANY_PROCESSES: 'unavailable',
   PRUNE_UNSUPPORTED: 'unsupported',
   SUSPEND_UNSUPPORTED: 'unsupported',
+  RENAME_UNSUPPORTED: 'unsupported',
 } as const
 
 /** Creates an error with one of the server's codes. */

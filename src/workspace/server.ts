@@ -40,6 +40,7 @@ import { servePage } from './faces/web/serve-page.ts'
 import { harden } from './harden.ts'
 import { openImageLibrary } from './assembly/open-library.ts'
 import { CreationMarks } from './lifecycle/creation-marks.ts'
+import { Renamer } from './lifecycle/renamer.ts'
 import { SettingsEditor } from './lifecycle/settings-editor.ts'
 import { SettingsStore } from './settings/settings-store.ts'
 import { Entrance } from './lifecycle/entrance.ts'
@@ -113,6 +114,7 @@ interface Workspaces {
   readonly snapshots: SnapshotLibrary
   readonly lifecycle: Lifecycle
   readonly editor: SettingsEditor
+  readonly renamer: Renamer
   readonly entrance: Entrance
   readonly bus: Bus
   readonly cluster: BusCluster
@@ -241,6 +243,7 @@ async function openWorkspaces({
     snapshots,
     lifecycle,
     editor: new SettingsEditor({ table, lifecycle, settings, timeline, clock }),
+    renamer: new Renamer({ table, backends, lifecycle, settings, timeline }),
     entrance,
     bus,
     cluster,

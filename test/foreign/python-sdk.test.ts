@@ -126,6 +126,7 @@ describe('the package for Python', () => {
         'WORKSPACE_ALREADY_EXISTS 409',
         'WORKSPACE_ALREADY_RUNNING 409',
         'SUSPEND_UNSUPPORTED 501',
+        'RENAME_UNSUPPORTED 501',
         'INVALID_REQUEST 400',
         'PROCESS_NOT_FOUND 404',
         'FILE_DENIED 403',

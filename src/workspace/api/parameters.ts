@@ -9,6 +9,9 @@ const portSchema = Type.Integer({ minimum: 1, maximum: 65_535 })
 /** Path parameters that select a workspace; described here, parsed by the handlers with their own error codes. */
 export const workspaceParams = Type.Object({ name: nameSchema })
 
+/** Body of a request that renames a workspace. */
+export const renameBodySchema = Type.Object({ name: nameSchema }, { additionalProperties: false })
+
 /** Path parameters that select a port of a workspace. */
 export const portParams = Type.Object({ name: nameSchema, port: portSchema })
 

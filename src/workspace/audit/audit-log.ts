@@ -17,6 +17,7 @@ export const AUDIT_ACTIONS = [
   'workspace.suspend',
   'workspace.reset',
   'workspace.set',
+  'workspace.rename',
   'workspace.export',
   'workspace.import',
   'workspace.delete',

@@ -169,6 +169,11 @@ export interface Backend {
    * @throws SUSPEND_UNSUPPORTED when its memory cannot be saved; it runs on
    */
   readonly suspend: (name: string) => Promise<Workspace>
+  /**
+   * Renames a stopped workspace; absent for backends that cannot. A killed server leaves it with one of the names and all
+   * its files.
+   */
+  readonly rename?: ((name: string, to: string) => Promise<Workspace>) | undefined
   /** Resets the disk of a stopped workspace to its image; absent for backends without per-workspace disks. */
   readonly reset?: (name: string) => Promise<Workspace>
   /** Absent for backends without per-workspace disks. */

@@ -96,6 +96,19 @@ export class SettingsStore {
     this.#readings.set(key, { is: 'read', record })
   }
 
+  /**
+   * Copies the settings of a workspace to another name of it, where they take effect with the rename.
+   *
+   * @throws BACKEND_ERROR when they are damaged or cannot be written
+   */
+  async copy(workspace: Workspace, to: string): Promise<void> {
+    const reading = this.#readings.get(nameKey(workspace.name))
+    if (reading?.is === 'damaged') throw fault('BACKEND_ERROR', reading.why)
+    if (reading !== undefined && belongsTo(reading.record, workspace))
+      await this.write({ ...workspace, name: to }, settingsOf(reading.record))
+    else await this.remove(to)
+  }
+
   /** Removes the settings of a name, if any. @throws BACKEND_ERROR when that is not possible */
   async remove(name: string): Promise<void> {
     const key = nameKey(name)

@@ -141,6 +141,23 @@ export class FakeBackend implements Backend {
     return this.#change('suspend', name, { is: 'suspended' })
   }
 
+  /** Set it to undefined for a backend that cannot. */
+  rename: Backend['rename'] = async (name, to) => {
+    await this.#step('rename')
+    const workspace = this.#workspaces.get(key(name))
+    if (workspace === undefined) throw fault('BACKEND_ERROR', `no container ${name}`)
+    const maps: readonly Map<string, unknown>[] = [this.#volumes, this.#homes, this.#environments]
+    for (const map of maps) {
+      const value = map.get(key(name))
+      map.delete(key(name))
+      map.set(key(to), value)
+    }
+    this.#workspaces.delete(key(name))
+    const renamed = { ...workspace, name: to }
+    this.#workspaces.set(key(to), renamed)
+    return renamed
+  }
+
   async remove(name: string, keepVolume: boolean): Promise<void> {
     await this.#step('remove')
     this.#workspaces.delete(key(name))

@@ -350,6 +350,14 @@ class AsyncWorkspace:
         """Deletes the workspace; `keep_volume` keeps its files for the next one with the same name."""
         await self._transport.ask("DELETE", self._path, query=query_of(keep_volume=keep_volume))
 
+    async def rename(self, name: str) -> "AsyncWorkspace":
+        """Renames the stopped virtual machine.
+
+        Returns it under its new name; this object keeps the old one.
+        """
+        answer = await self._transport.ask("POST", f"{self._path}/rename", body={"name": name})
+        return AsyncWorkspace(self._transport, WorkspaceInfo.from_wire(answer))
+
     async def export(self) -> AsyncIterator[bytes]:
         """Exports the running workspace as an archive, in pieces.
 

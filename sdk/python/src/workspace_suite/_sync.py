@@ -349,6 +349,14 @@ class Workspace:
         """Deletes the workspace; `keep_volume` keeps its files for the next one with the same name."""
         self._transport.ask("DELETE", self._path, query=query_of(keep_volume=keep_volume))
 
+    def rename(self, name: str) -> "Workspace":
+        """Renames the stopped virtual machine.
+
+        Returns it under its new name; this object keeps the old one.
+        """
+        answer = self._transport.ask("POST", f"{self._path}/rename", body={"name": name})
+        return Workspace(self._transport, WorkspaceInfo.from_wire(answer))
+
     def export(self) -> Iterator[bytes]:
         """Exports the running workspace as an archive, in pieces.
 

@@ -128,6 +128,8 @@ export class MicroVmBackend implements Backend {
     this.#isAvailable = (await driver.missing()) === undefined
     for (const { reading } of await this.#files.list()) {
       if (reading.is !== 'valid') continue
+      // One that cannot be finished now is finished before its next start or deletion.
+      await this.#files.finishRename(reading.record).catch(() => undefined)
       const wasPaused = await this.#finishSuspend(reading.record).catch(() => false)
       if (reading.record.run?.hostBoot !== this.#hostBoot) continue
       this.#watch.add(reading.record)
@@ -247,11 +249,21 @@ export class MicroVmBackend implements Backend {
     })
   }
 
+  async rename(name: string, to: string): Promise<Workspace> {
+    return this.#locks.run(nameKey(name), async () => {
+      const metadata = await this.#files.get(name)
+      this.#watch.remove(name)
+      await this.#running.killRemains(metadata)
+      await this.#files.rename({ ...metadata, run: null }, to)
+      return this.#get(to)
+    })
+  }
+
   async remove(name: string, keepVolume: boolean): Promise<void> {
     await this.#locks.run(nameKey(name), async () => {
       this.#watch.remove(name)
       const reading = await this.#files.read(name)
-      const metadata = reading.is === 'valid' ? reading.record : undefined
+      const metadata = reading.is === 'valid' ? await this.#files.finishRename(reading.record) : undefined
       if (metadata !== undefined) {
         if (keepVolume && metadata.isFormatted) {
           await this.#running.stop(metadata)
@@ -343,7 +355,7 @@ export class MicroVmBackend implements Backend {
 
   async #change(name: string, work: (metadata: Metadata) => Promise<void>): Promise<Workspace> {
     return this.#locks.run(nameKey(name), async () => {
-      await work(await this.#files.get(name))
+      await work(await this.#files.finishRename(await this.#files.get(name)))
       return this.#get(name)
     })
   }

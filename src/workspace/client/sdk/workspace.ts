@@ -112,6 +112,15 @@ export class Workspace {
     await this.#transport.ask('DELETE', this.#path, { query: { keepVolume }, signal })
   }
 
+  /** Renames the stopped virtual machine. Returns it under its new name; this object keeps the old one. */
+  async rename(name: string, { signal }: RequestOptions = {}): Promise<Workspace> {
+    const info = await this.#transport.ask<WorkspaceInfo>('POST', `${this.#path}/rename`, {
+      body: { name },
+      signal,
+    })
+    return new Workspace(this.#transport, info)
+  }
+
   /** Exports the running workspace as an archive, in pieces. It is complete when the iteration ends without an error. */
   export(options: RequestOptions = {}): AsyncGenerator<Uint8Array, void, void> {
     return this.#transport.downloadPieces(`${this.#path}/export`, options)

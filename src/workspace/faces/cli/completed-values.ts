@@ -13,6 +13,7 @@ const ON_WORKSPACE = [
   'stop',
   'suspend',
   'reset',
+  'rename',
   'rm',
   'set',
   'export',

@@ -10,6 +10,7 @@ import type { DiskReporter } from '../../disk/report.ts'
 import type { ImageLibrary } from '../../image/image-library.ts'
 import type { Entrance } from '../../lifecycle/entrance.ts'
 import type { Lifecycle } from '../../lifecycle/lifecycle.ts'
+import type { Renamer } from '../../lifecycle/renamer.ts'
 import type { SettingsEditor } from '../../lifecycle/settings-editor.ts'
 import type { WorkspaceTable } from '../../lifecycle/table.ts'
 import type { TicketTable } from '../../tickets/ticket-table.ts'
@@ -32,6 +33,7 @@ export interface HttpFace {
   readonly backends: ReadonlyMap<BackendName, Backend>
   readonly lifecycle: Lifecycle
   readonly editor: SettingsEditor
+  readonly renamer: Renamer
   readonly entrance: Entrance
   readonly audit: AuditLog
   readonly activity: ActivityTable

@@ -1,5 +1,5 @@
 import { constants } from 'node:fs'
-import { lstat, mkdir, open, unlink } from 'node:fs/promises'
+import { lstat, mkdir, open, rename, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { messageOf } from '../../../../lib/errors/message.ts'
 import { copySparse } from '../../../../lib/fs/copy-sparse.ts'
@@ -36,7 +36,7 @@ export class MachineFiles {
   }
 
   upperOf(name: string): string {
-    return join(this.root, 'uppers', keyOf(name), UPPER)
+    return join(this.#upperDirectoryOf(name), UPPER)
   }
 
   consoleOf(name: string): string {
@@ -57,10 +57,16 @@ export class MachineFiles {
     return goesTo === 'output' ? this.monitorLogOf(name) : this.consoleOf(name)
   }
 
-  /** Lists every VM that has files, by directory name. */
+  /** Lists every VM that has files, by directory name; one that is being renamed by its new name. */
   async list(): Promise<readonly { readonly key: string; readonly reading: MetadataReading }[]> {
     const keys = await readKeys(join(this.root, 'instances'))
-    return Promise.all(keys.map(async (key) => ({ key, reading: await this.read(key) })))
+    const all = await Promise.all(keys.map(async (key) => ({ key, reading: await this.read(key) })))
+    const renamed = all.flatMap(({ reading }) =>
+      reading.is === 'valid' && reading.record.renamedFrom !== undefined
+        ? [keyOf(reading.record.renamedFrom)]
+        : [],
+    )
+    return all.filter(({ key }) => !renamed.includes(key))
   }
 
   /**
@@ -102,7 +108,7 @@ export class MachineFiles {
    * for data loss.
    */
   async begin(name: string): Promise<void> {
-    for (const directory of [this.instanceOf(name), join(this.root, 'uppers', keyOf(name))]) {
+    for (const directory of [this.instanceOf(name), this.#upperDirectoryOf(name)]) {
       await mkdir(directory, { recursive: true, mode: 0o700 })
       await writeFileDurable(join(directory, CREATING), await creationMark(), { mode: 0o600 })
     }
@@ -110,10 +116,45 @@ export class MachineFiles {
   }
 
   async end(name: string): Promise<void> {
-    for (const directory of [this.instanceOf(name), join(this.root, 'uppers', keyOf(name))]) {
+    for (const directory of [this.instanceOf(name), this.#upperDirectoryOf(name)]) {
       await unlink(join(directory, CREATING)).catch(ignoreMissing)
       await syncDirectory(directory)
     }
+  }
+
+  /**
+   * Gives a stopped VM another name. The first write decides: before it, the VM has its old name with all files, and after
+   * it the new one. `finishRename` continues an interrupted one.
+   *
+   * @throws BACKEND_ERROR when files with the new name exist
+   */
+  async rename(metadata: Metadata, to: string): Promise<Metadata> {
+    if (keyOf(metadata.name) === keyOf(to)) {
+      const renamed = { ...metadata, name: to }
+      await this.write(renamed)
+      return renamed
+    }
+    const isTaken = (await this.read(to)).is !== 'absent'
+    if (isTaken || (await lstat(this.#upperDirectoryOf(to)).catch(ignoreMissing)) !== undefined)
+      throw fault('BACKEND_ERROR', `files of an earlier workspace "${to}" exist; choose another name`)
+    await mkdir(this.instanceOf(to), { recursive: true, mode: 0o700 })
+    await syncDirectory(join(this.root, 'instances'))
+    const begun = { ...metadata, name: to, renamedFrom: metadata.name }
+    await this.write(begun)
+    return this.finishRename(begun)
+  }
+
+  /** Completes a rename whose metadata has been written; each step may have been done before. */
+  async finishRename({ renamedFrom: from, ...metadata }: Metadata): Promise<Metadata> {
+    if (from === undefined) return metadata
+    const { name } = metadata
+    await rename(this.#upperDirectoryOf(from), this.#upperDirectoryOf(name)).catch(ignoreMissing)
+    await syncDirectory(join(this.root, 'uppers'))
+    await rename(this.consoleOf(from), this.consoleOf(name)).catch(ignoreMissing)
+    await rename(this.monitorLogOf(from), this.monitorLogOf(name)).catch(ignoreMissing)
+    await this.removeInstance(from)
+    await this.write(metadata)
+    return metadata
   }
 
   /** Creates an upper of the given size, entirely sparse. An existing one is emptied. */
@@ -126,13 +167,13 @@ export class MachineFiles {
     } finally {
       await file.close()
     }
-    await syncDirectory(join(this.root, 'uppers', keyOf(name)))
+    await syncDirectory(this.#upperDirectoryOf(name))
   }
 
   /** Creates an upper as a copy of another. Rejects when that fails; a partial copy stays. */
   async copyUpper(from: string, name: string, signal: AbortSignal): Promise<void> {
     await copySparse(from, this.upperOf(name), signal)
-    await syncDirectory(join(this.root, 'uppers', keyOf(name)))
+    await syncDirectory(this.#upperDirectoryOf(name))
   }
 
   /** Returns whether an upper exists. Rejects when that cannot be determined. */
@@ -142,7 +183,7 @@ export class MachineFiles {
   }
 
   async removeUpper(name: string): Promise<void> {
-    await removeOwnFiles(join(this.root, 'uppers', keyOf(name)), UPPER_FILES)
+    await removeOwnFiles(this.#upperDirectoryOf(name), UPPER_FILES)
   }
 
   async removeInstance(name: string): Promise<void> {
@@ -167,5 +208,9 @@ export class MachineFiles {
   async removeLogs(name: string): Promise<void> {
     for (const file of [this.consoleOf(name), this.monitorLogOf(name)])
       await unlink(file).catch(ignoreMissing)
+  }
+
+  #upperDirectoryOf(name: string): string {
+    return join(this.root, 'uppers', keyOf(name))
   }
 }

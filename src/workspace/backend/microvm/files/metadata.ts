@@ -1,6 +1,7 @@
 import type { Static } from 'typebox'
 import { Type } from '../../../../lib/schema/type.ts'
 import { fits } from '../../../../lib/schema/parse-json.ts'
+import { NAME_PATTERN } from '../../../name.ts'
 import { networkLimitsSchema } from '../../../network/narrow.ts'
 import { type RecordReading, readRecord } from './record-files.ts'
 
@@ -65,6 +66,8 @@ const metadataSchema = Type.Object({
   /** Why it is not running although nobody stopped it; '' otherwise. */
   failure: Type.String(),
   run: Type.Union([runSchema, Type.Null()]),
+  /** Name from which it is being renamed, whose files belong to it until that is complete; absent for none. */
+  renamedFrom: Type.Optional(Type.String({ pattern: NAME_PATTERN })),
   /** Its suspended memory; absent or null for none. */
   memory: Type.Optional(Type.Union([memorySchema, Type.Null()])),
 })

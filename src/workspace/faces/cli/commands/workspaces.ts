@@ -21,7 +21,7 @@ const ACTIONS = {
   reset: 'reset a stopped workspace to its image, deleting everything written in it',
 } as const
 
-/** Adds the commands `list`, `show`, `create`, `start`, `stop`, `suspend`, `reset` and `rm`. */
+/** Adds the commands `list`, `show`, `create`, `start`, `stop`, `suspend`, `reset`, `rename` and `rm`. */
 export function addWorkspaceCommands(program: Command): void {
   addAllOption(addServerOption(program.command('list')))
     .addHelpText(
@@ -77,6 +77,17 @@ export function addWorkspaceCommands(program: Command): void {
         output.result(workspace, () => `${workspace.name} is ${workspace.status}`)
       })
   }
+
+  addServerOption(program.command('rename'))
+    .addHelpText('after', examples('workspace rename demo shop'))
+    .description('rename a stopped virtual machine')
+    .argument('<name>')
+    .argument('<new-name>', 'letters, digits and hyphens')
+    .action(async (name: string, newName: string, _options: unknown, command: Command) => {
+      const { client, output } = await contextOf(command)
+      const workspace = await client.post<WireWorkspace>(`${pathOf(name)}/rename`, { name: newName })
+      output.result(workspace, () => `${name} is now ${workspace.name}`)
+    })
 
   addServerOption(program.command('rm'))
     .addHelpText('after', examples('workspace rm demo'))

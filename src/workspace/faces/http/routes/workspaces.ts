@@ -2,7 +2,7 @@ import type { Static } from 'typebox'
 import type { HttpServer } from '../../../../lib/http/server.ts'
 import { Type } from '../../../../lib/schema/type.ts'
 import { createBodySchema, createFromWire } from '../../../api/create.ts'
-import { STRICT, workspaceParams } from '../../../api/parameters.ts'
+import { renameBodySchema, STRICT, workspaceParams } from '../../../api/parameters.ts'
 import { settingsBodySchema, settingsFromWire } from '../../../api/settings.ts'
 import { timelineSchema, timelineToWire } from '../../../api/timeline.ts'
 import { workspaceToWire, workspaceWithDetails } from '../../../api/workspace.ts'
@@ -38,7 +38,7 @@ const workspace = Type.Ref('Workspace')
 /** Registers the routes for workspaces: list, create, get, change, start, stop, suspend, reset, delete. */
 export function workspaceRoutes(
   server: HttpServer,
-  { config, table, timeline, lifecycle, editor, audit }: HttpFace,
+  { config, table, timeline, lifecycle, editor, renamer, audit }: HttpFace,
 ): void {
   const { app } = server
   const encode = (each: Workspace) => workspaceToWire(each, timeline.explain(each))
@@ -120,6 +120,26 @@ export function workspaceRoutes(
         await audit.follow(subject, async () =>
           editor.change(name, settingsFromWire(server.validBody(request))),
         ),
+      )
+    },
+  )
+
+  app.post<Named & { readonly Body: Static<typeof renameBodySchema> }>(
+    '/api/workspaces/:name/rename',
+    {
+      attachValidation: true,
+      schema: {
+        summary: 'Rename a stopped virtual machine',
+        params: workspaceParams,
+        body: renameBodySchema,
+        response: { 200: workspace },
+      },
+    },
+    async (request) => {
+      const { name } = request.params
+      const subject = subjectOf(request, 'workspace.rename', name)
+      return encode(
+        await audit.follow(subject, async () => renamer.rename(name, server.validBody(request).name)),
       )
     },
   )
