@@ -3,10 +3,9 @@ import { TAR_END } from '../../lib/tar/encode-header.ts'
 import { readTar } from '../../lib/tar/read-tar.ts'
 import type { Backend, ExecProcess } from '../backend/backend.ts'
 import { hangUpOnAbort } from '../backend/follow-program.ts'
-import { readProgram } from '../backend/read-program.ts'
 import { readFromInside } from '../devcontainer/read-dev-container.ts'
 import { fault } from '../errors.ts'
-import { OutputTail } from '../program/run-program.ts'
+import { OutputTail, runToEnd } from '../program/run-program.ts'
 import type { Workspace } from '../workspace.ts'
 import { ArchiveDigest, blocksOf, END_PATH, MANIFEST_PATH, type Section, textEntry } from './format.ts'
 import { manifestOf } from './manifest.ts'
@@ -33,7 +32,7 @@ export async function exportWorkspace(
 ): Promise<AsyncGenerator<Buffer>> {
   const { name } = workspace
   const directories = await directoriesOf(backend, name)
-  await check(await start(backend, name, scripts.CHECK, [...directories.values()]), name)
+  await check(await start(backend, name, scripts.CHECK, [...directories.values()]), name, gone)
   const reading = await readFromInside(backend, name)
   const manifest = manifestOf(workspace, reading.is === 'found' ? reading.config.environment : {})
   return archive(backend, name, { manifest: JSON.stringify(manifest), directories, gone })
@@ -85,15 +84,19 @@ function packFault(name: string, status: number, messages: OutputTail) {
   return fault('BACKEND_ERROR', `exporting "${name}" failed: ${reason || `tar exited with status ${status}`}`)
 }
 
-async function check(process: ExecProcess, name: string): Promise<void> {
-  const { status, stderr } = await readProgram(process)
+/** Runs the check, which reads every directory and may take minutes. */
+async function check(process: ExecProcess, name: string, gone: AbortSignal): Promise<void> {
+  const messages = new OutputTail(MAX_MESSAGE_BYTES)
+  const options = { input: '', timeoutMs: undefined, gone }
+  const { status } = await runToEnd(process, options, (_stream, chunk) => void messages.add(chunk))
   if (status === 0) return
-  if (status === scripts.UNREADABLE)
-    throw fault(
-      'FILE_DENIED',
-      `the user of workspace "${name}" cannot read ${stderr.trim().slice(0, MAX_SHOWN)}; change its permissions, or delete it`,
-    )
-  throw tarFault(name)
+  if (status === scripts.NO_TAR) throw tarFault(name)
+  if (status !== scripts.UNREADABLE) throw packFault(name, status, messages)
+  const path = messages.end().bytes.toString().trim().slice(0, MAX_SHOWN)
+  throw fault(
+    'FILE_DENIED',
+    `the user of workspace "${name}" cannot read ${path}; change its permissions, or delete it`,
+  )
 }
 
 /** Returns the error for a workspace without GNU tar. */
