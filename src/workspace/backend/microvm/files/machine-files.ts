@@ -126,7 +126,7 @@ export class MachineFiles {
    * Gives a stopped VM another name. The first write decides: before it, the VM has its old name with all files, and after
    * it the new one. `finishRename` continues an interrupted one.
    *
-   * @throws BACKEND_ERROR when files with the new name exist
+   * @throws WORKSPACE_ALREADY_EXISTS when files with the new name exist
    */
   async rename(metadata: Metadata, to: string): Promise<Metadata> {
     if (keyOf(metadata.name) === keyOf(to)) {
@@ -136,7 +136,7 @@ export class MachineFiles {
     }
     const isTaken = (await this.read(to)).is !== 'absent'
     if (isTaken || (await lstat(this.#upperDirectoryOf(to)).catch(ignoreMissing)) !== undefined)
-      throw fault('BACKEND_ERROR', `files of an earlier workspace "${to}" exist; choose another name`)
+      throw fault('WORKSPACE_ALREADY_EXISTS', `files of a workspace "${to}" exist; choose another name`)
     await mkdir(this.instanceOf(to), { recursive: true, mode: 0o700 })
     await syncDirectory(join(this.root, 'instances'))
     const begun = { ...metadata, name: to, renamedFrom: metadata.name }

@@ -65,7 +65,7 @@ async function createMachine(): Promise<string> {
   return root
 }
 
-/** Twice for each step, and once more for the second write. */
+/** Before and after each of the steps; the first is repeated at the end. */
 const KILLS = Array.from({ length: 2 * (STEPS.length + 1) }, (_, step) => step)
 
 test.each(KILLS)(
@@ -104,7 +104,7 @@ test.each([
   mkdirSync(join(root, folder, 'new'))
   writeFileSync(join(root, folder, 'new', file), 'kept')
   const files = new MachineFiles(root)
-  await expect(files.rename(METADATA, 'new')).rejects.toMatchObject({ code: 'BACKEND_ERROR' })
+  await expect(files.rename(METADATA, 'new')).rejects.toMatchObject({ code: 'WORKSPACE_ALREADY_EXISTS' })
   expect(readFileSync(join(root, folder, 'new', file), 'utf8')).toBe('kept')
   expect(await files.get('Old')).toEqual(METADATA)
   expect(readFileSync(files.upperOf('Old'), 'utf8')).toBe('all files')
