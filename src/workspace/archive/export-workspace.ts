@@ -88,7 +88,9 @@ function packFault(name: string, status: number, messages: OutputTail) {
 async function check(process: ExecProcess, name: string, gone: AbortSignal): Promise<void> {
   const messages = new OutputTail(MAX_MESSAGE_BYTES)
   const options = { input: '', timeoutMs: undefined, gone }
-  const { status } = await runToEnd(process, options, (_stream, chunk) => void messages.add(chunk))
+  const { status } = await runToEnd(process, options, (_stream, chunk) => {
+    messages.add(chunk)
+  })
   if (status === 0) return
   if (status === scripts.NO_TAR) throw tarFault(name)
   if (status !== scripts.UNREADABLE) throw packFault(name, status, messages)
