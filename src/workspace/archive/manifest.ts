@@ -11,7 +11,7 @@ import { limitsToWire, networkLimitsSchema } from '../network/narrow.ts'
 import { WORKSPACE_DIR, type Workspace } from '../workspace.ts'
 
 /** Version of the format that this server writes, and the newest that it reads. */
-export const ARCHIVE_VERSION = 1
+const ARCHIVE_VERSION = 1
 
 const orNull = <T extends Parameters<typeof Type.Union>[0][number]>(schema: T) =>
   Type.Union([schema, Type.Null()])
