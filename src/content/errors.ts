@@ -13,6 +13,7 @@ export const CONTENT_CODES = {
   PROVIDER_UNAVAILABLE: 'upstream',
   SESSIONS_UNAVAILABLE: 'unavailable',
   SEARCH_BUSY: 'unavailable',
+  MARKDOWN_UNAVAILABLE: 'unavailable',
   CANNOT_LISTEN: 'conflict',
   PUBLISH_INVALID: 'invalid',
   PASSWORD_INVALID: 'invalid',

@@ -18,6 +18,7 @@ import { ClientAddress } from './login/client-address.ts'
 import type { OpenIdLogin } from './login/openid.ts'
 import { PasswordLogin } from './login/password-login.ts'
 import { Throttle } from './login/throttle.ts'
+import { MarkdownPages } from './markdown/markdown-pages.ts'
 import { PageFinder } from './page/find-page.ts'
 import { VersionPaths } from './page/version-path.ts'
 import { VersionSwitcher } from './page/version-switcher.ts'
@@ -113,6 +114,7 @@ async function start(
       versions,
       config.versions.switcher ? new VersionSwitcher(config.cache.maxBytes / 8) : undefined,
     ),
+    markdown: opened.use(new MarkdownPages(config.cache.maxBytes / 8, logger)),
     versions,
     repos,
     search,

@@ -30,6 +30,8 @@ export interface CachedObject {
   readonly published?: PublishedAs
   /** Whether the bytes were made from a stored object: no compressed form is stored beside it. */
   readonly isDerived?: boolean
+  /** Whether it is the Markdown of an HTML page. */
+  readonly isMarkdown?: boolean
 }
 
 /** How an object stored by its content is published. */

@@ -1,6 +1,6 @@
 import type { EncodedForm, ObjectCache, Sendable } from '../cache/object-cache.ts'
 import { codingsOf } from './accepts.ts'
-import { contentTypeOf, isText } from './content-type.ts'
+import { contentTypeOf, isHtmlPage, isText } from './content-type.ts'
 
 /** A smaller object fits into one packet anyway. */
 const MIN_BYTES = 1_024
@@ -18,8 +18,10 @@ export interface Form {
   readonly lastModifiedMs: number
   /** Distinguishes the pages that share a source; empty if only one can use it. */
   readonly variant: string
-  /** Whether other clients get another form. */
+  /** Whether clients that accept other codings get another form. */
   readonly varies: boolean
+  /** Whether clients that accept Markdown get another form, or those that do not. */
+  readonly variesByType: boolean
 }
 
 /** Chooses the form of an object for a client; synchronous if the cache has it. */
@@ -83,5 +85,6 @@ function makeForm(object: Sendable): Form {
     lastModifiedMs: published?.modifiedMs ?? info.lastModifiedMs,
     variant: published === undefined ? '' : `${contentType} ${published.modifiedMs}`,
     varies: isPlain && isText(contentType) && size >= MIN_BYTES,
+    variesByType: (object.is === 'cached' && object.isMarkdown === true) || isHtmlPage(object),
   }
 }

@@ -10,6 +10,7 @@ import {
   type RedirectStatus,
 } from './redirect-rules.ts'
 import { formatPath, repoOf, type RequestPath } from './request-path.ts'
+import { isHtmlPage } from './content-type.ts'
 import type { VersionPath, VersionPaths } from './version-path.ts'
 import type { VersionSwitcher } from './version-switcher.ts'
 
@@ -31,6 +32,8 @@ export type Page =
       readonly staleMs: number | undefined
       /** Whether this is a "not found" page. */
       readonly isNotFound: boolean
+      /** Path of the page whose Markdown was requested by its address with `.md` appended. */
+      readonly markdownOf?: RequestPath
     }
   | {
       readonly is: 'redirect'
@@ -119,6 +122,8 @@ export class PageFinder {
     const object = await this.#file(path, found)
     if (object !== undefined) return object
     if (segments.length === 0) return { is: 'home' }
+    const markdown = await this.#markdown(asked, found)
+    if (markdown !== undefined) return markdown
     const index = `${baseOf(path).join('/')}/${INDEX}`
     if (!isDirectory && (await this.#object(index, found)) !== undefined)
       return { is: 'redirect', to: formatPath(asked.segments, true) }
@@ -127,6 +132,18 @@ export class PageFinder {
     if (repoOf(segments) !== undefined) return this.#otherInRepo(asked, found)
     const other = await this.#repoRedirect(path, grants)
     return other ?? (await this.#object(`${ROOT}/${NOT_FOUND}`, found, true)) ?? { is: 'missing' }
+  }
+
+  /** Returns the page of an address to which `.md` was appended, if it is an HTML page. */
+  async #markdown(asked: RequestPath, found: VersionPath): Promise<Page | undefined> {
+    const pages = [asked, found.path].map(withoutMarkdown)
+    const [markdownOf, path] = pages
+    if (markdownOf === undefined || path === undefined) return undefined
+    for (const file of [path, withSuffix(path, '.html')]) {
+      const page = await this.#file(file, found)
+      if (page?.is === 'object' && isHtmlPage(page.object)) return { ...page, markdownOf }
+    }
+    return undefined
   }
 
   async #otherInRepo(asked: RequestPath, found: VersionPath): Promise<Page> {
@@ -218,6 +235,16 @@ export class PageFinder {
     if (object.is === 'missing') return undefined
     return { is: 'object', object: this.#shown(object, found), staleMs, isNotFound }
   }
+}
+
+function withoutMarkdown({ segments, isDirectory }: RequestPath): RequestPath | undefined {
+  const [, name] = /^(.+)\.md$/.exec(segments.at(-1) ?? '') ?? []
+  if (name === undefined || isDirectory) return undefined
+  return { segments: [...segments.slice(0, -1), name], isDirectory }
+}
+
+function withSuffix({ segments, isDirectory }: RequestPath, suffix: string): RequestPath {
+  return { segments: [...segments.slice(0, -1), (segments.at(-1) ?? '') + suffix], isDirectory }
 }
 
 function isReadable(repo: string | undefined, grants: Grants): boolean {

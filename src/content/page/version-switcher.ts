@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { CachedObject, Sendable } from '../cache/object-cache.ts'
 import { tagOf } from './conditional.ts'
-import { contentTypeOf } from './content-type.ts'
+import { isHtmlPage } from './content-type.ts'
 
 /** Address of the script that lets readers change the version. */
 export const SWITCHER_PATH = '/_versions.js'
@@ -28,7 +28,7 @@ export class VersionSwitcher {
 
   /** Returns an HTML page with the switcher; any other object, and a large one, unchanged. */
   add(object: Sendable): Sendable {
-    if (object.is !== 'cached' || !isHtml(object)) return object
+    if (!isHtmlPage(object)) return object
     let page = this.#pages.get(object)
     if (page === undefined) {
       const bytes = Buffer.concat([object.bytes, TAG])
@@ -37,9 +37,4 @@ export class VersionSwitcher {
     }
     return page
   }
-}
-
-function isHtml({ info: { key, contentType, contentEncoding = '' }, published }: CachedObject): boolean {
-  const type = published === undefined ? contentTypeOf(key, contentType) : contentTypeOf(published.path)
-  return contentEncoding === '' && /^text\/html;\s*charset=utf-8$/i.test(type)
 }

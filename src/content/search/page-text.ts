@@ -1,4 +1,5 @@
 import { Parser } from 'htmlparser2'
+import { type PageElement, PageElements } from '../markdown/page-elements.ts'
 
 /** Text of an HTML page. */
 export interface PageText {
@@ -18,24 +19,6 @@ interface Section {
   readonly anchor: string
 }
 
-/** Elements whose text is not part of a page's content. */
-const SILENT = new Set([
-  'script',
-  'style',
-  'template',
-  'noscript',
-  'svg',
-  'nav',
-  'header',
-  'footer',
-  'aside',
-  'button',
-  'select',
-  'form',
-])
-const SILENT_ROLES = new Set(['navigation', 'search', 'dialog', 'banner', 'contentinfo', 'complementary'])
-/** If one exists, text outside it surrounds every page and is ignored. */
-const MAIN = new Set(['main', 'article'])
 /** Elements that may occur inside a word. */
 const INLINE = new Set([
   'a',
@@ -53,70 +36,45 @@ const INLINE = new Set([
   'u',
   'wbr',
 ])
-const HEADING = /^h[1-6]$/
 /** An address on this host that is not one of the server's own. */
 const ROOT_LINK = /^\/(?![/\\_]|repos\/|$)/
 const MAX_TEXT = 200_000
 const MAX_SECTIONS = 1_000
 const MAX_ANCHOR = 200
 
-/** Properties of an element by its name or role, inherited by the elements inside. */
-interface Open {
-  readonly isSilent: boolean
-  readonly isMain: boolean
-  readonly id: string | undefined
-}
-
 /** Reads the title, text and sections of a page, ignoring everything outside its main part. */
 export function readPageText(html: string): PageText {
   const [title, heading, all, main] = [new Words(), new Words(), new Words(), new Words()]
-  const open: Open[] = []
+  const elements = new PageElements()
   let field: Words | undefined
-  /** Inside a heading without id; an anchor in the heading may have one. */
-  let isUnnamed = false
   const separate = (name: string): void => {
     if (INLINE.has(name)) return
     all.add(' ')
     main.add(' ')
   }
-  const begin = (anchor: string | undefined, { isSilent, isMain }: Open): void => {
-    if (anchor === undefined || isSilent) return
-    all.beginSection(anchor)
-    if (isMain) main.beginSection(anchor)
+  const begin = ({ section, isSilent, isMain }: PageElement): void => {
+    if (section === undefined || isSilent) return
+    all.beginSection(section)
+    if (isMain) main.beginSection(section)
   }
   let rootLink: string | undefined
   const parser = new Parser({
-    onopentag(name, { role = '', id, name: anchor, href, src }) {
+    onopentag(name, attributes) {
+      const { href, src } = attributes
       rootLink ??= [href, src].find((address) => address !== undefined && ROOT_LINK.test(address))
       separate(name)
-      const around = open.at(-1) ?? { isSilent: false, isMain: false, id: undefined }
-      const element = {
-        isSilent: around.isSilent || SILENT.has(name) || SILENT_ROLES.has(role),
-        isMain: around.isMain || MAIN.has(name) || role === 'main',
-        id,
-      }
-      open.push(element)
-      if (HEADING.test(name)) {
-        // Some generators put the id on the section around a heading.
-        const named = id ?? around.id
-        isUnnamed = named === undefined
-        begin(named, element)
-      } else if (isUnnamed && name === 'a' && (id ?? anchor) !== undefined) {
-        isUnnamed = false
-        begin(id ?? anchor, element)
-      }
+      begin(elements.open(name, attributes))
       if (name === 'title' && title.isEmpty) field = title
       if (name === 'h1' && heading.isEmpty) field = heading
     },
     onclosetag(name) {
-      open.pop()
+      elements.close()
       separate(name)
       if (name === 'title' || name === 'h1') field = undefined
-      if (HEADING.test(name)) isUnnamed = false
     },
     ontext(text) {
       field?.add(text)
-      const { isSilent = false, isMain = false } = open.at(-1) ?? {}
+      const { isSilent = false, isMain = false } = elements.innermost ?? {}
       if (isSilent || field === title) return
       all.add(text)
       if (isMain) main.add(text)

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify
 import { httpFault } from '../../../lib/http/faults.ts'
 import { fault } from '../../errors.ts'
 import { loginPath } from '../../page/next.ts'
-import { parsePath, pathOf, repoOf } from '../../page/request-path.ts'
+import { parsePath, pathOf, repoOf, type RequestPath } from '../../page/request-path.ts'
 import type { ServiceToken } from '../../session/service-token.ts'
 import type { Session } from '../../session/session-store.ts'
 import { stateOf } from '../../session/handoff.ts'
@@ -27,6 +27,8 @@ declare module 'fastify' {
     reader?: Reader
     /** The repository of a request to its separate host; undefined on the common host. */
     repo?: string
+    /** Path of the page that is read by an address of its Markdown. */
+    readPath?: RequestPath | undefined
   }
 }
 

@@ -8,6 +8,7 @@ import type { ContentConfig } from '../../config.ts'
 import type { ClientAddress } from '../../login/client-address.ts'
 import type { OpenIdLogin } from '../../login/openid.ts'
 import type { PasswordLogin } from '../../login/password-login.ts'
+import type { MarkdownPages } from '../../markdown/markdown-pages.ts'
 import type { PageFinder } from '../../page/find-page.ts'
 import type { VersionPaths } from '../../page/version-path.ts'
 import type { ReadLog } from '../../reads/read-log.ts'
@@ -26,6 +27,7 @@ export interface ContentFace {
   readonly clock: Clock
   readonly cache: ObjectCache
   readonly finder: PageFinder
+  readonly markdown: MarkdownPages
   readonly versions: VersionPaths
   readonly repos: RepoList
   readonly search: SiteSearch

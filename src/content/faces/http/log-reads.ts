@@ -15,7 +15,7 @@ export function logReads(app: FastifyInstance, face: ContentFace): void {
     if (asked === undefined) return
     logRead(face, {
       reader,
-      path: hosts.inside(raw.headers.host ?? '', asked),
+      path: request.readPath ?? hosts.inside(raw.headers.host ?? '', asked),
       method,
       status: reply.statusCode,
     })

@@ -4,6 +4,7 @@ import { COMMON_HEADERS, type EarlyRoute } from '../../../lib/http/server.ts'
 import { type Form, freshForm } from '../../page/choose-form.ts'
 import { isUnchanged } from '../../page/conditional.ts'
 import { keyOf } from '../../page/find-page.ts'
+import { prefersMarkdown } from '../../page/accepts.ts'
 import type { RequestPath } from '../../page/request-path.ts'
 import { knownReader, PAGES, REPO_HOST_HEADERS } from './admission.ts'
 import type { ContentFace } from './face.ts'
@@ -48,7 +49,7 @@ export class PagesInMemory implements EarlyRoute {
   /** Answers with status 200 or 304, which it returns; returns undefined if the request must be routed. */
   answer(request: IncomingMessage, response: ServerResponse): number | undefined {
     const { method, headers } = request
-    if (method !== 'GET' || headers.range !== undefined) return undefined
+    if (method !== 'GET' || headers.range !== undefined || prefersMarkdown(headers.accept)) return undefined
     const target = this.#targets.get(textOf(request))
     if (target === undefined) return undefined
     const { path, key, repo } = target

@@ -86,7 +86,9 @@ export function formHeaders(form: Form): FormHeaders {
   return headers
 }
 
-function makeHeaders({ source, coding = '', contentType, lastModifiedMs, varies }: Form): FormHeaders {
+function makeHeaders(form: Form): FormHeaders {
+  const { source, coding = '', contentType, lastModifiedMs, varies, variesByType } = form
+  const vary = [...(variesByType ? ['accept'] : []), ...(varies ? ['accept-encoding'] : [])]
   return {
     'content-type': contentType,
     etag: tagOf(source.info.etag, coding === '' ? undefined : coding),
@@ -97,7 +99,7 @@ function makeHeaders({ source, coding = '', contentType, lastModifiedMs, varies 
     // Addresses of private pages are not for other sites, which must not show the pages in a frame either.
     'referrer-policy': 'same-origin',
     'content-security-policy': "frame-ancestors 'self'",
-    ...(varies && { vary: 'accept-encoding' }),
+    ...(vary.length > 0 && { vary: vary.join(', ') }),
     ...(coding !== '' && { 'content-encoding': coding }),
   }
 }

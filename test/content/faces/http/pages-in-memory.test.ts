@@ -101,8 +101,10 @@ const PATHS = `/repos/open/ /repos/open /repos/open/x /repos/hr/ /repos/hr/index
   /repos/bare/huge.bin /repos/bare/pixel.png /repos/bare/empty.css /repos/guide/ /repos/guide/script.js
   /repos/guide/%73cript.js /repos/guide/%2e%2e/hr/ /repos//hr/ /notes.html / /guide/ /index.html /script.js
   /repos/tool/2.0/ /repos/tool/stable/ /repos/tool/stable /repos/tool/next/ /tool /stable/ /latest/ /1.0/
+  /index.html.md /repos/bare/page.html.md /repos/tool/stable/index.html.md /llms.txt /repos/guide/llms.txt
   /a%20b.html /_health /_page.css /_api/repos /metrics /openapi.json /%ff`.split(/\s+/)
 const ENCODINGS = ['gzip', 'br', 'gzip, deflate, br, zstd', 'br;q=0.1, gzip', 'identity', '*', '']
+const ACCEPTED = ['text/markdown', 'text/markdown, text/html;q=0.9', 'text/html, text/markdown;q=0.1', '*/*']
 const DATES = ['Fri, 31 Dec 2100 00:00:00 GMT', 'Thu, 01 Jan 1970 00:00:00 GMT', 'yesterday']
 
 /** Values of headers that earlier responses had. */
@@ -127,6 +129,7 @@ class Seen {
 }
 
 const HEADERS: Readonly<Record<string, (random: Random, seen: Seen) => string>> = {
+  accept: (random) => random.pick(ACCEPTED),
   'accept-encoding': (random) => random.pick(ENCODINGS),
   'if-none-match': (random, seen) => seen.tag(random),
   'if-modified-since': (random, seen) => seen.date(random),

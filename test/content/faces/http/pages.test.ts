@@ -48,7 +48,10 @@ test('a response from memory equals the one from the store, and is counted', asy
       return { ...answer, others }
     }
     const first = await ask()
-    expect(first.others).toMatchObject({ vary: 'accept-encoding', 'x-content-type-options': 'nosniff' })
+    expect(first.others).toMatchObject({
+      vary: 'accept, accept-encoding',
+      'x-content-type-options': 'nosniff',
+    })
     expect(await ask()).toEqual(first)
   }
   expect(await (await content.ask('/metrics')).text()).toContain(
@@ -180,7 +183,7 @@ describe('answers', () => {
       'cache-control': 'private, no-cache',
       'x-content-type-options': 'nosniff',
       'accept-ranges': 'bytes',
-      vary: 'accept-encoding',
+      vary: 'accept, accept-encoding',
       'content-length': String(PAGE.length),
     })
     expect(headers.etag).toMatch(/^"/)

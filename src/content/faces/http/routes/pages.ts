@@ -4,6 +4,8 @@ import { readBuiltScript } from '../../../../lib/fs/built-script.ts'
 import type { HttpServer } from '../../../../lib/http/server.ts'
 import { visibleRepos } from '../../../access/grants.ts'
 import { fault } from '../../../errors.ts'
+import { prefersMarkdown } from '../../../page/accepts.ts'
+import { isHtmlPage } from '../../../page/content-type.ts'
 import type { Page } from '../../../page/find-page.ts'
 import { parsePath, pathOf } from '../../../page/request-path.ts'
 import { SWITCHER_PATH } from '../../../page/version-switcher.ts'
@@ -58,6 +60,15 @@ export function pageRoutes({ app }: HttpServer, face: ContentFace, inMemory: Pag
       const { grants } = readerOf(request)
       const sendPage = (page: Page): Sent | Promise<Sent> => {
         if (page.is === 'object') {
+          request.readPath = page.markdownOf
+          const { object } = page
+          if (
+            isHtmlPage(object) &&
+            (page.markdownOf !== undefined || prefersMarkdown(request.headers.accept))
+          )
+            return face.markdown
+              .find(object)
+              .then((markdown) => sendObject(face.cache, { ...page, object: markdown }, request, reply))
           if (!page.isNotFound) inMemory.learn(request.raw, request.repo, inside)
           return sendObject(face.cache, page, request, reply)
         }
