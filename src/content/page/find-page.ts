@@ -18,6 +18,8 @@ import type { VersionSwitcher } from './version-switcher.ts'
 const ROOT = '_root'
 const INDEX = 'index.html'
 const NOT_FOUND = '404.html'
+/** File in which programs look for a list of pages (llmstxt.org). */
+const LLMS = 'llms.txt'
 /** Files for servers in the folder of a repository or version, which are not for readers. */
 const OWN_FILE = /^repos\/[^/]+\/(?:[^/]+\/)?_(?:(?:meta|files|search)\.json|redirects)$/
 /** Turns the name of a repository into one that nothing is published under. */
@@ -44,6 +46,8 @@ export type Page =
     }
   /** The generated list of repositories. */
   | { readonly is: 'home' }
+  /** The generated `llms.txt` of a version, a repository or the site. */
+  | { readonly is: 'llms'; readonly repo?: string; readonly version?: string }
   | { readonly is: 'missing' }
 
 /** Resolves a path. @throws STORE_UNAVAILABLE when the store fails */
@@ -122,8 +126,8 @@ export class PageFinder {
     const object = await this.#file(path, found)
     if (object !== undefined) return object
     if (segments.length === 0) return { is: 'home' }
-    const markdown = await this.#markdown(asked, found)
-    if (markdown !== undefined) return markdown
+    const derived = (await this.#llms(path, found)) ?? (await this.#markdown(asked, found))
+    if (derived !== undefined) return derived
     const index = `${baseOf(path).join('/')}/${INDEX}`
     if (!isDirectory && (await this.#object(index, found)) !== undefined)
       return { is: 'redirect', to: formatPath(asked.segments, true) }
@@ -132,6 +136,22 @@ export class PageFinder {
     if (repoOf(segments) !== undefined) return this.#otherInRepo(asked, found)
     const other = await this.#repoRedirect(path, grants)
     return other ?? (await this.#object(`${ROOT}/${NOT_FOUND}`, found, true)) ?? { is: 'missing' }
+  }
+
+  /** Returns the list of pages at an address without a published one. */
+  async #llms({ segments, isDirectory }: RequestPath, { isVersion }: VersionPath): Promise<Page | undefined> {
+    if (isDirectory || segments.at(-1) !== LLMS) return undefined
+    if (segments.length === 1) return { is: 'llms' }
+    const repo = repoOf(segments)
+    if (repo === undefined || segments.length > 4) return undefined
+    const [, , version = ''] = segments
+    if (segments.length === 4) return isVersion ? { is: 'llms', repo, version } : undefined
+    const meta = (await this.#repos.read()).get(repo)
+    if (meta === undefined) return undefined
+    const { latest } = meta
+    const inVersion = latest === undefined ? [] : ['repos', repo, latest, LLMS]
+    const isPublished = latest !== undefined && (await this.#object(inVersion.join('/'), { isVersion: true }))
+    return isPublished ? { is: 'redirect', to: formatPath(inVersion, false) } : { is: 'llms', repo }
   }
 
   /** Returns the page of an address to which `.md` was appended, if it is an HTML page. */
@@ -159,6 +179,7 @@ export class PageFinder {
   /** Returns the generated pages outside of repositories. */
   async #otherThanSite(path: RequestPath, grants: Grants): Promise<Page> {
     if (path.segments.length === 0) return { is: 'home' }
+    if (path.segments.join('/') === LLMS) return { is: 'llms' }
     return (await this.#repoRedirect(path, grants)) ?? { is: 'missing' }
   }
 

@@ -61,6 +61,19 @@ export interface FoundPages {
   readonly missing: readonly string[]
 }
 
+/** A page of an index. */
+export interface ListedPage {
+  /** Path relative to the index's folder. */
+  readonly path: string
+  readonly title: string
+}
+
+/** Pages of an index, with their total number. */
+export interface ListedPages {
+  readonly pages: readonly ListedPage[]
+  readonly total: number
+}
+
 /**
  * Pages of all indexes in one SQLite file, which the processes of a host share. It is a cache: a damaged file is
  * deleted. Memory is limited to SQLite's page cache, regardless of the file's size.
@@ -163,6 +176,17 @@ export class SearchDatabase {
       $offset: offset,
     }) as unknown as PageRow[]
     return { pages: found.map((row) => toPage(row, sources.get(row.source) ?? '')), total, missing }
+  }
+
+  /** Lists the pages of an index in the order of their publication; undefined if the database does not contain it. */
+  pages(key: string, limit: number, offset: number): ListedPages | undefined {
+    const id = this.#prepare('SELECT id FROM source WHERE problem IS NULL AND key = ?').get(key)?.['id']
+    if (typeof id !== 'number') return undefined
+    const range = [id * 2 ** PAGE_BITS, (id + 1) * 2 ** PAGE_BITS]
+    const within = 'FROM page WHERE rowid >= ? AND rowid < ?'
+    const total = Number(this.#prepare(`SELECT count(*) AS total ${within}`).get(...range)?.['total'])
+    const pages = this.#prepare(`SELECT path, title ${within} ORDER BY rowid LIMIT ? OFFSET ?`)
+    return { pages: pages.all(...range, limit, offset) as unknown as readonly ListedPage[], total }
   }
 
   close(): void {

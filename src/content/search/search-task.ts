@@ -1,6 +1,7 @@
 import {
   type FoundPages,
   type IndexedSource,
+  type ListedPages,
   isDamage,
   removeDatabase,
   SearchDatabase,
@@ -11,6 +12,7 @@ export type SearchRequest =
   | { readonly do: 'list' }
   | { readonly do: 'replace'; readonly key: string; readonly etag: string; readonly from: string }
   | { readonly do: 'forget'; readonly keys: readonly string[] }
+  | { readonly do: 'pages'; readonly key: string; readonly limit: number; readonly offset: number }
   | {
       readonly do: 'find'
       readonly keys: readonly string[]
@@ -28,6 +30,7 @@ export interface SearchResponses {
   readonly replace: IndexedSource
   readonly forget: undefined
   readonly find: FoundPages
+  readonly pages: ListedPages | undefined
 }
 
 /** Files open in this thread; a server has one. */
@@ -56,6 +59,7 @@ function run(task: SearchTask): SearchResponses[SearchRequest['do']] | Promise<I
   if (task.do === 'list') return database.sources()
   if (task.do === 'replace') return database.replace(task.key, task.etag, task.from)
   if (task.do === 'find') return database.find(task.keys, task.query, task.limit, task.offset)
+  if (task.do === 'pages') return database.pages(task.key, task.limit, task.offset)
   database.forget(task.keys)
   return undefined
 }

@@ -13,13 +13,12 @@ import { fault } from '../errors.ts'
 import { formatPath } from '../page/request-path.ts'
 import type { SiteObjects } from '../publication/site-objects.ts'
 import type { Repo } from '../repo/meta.ts'
-import { versionNamed } from '../repo/versions.ts'
 import { mapConcurrently, type RepoList } from '../repo/repo-list.ts'
 import type { Store } from '../store/store.ts'
 import type { Mark } from './excerpt.ts'
-import type { FoundPage, IndexProblem } from './search-database.ts'
-import { INDEX_FILE } from './search-index.ts'
+import type { FoundPage, IndexProblem, ListedPage } from './search-database.ts'
 import type { SearchResponses, SearchRequest } from './search-task.ts'
+import { foldersOf, keyOf, type Target, targetsOf } from './targets.ts'
 
 /** A search over the site. */
 export interface SearchQuery {
@@ -64,6 +63,26 @@ export interface SearchResults {
   readonly unsearched: readonly Unsearched[]
 }
 
+/** A list of pages. */
+export interface PageQuery {
+  readonly repo: string
+  /** Default: the newest. */
+  readonly version?: string | undefined
+  readonly limit: number
+  readonly offset: number
+}
+
+/** Indexed pages of a repository or version. */
+export interface PageList {
+  readonly version: string | undefined
+  /** Segments of the path of the folder that contains the pages. */
+  readonly folder: readonly string[]
+  readonly pages: readonly ListedPage[]
+  readonly total: number
+  /** Reason why no pages are listed. */
+  readonly problem: Problem | undefined
+}
+
 /** Settings of the search. */
 export interface SearchSettings {
   readonly ttlMs: number
@@ -89,13 +108,6 @@ const [FIRST_WAIT_MS, UPDATE_WAIT_MS] = [10_000, 2_000]
 const REST_MS = 5_000
 /** An older partial download was left by a process that exited. */
 const ABANDONED_MS = 3_600_000
-
-interface Target {
-  readonly repo: string
-  readonly version: string | undefined
-  readonly folder: readonly string[]
-  readonly key: string
-}
 
 /** State of an index. */
 interface IndexState {
@@ -154,10 +166,7 @@ export class SiteSearch {
   async find({ words, limit, offset, repo, version }: SearchQuery, grants: Grants): Promise<SearchResults> {
     const query = words.slice(0, MAX_WORDS_LENGTH).trim()
     if (query === '') return { hits: [], total: 0, unsearched: [] }
-    if (this.#running >= MAX_SEARCHES)
-      throw fault('SEARCH_BUSY', 'too many searches are running; try again in a moment')
-    this.#running++
-    try {
+    return this.#limited(async () => {
       const repos = await this.#repos.read()
       const targets = targetsOf(visibleRepos(repos, grants), repo, version)
       await this.#prepare(targets, repos)
@@ -167,9 +176,30 @@ export class SiteSearch {
       await this.#prepare(targets, repos)
       const { isCurrent: _isCurrent, ...again } = await this.#search(targets, asked)
       return again
-    } finally {
-      this.#running--
-    }
+    })
+  }
+
+  /**
+   * Lists the indexed pages of the newest version of a repository, or of a requested one. Returns undefined if the
+   * reader may not read the repository, or if it or the version does not exist.
+   *
+   * @throws SEARCH_BUSY, or STORE_UNAVAILABLE when the list of repositories is unavailable
+   */
+  async list(query: PageQuery, grants: Grants): Promise<PageList | undefined> {
+    const { repo, version, limit, offset } = query
+    return this.#limited(async () => {
+      const repos = await this.#repos.read()
+      const [target] = targetsOf(visibleRepos(repos, grants), repo, version)
+      if (target === undefined) return undefined
+      await this.#prepare([target], repos)
+      const { key, folder } = target
+      const none = { version: target.version, folder, pages: [], total: 0 }
+      if (!this.#isReadable(key)) return { ...none, problem: this.#indexes.get(key)?.problem ?? 'indexing' }
+      const listed = await this.#run({ do: 'pages', key, limit, offset }, SEARCH_MS)
+      if (listed !== undefined) return { ...none, ...listed, problem: undefined }
+      this.#indexes.delete(key)
+      return { ...none, problem: 'indexing' }
+    })
   }
 
   /** Makes the next search revalidate every index. */
@@ -180,6 +210,17 @@ export class SiteSearch {
 
   close(): Promise<void> {
     return this.#pool.close()
+  }
+
+  async #limited<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#running >= MAX_SEARCHES)
+      throw fault('SEARCH_BUSY', 'too many searches are running; try again in a moment')
+    this.#running++
+    try {
+      return await work()
+    } finally {
+      this.#running--
+    }
   }
 
   async #search(
@@ -329,27 +370,6 @@ export class SiteSearch {
     )
     return answer as SearchResponses[Question['do']]
   }
-}
-
-/** Returns the folders to search. */
-function targetsOf(repos: ReadonlyMap<string, Repo>, only?: string, version?: string): readonly Target[] {
-  const chosen = only === undefined ? [...repos.values()] : [repos.get(only) ?? []].flat()
-  return chosen.flatMap((repo) => {
-    const { name, latest } = repo
-    const wanted = version === undefined ? latest : versionNamed(repo, version)
-    if (version !== undefined && wanted === undefined) return []
-    const folder = wanted === undefined ? ['repos', name] : ['repos', name, wanted]
-    return [{ repo: name, version: wanted, folder, key: keyOf(folder) }]
-  })
-}
-
-function foldersOf({ name, latest, versions = [] }: Repo): readonly (readonly string[])[] {
-  const all = latest === undefined ? versions : [latest, ...versions]
-  return [['repos', name], ...all.map((version) => ['repos', name, version])]
-}
-
-function keyOf(folder: readonly string[]): string {
-  return `${folder.join('/')}/${INDEX_FILE}`
 }
 
 function toHit({ repo, version, folder }: Target, { path, title, excerpt, anchor }: FoundPage): Hit {

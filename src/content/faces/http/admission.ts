@@ -63,7 +63,7 @@ export function createAdmission(face: ContentFace): onRequestHookHandler {
     }
     const secret = secretOf(request.raw)
     if (secret !== undefined && request.routeOptions.config.acceptsTokens !== true)
-      throw fault('TOKEN_REFUSED', 'service tokens only read repositories, their list and the search')
+      throw fault('TOKEN_REFUSED', 'service tokens only read repositories, their lists and the search')
     const reader = secret === undefined ? identify(face, request.raw, repo) : programOf(face, secret)
     if (!(reader instanceof Promise)) return settle(reader)
     void reader.then(settle, done)

@@ -17,6 +17,7 @@ import { handoffRoutes } from './routes/handoff.ts'
 import { loginRoutes } from './routes/login.ts'
 import { openIdRoutes } from './routes/openid.ts'
 import { pageRoutes } from './routes/pages.ts'
+import { readPageRoute } from './routes/read-page.ts'
 import { repoRoutes } from './routes/repos.ts'
 import { siteFileRoutes } from './routes/site-files.ts'
 import { Gauge } from 'prom-client'
@@ -58,6 +59,7 @@ export function createContentHttp(face: ContentFace, logger: Logger): HttpServer
   openIdRoutes(server, face)
   handoffRoutes(server, face)
   repoRoutes(server, face)
+  readPageRoute(server, face)
   siteFileRoutes(server, face)
   pageRoutes(server, face, inMemory)
   logReads(app, face)

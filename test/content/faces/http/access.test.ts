@@ -32,6 +32,9 @@ function pathsOf(repo: string): readonly string[] {
     '/404.html',
   ]
   const special = [
+    '/llms.txt',
+    '/2.0/llms.txt',
+    '/2.0/index.html.md',
     '/robots.txt',
     '/favicon.ico',
     '/_meta.json',
@@ -44,6 +47,10 @@ function pathsOf(repo: string): readonly string[] {
     ...[...inside, ...special].flatMap((path) => [`/repos/${repo}${path}`, `/${repo}${path}`]),
     ...spellingsOf(repo).map((spelling) => `/repos/${spelling}/2.0/`),
     `/repos//${repo}/2.0/`,
+    `/_api/page?path=/repos/${repo}/2.0/`,
+    `/_api/page?path=/${repo}/`,
+    `/_api/pages?repo=${repo}&version=2.0`,
+    `/_api/pages?repo=${repo}&version=stable`,
     `/?q=salary&repo=${repo}`,
     `/?q=salary&repo=${repo}&version=1.0&offset=20`,
   ]
@@ -150,6 +157,14 @@ test('O8 a denied request asks the store for as much as one for a missing reposi
 
 const QUERIES = [
   '/',
+  '/llms.txt',
+  '/repos/shared/llms.txt',
+  '/repos/open/llms.txt',
+  '/_api/pages?repo=shared',
+  `/_api/pages?repo=${HIDDEN}`,
+  `/repos/${HIDDEN}/llms.txt`,
+  `/repos/${HIDDEN}/2.0/llms.txt`,
+  `/_api/page?path=/repos/${HIDDEN}/2.0/`,
   '/_api/repos',
   '/_api/search?q=salary',
   '/_api/search?q=salaries',
@@ -198,7 +213,16 @@ test('O8 a public repository needs no login, and shows nothing else', async () =
     const missing = await site.as(who, '/repos/open/x.html')
     expect([missing.status, await missing.text()]).toEqual([404, 'nothing here'])
   }
-  const others = ['/', '/_api/repos', '/_api/search?q=open&repo=open', '/open/', '/repos/', '/repos/shared/']
+  const others = [
+    '/',
+    '/llms.txt',
+    '/_api/page?path=/repos/open/',
+    '/_api/repos',
+    '/_api/search?q=open&repo=open',
+    '/open/',
+    '/repos/',
+    '/repos/shared/',
+  ]
   for (const path of [...others, '/repos/open/..%2fshared/', '/repos/openx/', '/metrics'])
     expect([path, (await site.as('visitor', path)).status]).toEqual([path, 302])
   expect((await site.as('visitor', '/repos/open/', { method: 'POST' })).status).toBe(303)

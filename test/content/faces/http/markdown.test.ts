@@ -125,7 +125,9 @@ test('Markdown follows a changed page, and rules and "not found" pages have Mark
   expect(await ask('/repos/guide/2.0/old.html')).toEqual([301, ''])
   expect(await ask('/repos/guide/2.0/app.js')).toEqual([200, 'x'])
   expect(await ask('/repos/guide/2.0/deep')).toEqual([302, ''])
-  await content.store.write('repos/guide/2.0/index.html', Buffer.from('<p>changed'), { contentType: 'text/html' })
+  await content.store.write('repos/guide/2.0/index.html', Buffer.from('<p>changed'), {
+    contentType: 'text/html',
+  })
   content.running.purge()
   expect(await ask('/repos/guide/2.0/')).toEqual([200, 'changed\n'])
   expect(await ask('/repos/guide/2.0/index.html.md')).toEqual([200, 'changed\n'])

@@ -89,7 +89,9 @@ test('O9 a token opens nothing but repositories, their lists and the search', as
   expect(statuses.filter((each) => !each.endsWith(' 403'))).toEqual([
     'GET /_api/repos 200',
     'GET /_api/versions 404',
+    'GET /_api/pages 404',
     'GET /_api/search 200',
+    'GET /_api/page 400',
   ])
   await revoke()
 })

@@ -14,6 +14,7 @@ import { PAGES, readerOf } from '../admission.ts'
 import { homePage } from '../pages/home-page.ts'
 import { PAGE_HEADERS } from '../pages/layout.ts'
 import type { ContentFace } from '../face.ts'
+import { sendLlms } from '../llms.ts'
 import type { PagesInMemory } from '../pages-in-memory.ts'
 import type { RawQuery } from '../../../../lib/http/query.ts'
 import { searchParametersOf, searchQueryOf } from '../search-query.ts'
@@ -74,6 +75,7 @@ export function pageRoutes({ app }: HttpServer, face: ContentFace, inMemory: Pag
         }
         if (page.is === 'missing') throw notFound(path)
         if (page.is === 'home') return sendHome(face, request, reply)
+        if (page.is === 'llms') return sendLlms(face, page, request, reply)
         sendTo(reply, withQuery(addressOf(face, host, page.to), queryOf(request)), page.status)
         return 'sent'
       }

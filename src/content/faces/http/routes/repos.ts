@@ -2,6 +2,13 @@ import type { HttpServer } from '../../../../lib/http/server.ts'
 import { Type } from '../../../../lib/schema/type.ts'
 import { searchQuerySchema, searchResultSchema, searchResultToWire } from '../../../api/search.ts'
 import { visibleRepos } from '../../../access/grants.ts'
+import {
+  DEFAULT_PAGES,
+  type PagesQuery,
+  pagesQuerySchema,
+  pagesSchema,
+  pagesToWire,
+} from '../../../api/pages.ts'
 import { versionsQuerySchema, versionsSchema } from '../../../api/repo.ts'
 import { fault } from '../../../errors.ts'
 import { formatPath } from '../../../page/request-path.ts'
@@ -42,8 +49,7 @@ export function repoRoutes({ app }: HttpServer, { repos, search, hosts }: Conten
       const { host = '' } = request.headers
       const name = askedRepo(request.query.repo, request.repo) ?? ''
       const repo = visibleRepos(await repos.read(), readerOf(request).grants).get(name)
-      if (repo === undefined)
-        throw fault('PAGE_NOT_FOUND', `no repository has the name ${JSON.stringify(name.slice(0, 200))}`)
+      if (repo === undefined) throw noRepo(name)
       void reply.header('cache-control', 'private, no-cache')
       return {
         repo: name,
@@ -53,6 +59,29 @@ export function repoRoutes({ app }: HttpServer, { repos, search, hosts }: Conten
           url: hosts.outside(host, formatPath(['repos', name, each.version], true)),
         })),
       }
+    },
+  )
+
+  app.get<{ readonly Querystring: PagesQuery }>(
+    '/_api/pages',
+    {
+      config: { isOnRepoHosts: true, acceptsTokens: true, isOfRepo: true },
+      schema: {
+        summary: 'List the pages of a repository with their titles',
+        querystring: pagesQuerySchema,
+        response: { 200: pagesSchema },
+      },
+    },
+    async (request, reply) => {
+      const { version, limit = DEFAULT_PAGES, offset = 0 } = request.query
+      const name = askedRepo(request.query.repo, request.repo) ?? ''
+      const asked = { repo: name, version: version || undefined, limit, offset }
+      const list = await search.list(asked, readerOf(request).grants)
+      if (list === undefined) throw noRepo(name, asked.version)
+      void reply.header('cache-control', 'private, no-cache')
+      return pagesToWire(name, list, offset, (path) =>
+        hosts.outside(request.headers.host ?? '', formatPath([...list.folder, ...path.split('/')], false)),
+      )
     },
   )
 
@@ -76,4 +105,9 @@ export function repoRoutes({ app }: HttpServer, { repos, search, hosts }: Conten
       return searchResultToWire(found, asked.offset, (url) => hosts.outside(host, url))
     },
   )
+}
+
+function noRepo(name: string, version?: string): Error {
+  const asked = version === undefined ? '' : ` and the version ${JSON.stringify(version.slice(0, 200))}`
+  return fault('PAGE_NOT_FOUND', `no repository has the name ${JSON.stringify(name.slice(0, 200))}${asked}`)
 }
