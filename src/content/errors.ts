@@ -22,6 +22,8 @@ export const CONTENT_CODES = {
   TOKEN_EXISTS: 'conflict',
   TOKEN_NOT_FOUND: 'missing',
   READS_NOT_LOGGED: 'invalid',
+  SERVER_URL_INVALID: 'invalid',
+  SERVER_UNREACHABLE: 'unavailable',
 } as const
 
 /** Creates an error of the content server. */

@@ -11,5 +11,11 @@ referenceSuite({
   codes: CONTENT_CODES,
   program: createContentProgram(),
   start: () => startContent({}, { settings: { http: { port: 0, open_metrics: true } } }),
-  variables: ['XDG_DATA_HOME', 'PUBLIC_URL'],
+  variables: [
+    'XDG_DATA_HOME',
+    'PUBLIC_URL',
+    'CONTENT_SERVER_URL',
+    'CONTENT_SERVER_TOKEN',
+    'CONTENT_SERVER_TOKEN_FILE',
+  ],
 })

@@ -6,6 +6,7 @@ import { packageVersion } from '../../../lib/process/package.ts'
 import { addAlias } from './commands/alias.ts'
 import { addConfig } from './commands/config.ts'
 import { addHashPassword } from './commands/hash-password.ts'
+import { addMcp } from './commands/mcp.ts'
 import { addPublish } from './commands/publish.ts'
 import { addUnpublish } from './commands/unpublish.ts'
 import { addReads } from './commands/reads.ts'
@@ -36,6 +37,7 @@ export function createContentProgram(): Command {
   addRevoke(program)
   addToken(program)
   addReads(program)
+  addMcp(program)
   program.commandsGroup('Other:')
   addConfig(program)
   addEverywhere(

@@ -105,14 +105,15 @@ test('llms.txt is bounded, counts what it leaves out, and the API lists all page
   expect(list).toContain(
     `\n${2_500 - shown} more entries are left out. \`/_api/pages?offset=2000&repo=guide\``,
   )
-  let asked = '/_api/pages?repo=guide&limit=999'
+  interface Part {
+    readonly pages: readonly { readonly path: string }[]
+    readonly total: number
+    readonly next_offset?: number
+  }
   const titles: string[] = []
   for (let next: number | undefined = 0; next !== undefined;) {
-    const page: {
-      pages: { url: string; path: string; title: string }[]
-      total: number
-      next_offset?: number
-    } = await (await content.ask(`${asked}&offset=${next}`)).json()
+    const response = await content.ask(`/_api/pages?repo=guide&limit=999&offset=${next}`)
+    const page = (await response.json()) as Part
     expect(page.total).toBe(2_500)
     titles.push(...page.pages.map(({ path }) => path))
     next = page.next_offset

@@ -1,8 +1,5 @@
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { systemClock } from '../../../../src/lib/clock/clock.ts'
-import { openSessionStore } from '../../../../src/content/session/open-session-store.ts'
-import { createSecret, createToken } from '../../../../src/content/session/service-token.ts'
+import { createSecret } from '../../../../src/content/session/service-token.ts'
 import { digestOf } from '../../../../src/content/session/session-store.ts'
 import {
   ACCESS,
@@ -14,22 +11,16 @@ import {
   startAccessSite,
 } from '../../../support/content/access-site.ts'
 import { RepoBrowser } from '../../../support/content/repo-browser.ts'
+import { addServiceToken } from '../../../support/content/service-token.ts'
 import { routesIn } from '../../../support/content/routes.ts'
 
 type Ask = (path: string, init?: RequestInit) => Promise<Response>
 
 /** Creates a token as the command does, and returns a client that sends it. */
-async function program(site: AccessSite, repos: readonly string[], lifetimeMs = 3_600_000) {
-  const store = await openSessionStore({ file: join(site.dir, 'sessions.db') }, systemClock)
-  const secret = createSecret()
-  const token = createToken({ name: 'ci', repos: [...repos], lifetimeMs }, Date.now())
-  expect(await store.addToken(digestOf(secret), token)).toBe(true)
+async function program(site: AccessSite, repos: readonly string[]) {
+  const { secret, revoke } = await addServiceToken(site.dir, repos)
   const ask: Ask = (path, init = {}) =>
     site.askAnonymous(path, { ...init, headers: { authorization: `Bearer ${secret}` } })
-  const revoke = async (): Promise<void> => {
-    await store.removeToken('ci')
-    await store.close()
-  }
   return { secret, ask, revoke }
 }
 
@@ -46,12 +37,20 @@ test('O9 a token reads its repositories and public ones, in pages, lists and sea
     ['/nowhere', 404],
     ['/notes.html', 404],
     ['/', 200],
+    [`/repos/${HIDDEN}/2.0/index.html.md`, 200],
+    [`/repos/${HIDDEN}/llms.txt`, 200],
+    ['/repos/shared/llms.txt', 404],
+    ['/repos/shared/2.0/index.html.md', 404],
+    ['/_api/page?path=/repos/shared/2.0/', 404],
+    ['/_api/pages?repo=shared', 404],
   ] as const)
     expect([path, (await ask(path)).status]).toEqual([path, status])
   expect((await site.as('bob', '/notes.html')).status).toBe(200)
   const names = ((await (await ask('/_api/repos')).json()) as { name: string }[]).map(({ name }) => name)
   expect(names).toEqual(['hr-broken', 'hr-plain', HIDDEN, 'open'])
   expect(await (await ask('/_api/search?q=the')).json()).toMatchObject({ total: 1, hits: [{ repo: HIDDEN }] })
+  const list = await (await ask('/llms.txt')).text()
+  expect([...list.matchAll(/^- \[(.*?)\]/gm)].map(([, name]) => name)).toEqual(names)
   await revoke()
 })
 
