@@ -51,7 +51,7 @@ test('O6 every page on the host of a repository has Cross-Origin-Resource-Policy
   }
 })
 
-const ON_REPO_HOSTS = new Set(['GET /_enter', 'GET /_api/search', 'GET /_api/versions'])
+const ON_REPO_HOSTS = new Set(['GET /_enter', 'GET /_api/search', 'GET /_api/versions', 'GET /_api/pages'])
 
 test('O6 repository hosts serve no route of the site to anybody', async () => {
   const content = await startRepoHosts()
@@ -72,7 +72,7 @@ test('O6 repository hosts serve no route of the site to anybody', async () => {
   expect((await browser.ask(`//${COMMON}/metrics`)).status).toBe(200)
 })
 
-test("O6 a repository's host searches only that repository", async () => {
+test("O6 a repository's host searches and lists only that repository", async () => {
   const page = { path: 'index.html', title: 'Salaries', text: 'the salary of Alice', sections: [] }
   const index = await text(formatIndex([page]))
   const { url } = await startContent(
@@ -92,7 +92,10 @@ test("O6 a repository's host searches only that repository", async () => {
   expect(await hits(`//${COMMON}/_api/search?q=salary`)).toEqual(['/repos/guide/', '/repos/hr/'])
   await browser.go('//guide.docs.example:99/')
   expect(await hits('//guide.docs.example:99/_api/search?q=salary')).toEqual(['/'])
-  expect((await browser.ask('//guide.docs.example:99/_api/search?q=salary&repo=hr')).status).toBe(400)
+  const pages = JSON.parse((await browser.ask('//guide.docs.example:99/_api/pages')).body) as object
+  expect(pages).toMatchObject({ repo: 'guide', pages: [{ url: '/index.html' }], total: 1 })
+  for (const path of ['search?q=salary&repo=hr', 'pages?repo=hr'])
+    expect((await browser.ask(`//guide.docs.example:99/_api/${path}`)).status).toBe(400)
 })
 
 test.each(['no-cors', 'cors', 'websocket', 'same-origin', undefined])(
