@@ -86,8 +86,8 @@ export class SseStream {
 
   /** Drops a reader that takes nothing of pending data for that long. */
   dropWhenStalled(limitMs: number): void {
-    // Node restarts this timer whenever part of a write is taken.
-    this.#response.socket?.setTimeout(limitMs, () => {
+    // Node restarts this timer whenever part of a write is taken. On the socket, it would close an idle stream.
+    this.#response.setTimeout(limitMs, () => {
       if (this.pendingBytes > 0) this.#drop()
     })
   }

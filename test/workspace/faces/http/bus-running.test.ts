@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { type IncomingMessage, request } from 'node:http'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { readEvents } from '../../../../src/lib/sse/read-events.ts'
 import { busClient } from '../../../support/workspace/bus-client.ts'
@@ -156,6 +157,9 @@ describe('a running bus', () => {
     const asked = request(url).end()
     onTestFinished(() => void asked.destroy())
     await new Promise((resolve) => asked.once('response', (response) => resolve(response.pause())))
+    // An idle listener is not one that does not read.
+    await delay(3_000)
+    expect((await client.api('listeners')).body.listeners).toHaveLength(1)
     const payload = { text: 'x'.repeat(64 * 1024) }
     await waitFor('the listener to be dropped', async () => {
       await Promise.all(
