@@ -4,6 +4,7 @@ import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Static } from 'typebox'
 import { type Clock, systemClock } from '../../lib/clock/clock.ts'
+import { findProgram } from '../../lib/process/find-program.ts'
 import { makeDirs } from '../../lib/fs/make-dirs.ts'
 import { writeFileDurable } from '../../lib/fs/write-durable.ts'
 import { parseJson } from '../../lib/schema/parse-json.ts'
@@ -18,6 +19,7 @@ import {
 
 /** Files in the project's root that define dependencies, as glob patterns. */
 const ROOT_FILES = [
+  '{mvnw,gradlew}',
   '.mvn/{maven.config,extensions.xml,jvm.config,settings.xml,wrapper/maven-wrapper.properties}',
   'gradle/{*.versions.toml,*.gradle,*.gradle.kts,wrapper/gradle-wrapper.properties}',
   'buildSrc/{*,src/**}',
@@ -28,7 +30,8 @@ const USER_FILES = [
   '.gradle/{gradle.properties,init.gradle,init.gradle.kts}',
   '.gradle/init.d/*',
 ]
-const VARIABLES = /^(?:MAVEN_|MVN|M2_|GRADLE_|ORG_GRADLE_|JAVA_OPTS|JDK_JAVA_OPTIONS|PATH$)/
+const VARIABLES = /^(?:MAVEN_|MVN|M2_|GRADLE_|ORG_GRADLE_|JAVA_OPTS|JDK_JAVA_OPTIONS)/
+const PROGRAMS = ['mvn', 'gradle']
 /** Both tools look for newer snapshots and ranges of versions once a day by default. */
 const MAX_AGE_MS = 24 * 60 * 60 * 1000
 
@@ -54,7 +57,7 @@ export class BuildToolCache {
 
   /** Returns the class path. @throws as `buildToolClassPath` */
   async get(request: BuildToolRequest): Promise<BuildToolClassPath> {
-    const stamp = stampOf(request)
+    const stamp = await stampOf(request)
     this.#cached ??= this.#read(request.root)
     if (this.#cached?.stamp === stamp && this.#cached.answer.libraries.every((jar) => existsSync(jar)))
       return this.#cached.answer
@@ -91,12 +94,14 @@ export class BuildToolCache {
 }
 
 /** Changes whenever the build tool may answer differently. */
-function stampOf({ root, jvm }: BuildToolRequest): string {
+async function stampOf({ root, jvm }: BuildToolRequest): Promise<string> {
+  const programs = await Promise.all(PROGRAMS.map(findProgram))
   const files = [
     ...findModules(root).flatMap(({ path }) => moduleFiles(path)),
     ...parentPoms(root),
     ...matches(root, ROOT_FILES),
     ...matches(homedir(), USER_FILES),
+    ...programs.filter((program) => program !== undefined),
   ]
   const variables = Object.entries(process.env).filter(([name]) => VARIABLES.test(name))
   const lines = [
@@ -108,8 +113,13 @@ function stampOf({ root, jvm }: BuildToolRequest): string {
 }
 
 function moduleFiles(folder: string): readonly string[] {
-  const names = readdirSync(folder).filter(isBuildFile)
-  return names.toSorted().map((name) => join(folder, name))
+  try {
+    const names = readdirSync(folder).filter(isBuildFile)
+    return names.toSorted().map((name) => join(folder, name))
+  } catch {
+    // The build tool reports a folder that cannot be read.
+    return []
+  }
 }
 
 function matches(folder: string, patterns: readonly string[]): readonly string[] {

@@ -66,13 +66,30 @@ const CHANGES: Readonly<Record<string, (project: ReturnType<typeof countedProjec
   },
   'a parent POM above the project': ({ root }) => write(root, { '../pom.xml': '<project/>' }),
   'Maven’s settings of the project': ({ root }) => write(root, { '.mvn/maven.config': '-Pother' }),
+  'the wrapper': ({ root }) => chmodSync(join(root, 'mvnw'), 0o700),
   'a new module': ({ root }) => write(root, { 'extra/pom.xml': '<project/>' }),
   'a script of Gradle': ({ root }) => write(root, { 'core/versions.gradle': 'ext { }' }),
   'code of the build': ({ root }) => write(root, { 'buildSrc/src/main/java/Plugin.java': 'class Plugin {}' }),
   'the user’s settings': ({ root }) => write(join(root, '../home'), { '.m2/settings.xml': '<settings/>' }),
   'the environment': () => vi.stubEnv('MAVEN_ARGS', '-Pother'),
+  'the Maven on the path': ({ root }) => {
+    const bin = join(root, '../bin')
+    write(bin, { mvn: '#!/bin/sh\n' })
+    chmodSync(join(bin, 'mvn'), 0o755)
+    vi.stubEnv('PATH', `${bin}:${process.env['PATH']}`)
+  },
   'a jar that is missing': ({ jar }) => rmSync(jar),
 }
+
+test('D13 another path with the same programs changes nothing', async () => {
+  const { root, runs } = countedProject()
+  const folder = join(tempDir(), 'class-paths')
+  await new BuildToolCache(folder).get(question(root))
+  vi.stubEnv('PATH', `${tempDir()}:${process.env['PATH']}`)
+  onTestFinished(() => void vi.unstubAllEnvs())
+  await new BuildToolCache(folder).get(question(root))
+  expect(runs()).toBe(1)
+})
 
 test.each(Object.keys(CHANGES))('D13 the build tool runs again after a change of %s', async (name) => {
   const project = countedProject()
