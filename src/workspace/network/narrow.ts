@@ -55,7 +55,7 @@ export function parseNetworkLimits(
   if (!isIsolated)
     throw fault(
       'INVALID_REQUEST',
-      "network: the server does not isolate that backend's network and cannot enforce limits; omit network",
+      "network: the server does not isolate that backend's network and cannot enforce limits; omit network, or choose another backend",
     )
   const widened = (limits.allowHostPorts ?? []).find((port) => !policy.allowHostPorts.includes(port))
   if (widened !== undefined)
