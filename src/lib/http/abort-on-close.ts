@@ -10,6 +10,9 @@ export class ClientDisconnected extends Error {
 /** Returns a signal that aborts when the connection closes, so that work for a disconnected client stops. */
 export function abortOnClose({ raw }: FastifyReply): AbortSignal {
   const end = new AbortController()
-  raw.once('close', () => end.abort(new ClientDisconnected()))
+  const abort = (): void => end.abort(new ClientDisconnected())
+  raw.once('close', abort)
+  // It closed earlier, and emits no other event.
+  if (raw.closed) abort()
   return end.signal
 }

@@ -47,7 +47,8 @@ describe('the inside of a container', () => {
     const { port } = inside.address() as { port: number }
     const tableBytes = async () => (await readFile('/proc/net/tcp', 'utf8')).length
     // A closed connection stays in the table for a minute, or for a second if the kernel needs its port.
-    for (let i = 0; i < 200 && (await tableBytes()) <= 2 ** 20; i++)
+    // More than asserted, because connections leave the table meanwhile.
+    for (let i = 0; i < 300 && (await tableBytes()) <= 1.2 * 2 ** 20; i++)
       await Promise.all(Array.from({ length: 100 }, () => once(connect(port, '127.0.0.1').resume(), 'close')))
     expect(await tableBytes()).toBeGreaterThan(2 ** 20)
     const { status, body } = await api('ports')
