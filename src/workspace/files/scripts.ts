@@ -51,7 +51,8 @@ directory=\${path%/*}
 [ -w "$directory" ] || refuse ${DENIED} denied
 temporary=$directory/$temporary
 trap 'rm -f -- "$temporary"' EXIT
-trap 'exit 1' HUP INT TERM
+# A signal interrupts the other trap, or the rm in it.
+trap 'trap "" HUP INT TERM; rm -f -- "$temporary"; exit 1' HUP INT TERM
 old=$(stat -c '%a %u:%g' -- "$path" 2>/dev/null)
 error=$(cat 2>&1 >"$temporary") || explain "$error"
 [ "$(stat -c %s -- "$temporary")" = "$bytes" ] || refuse 1 'not all bytes arrived'
