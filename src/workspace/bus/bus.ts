@@ -205,8 +205,7 @@ export class Bus {
     const { envelope } = message
     const outlet = this.#listeners.get(envelope.namespace)?.outlet
     if (outlet === undefined) this.counts.strayMessages++
-    else if (this.#isReady(outlet, envelope.namespace)) outlet.deliver(message)
-    else if (!this.#enqueue(message, envelope.payloadJson.length)) this.#refuse(message)
+    else if (!this.#send(message, envelope.payloadJson.length, outlet)) this.#refuse(message)
     return outlet !== undefined
   }
 
@@ -285,11 +284,16 @@ export class Bus {
 
   #event(message: GuestMessage, bytes: number, outlet: Outlet | undefined): void {
     this.counts.events++
-    if (outlet === undefined) return this.#dropEvent(message)
-    const isReady = this.#isReady(outlet, message.envelope.namespace)
-    if (!isReady && !this.#enqueue(message, bytes)) return this.#refuse(message)
-    this.#notify(message)
-    if (isReady) outlet.deliver(message)
+    if (outlet === undefined) this.#dropEvent(message)
+    else if (this.#send(message, bytes, outlet)) this.#notify(message)
+    else this.#refuse(message)
+  }
+
+  /** Delivers a message, or queues it. Returns false when the queue is full. */
+  #send(message: GuestMessage, bytes: number, outlet: Outlet): boolean {
+    if (!this.#isReady(outlet, message.envelope.namespace)) return this.#enqueue(message, bytes)
+    outlet.deliver(message)
+    return true
   }
 
   #request(guest: Guest, message: GuestMessage, bytes: number, outlet: Outlet | undefined): void {

@@ -26,7 +26,10 @@ interface Queue {
 export class WaitingMessages {
   readonly #queues = new Map<string, Queue>()
 
-  /** Queues a message if possible. Returns whether it was added, and the messages that it replaced. */
+  /**
+   * Queues a message if possible; not one with the id of another in the queue, which a hostile guest may send.
+   * Returns whether it was added, and the messages that it replaced.
+   */
   add(
     message: GuestMessage,
     bytes: number,
@@ -36,6 +39,7 @@ export class WaitingMessages {
     const queue = this.#queues.get(namespace) ?? { messages: new Map(), parts: new Map(), bytes: 0 }
     const part = queue.parts.get(name) ?? { messages: new Map(), bytes: 0 }
     const replaced: GuestMessage[] = []
+    if (part.messages.has(id)) return { isAdded: false, replaced }
     while (queue.messages.size >= MAX_MESSAGES || queue.bytes + bytes > MAX_BYTES) {
       const largest = largestOf(queue)
       if (largest === undefined || shareOf(largest) <= shareOf(part, 1, bytes))

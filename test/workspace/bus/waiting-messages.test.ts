@@ -17,6 +17,7 @@ const actions = fc.array(
     times: fc.constantFrom(1, 10, 400),
     bytes: fc.constantFrom(1, 200, 60_000, 2 ** 20),
     removes: fc.boolean(),
+    repeats: fc.boolean(),
   }),
   { minLength: 5, maxLength: 30 },
 )
@@ -33,13 +34,18 @@ test('B5 a queue stays within its bounds and never refuses a workspace below its
       const model = new Map(['a', 'b', 'c'].map((name) => [name, new Map<string, number>()]))
       const sizesOf = (name: string) => [...(model.get(name)?.values() ?? [])]
       let next = 0
-      for (const { workspace, times, bytes, removes } of steps) {
+      for (const { workspace, times, bytes, removes, repeats } of steps) {
         const own = model.get(workspace) as Map<string, number>
         for (let i = 0; i < times; i++) {
           const [oldest] = own.keys()
           if (removes && oldest !== undefined) {
             waiting.remove('demo', workspace, oldest)
             own.delete(oldest)
+            continue
+          }
+          if (repeats && oldest !== undefined) {
+            const again = waiting.add(requestOf(workspace, oldest), bytes)
+            expect(again).toEqual({ isAdded: false, replaced: [] })
             continue
           }
           const id = String(next++)
