@@ -1,5 +1,4 @@
 import { LRUCache } from 'lru-cache'
-import { messageOf } from '../../lib/errors/message.ts'
 import type { Logger } from '../../lib/log/logger.ts'
 import { IdlePool } from '../../lib/pool/idle-pool.ts'
 import { workerFile } from '../../lib/pool/worker-file.ts'
@@ -24,7 +23,7 @@ export class MarkdownPages {
   readonly #logger: Logger
   readonly #pool: IdlePool
   readonly #pages: LRUCache<CachedObject, CachedObject>
-  readonly #failed = new LRUCache<string, string>({ max: 1_000, ttl: REST_MS })
+  readonly #failed = new LRUCache<string, true>({ max: 1_000, ttl: REST_MS })
   readonly #converting = new Map<CachedObject, Promise<CachedObject>>()
 
   /** @param maxBytes memory for the Markdown */
@@ -71,7 +70,7 @@ export class MarkdownPages {
       this.#pages.set(page, markdown)
       return markdown
     } catch (error) {
-      this.#failed.set(id, messageOf(error))
+      this.#failed.set(id, true)
       this.#logger.warn({ err: error, key }, 'a page cannot be converted to Markdown')
       throw unavailable(error)
     }

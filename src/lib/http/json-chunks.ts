@@ -1,13 +1,11 @@
 import { Readable } from 'node:stream'
-import { setImmediate } from 'node:timers/promises'
+import { yieldInTurns } from '../clock/run-in-turns.ts'
 
 /** Objects from which on an answer is sent in pieces. */
 const MANY_OBJECTS = 4_096
 /** Objects that are serialized at once. */
 const FEW_OBJECTS = 256
 const CHUNK_LENGTH = 64 * 1024
-/** Longest turn: short enough that health checks stay fast. */
-const TURN_MS = 8
 
 /** Returns whether a value of JSON has so many objects that serializing it at once would delay other requests. */
 export function isLargeJson(value: unknown): boolean {
@@ -30,7 +28,7 @@ function hasMoreObjects(value: unknown, limit: number): boolean {
  * serves others.
  */
 export function jsonStream(value: unknown): Readable {
-  return Readable.from(inTurns(jsonChunks(value)), { objectMode: false })
+  return Readable.from(yieldInTurns(jsonChunks(value)), { objectMode: false })
 }
 
 /** Yields a value's JSON text in pieces. */
@@ -67,16 +65,6 @@ function* write(value: unknown, writer: { text: string }): Generator<string, voi
     yield* write(inner, writer)
   }
   writer.text += '}'
-}
-
-async function* inTurns(chunks: Iterable<string>): AsyncGenerator<string, void> {
-  let startMs = performance.now()
-  for (const chunk of chunks) {
-    yield chunk
-    if (performance.now() - startMs < TURN_MS) continue
-    await setImmediate()
-    startMs = performance.now()
-  }
 }
 
 function isObject(value: unknown): value is object {

@@ -50,7 +50,7 @@ export class SseStream {
     if (response.socket) noticeLoss(response.socket, LOSS_MS)
     this.#heartbeat = setInterval(() => {
       // Pending data shows as well whether the reader is there.
-      if (response.writableLength === 0) this.#write(': ping\n\n')
+      if (this.pendingBytes === 0) this.#write(': ping\n\n')
     }, HEARTBEAT_MS)
     this.#heartbeat.unref()
     for (const event of ['drain', 'close']) response.on(event, () => this.#announceRoom())

@@ -12,7 +12,8 @@ import { manifestOf } from './manifest.ts'
 import * as scripts from './scripts.ts'
 import { directoriesOf } from './sections.ts'
 
-const MAX_MESSAGE_BYTES = 4_096
+/** Size of a program's messages that are kept. */
+export const MAX_MESSAGE_BYTES = 4_096
 const MAX_SHOWN = 200
 /** GNU tar's status for files that changed or vanished while they were read. */
 const CHANGED = 1
@@ -80,8 +81,13 @@ async function* packed(process: ExecProcess, name: string, gone: AbortSignal): A
 }
 
 function packFault(name: string, status: number, messages: OutputTail) {
+  return programFault(`exporting "${name}" failed`, status, messages)
+}
+
+/** Returns the error for a program of an export or import that failed, with the last line that it printed. */
+export function programFault(what: string, status: number, messages: OutputTail) {
   const reason = messages.end().bytes.toString().trim().split('\n').at(-1)?.slice(0, MAX_SHOWN)
-  return fault('BACKEND_ERROR', `exporting "${name}" failed: ${reason || `tar exited with status ${status}`}`)
+  return fault('BACKEND_ERROR', `${what}: ${reason || `tar exited with status ${status}`}`)
 }
 
 /** Runs the check, which reads every directory and may take minutes. */

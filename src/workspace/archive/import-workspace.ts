@@ -7,15 +7,12 @@ import type { Lifecycle } from '../lifecycle/lifecycle.ts'
 import type { WorkspaceTable } from '../lifecycle/table.ts'
 import { OutputTail, runToEnd } from '../program/run-program.ts'
 import { WORKSPACE_DIR, type Workspace } from '../workspace.ts'
-import { tarFault } from './export-workspace.ts'
+import { MAX_MESSAGE_BYTES, programFault, tarFault } from './export-workspace.ts'
 import type { Section } from './format.ts'
 import { createInputOf, devContainerOf, type ImportOptions } from './manifest.ts'
 import { type ArchiveEntry, openArchive } from './read-archive.ts'
 import { NO_TAR, UNPACK } from './scripts.ts'
 import { directoriesOf } from './sections.ts'
-
-const MAX_MESSAGE_BYTES = 4_096
-const MAX_SHOWN = 200
 
 /** Dependencies of an import. */
 export interface ImportContext {
@@ -129,9 +126,5 @@ async function unpackSection(
   )
   if (status === NO_TAR) throw tarFault(name)
   if (status === 0 && isComplete) return
-  const reason = messages.end().bytes.toString().trim().split('\n').at(-1)?.slice(0, MAX_SHOWN)
-  throw fault(
-    'BACKEND_ERROR',
-    `unpacking the archive failed: ${reason || `tar exited with status ${status}`}`,
-  )
+  throw programFault('unpacking the archive failed', status, messages)
 }

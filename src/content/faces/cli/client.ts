@@ -11,6 +11,8 @@ import { fault } from '../../errors.ts'
 
 /** A longer response is not one of this API. */
 const MAX_BYTES = 32 * 2 ** 20
+/** Form of a service token; the server checks it exactly. */
+const SECRET = /^cst_\S+$/
 
 /** Address of a server, and where its token is. */
 export interface ServerAddress {
@@ -39,7 +41,7 @@ export function serverAddress(
   const file = given.tokenFile ?? environment['CONTENT_SERVER_TOKEN_FILE']
   if (file !== undefined) return { url, token: { file } }
   const secret = environment['CONTENT_SERVER_TOKEN']
-  if (secret === undefined || !/^cst_\S+$/.test(secret))
+  if (secret === undefined || !SECRET.test(secret))
     throw fault(
       'TOKEN_INVALID',
       'no service token is given; pass --token-file, or set CONTENT_SERVER_TOKEN to a token that "content-server token create" printed',
@@ -114,7 +116,7 @@ export class ContentClient {
 async function secretOf(token: ServerAddress['token']): Promise<string> {
   if ('secret' in token) return token.secret
   const secret = await readToken(token.file)
-  if (secret === undefined || !/^cst_\S+$/.test(secret))
+  if (secret === undefined || !SECRET.test(secret))
     throw fault(
       'TOKEN_INVALID',
       `${token.file} does not contain a service token; create one with "content-server token create"`,
