@@ -3,15 +3,14 @@ import type { Duplex } from 'node:stream'
 import { DIAL_CHANNEL } from '../../src/lib/guest/protocol.ts'
 import { Mux } from '../../src/lib/mux/mux.ts'
 import { GuestFailure } from './failure.ts'
+import { portNumber } from './port-number.ts'
 
 const CONNECT_TIMEOUT_MS = 10_000
 const LOOPBACK = ['127.0.0.1', '::1'] as const
 
 /** Connects to a port of this machine's loopback address and joins it with the host's connection. */
 export async function serveDial(connection: Duplex, port: unknown, accept: () => void): Promise<void> {
-  if (typeof port !== 'number' || !Number.isInteger(port) || port < 1 || port > 65_535)
-    throw new GuestFailure('BAD_REQUEST', 'port must be a number from 1 to 65535')
-  const target = await connectLoopback(port)
+  const target = await connectLoopback(portNumber(port))
   accept()
   const mux = new Mux(connection, { isFirst: false })
   const channel = mux.channel(DIAL_CHANNEL)

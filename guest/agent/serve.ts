@@ -6,7 +6,7 @@ import { serveDial } from './dial.ts'
 import { serveExec } from './exec.ts'
 import { GuestFailure } from './failure.ts'
 import { readHealth } from './health.ts'
-import { serveListen } from './listen.ts'
+import { serveListen, serveListenPort } from './listen.ts'
 import { prepare } from './prepare.ts'
 import { trimAndFlush, shutDown } from './shut-down.ts'
 
@@ -51,6 +51,8 @@ async function handleRequest(
       return serveDial(connection, request.port, accept)
     case 'listen':
       return serveListen(connection, request.user, accept)
+    case 'listen-port':
+      return serveListenPort(connection, request.port, accept)
     case 'health':
       accept(readHealth())
       break

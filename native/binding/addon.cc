@@ -22,6 +22,7 @@ namespace workspace::binding {
 
 static Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("dialLoopback", Napi::Function::New(env, dialLoopback, "dialLoopback"));
+  exports.Set("bindLoopback", Napi::Function::New(env, bindLoopback, "bindLoopback"));
   exports.Set("listenVsock", Napi::Function::New(env, listenVsock, "listenVsock"));
   exports.Set("stopVsock", Napi::Function::New(env, stopVsock, "stopVsock"));
   exports.Set("connectVsock", Napi::Function::New(env, connectVsock, "connectVsock"));

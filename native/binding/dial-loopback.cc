@@ -78,6 +78,21 @@ class Dial {
   int closed_ = 0;
 };
 
+netns::Expected readProcess(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  const double pid = info[0].As<Napi::Number>().DoubleValue();
+  std::string group = info[1].As<Napi::String>().Utf8Value();
+  if (group.empty()) throw Napi::TypeError::New(env, "group is empty");
+  if (!(pid >= 1 && pid <= 4194304)) throw Napi::RangeError::New(env, "pid must be between 1 and 4194304");
+  return {static_cast<int>(pid), std::move(group)};
+}
+
+std::uint16_t readPort(const Napi::CallbackInfo& info) {
+  const double port = info[2].As<Napi::Number>().DoubleValue();
+  if (!(port >= 1 && port <= 65535)) throw Napi::RangeError::New(info.Env(), "port must be between 1 and 65535");
+  return static_cast<std::uint16_t>(port);
+}
+
 /** Enters the namespace on another thread, for microseconds. */
 class DialWorker : public Napi::AsyncWorker {
  public:
@@ -96,19 +111,26 @@ Napi::Value dialLoopback(const Napi::CallbackInfo& info) {
   if (info.Length() != 4 || !info[0].IsNumber() || !info[1].IsString() || !info[2].IsNumber() || !info[3].IsNumber()) {
     throw Napi::TypeError::New(env, "dialLoopback expects pid (number), group (string), port and timeoutMs (numbers)");
   }
-  const std::string group = info[1].As<Napi::String>().Utf8Value();
-  if (group.empty()) throw Napi::TypeError::New(env, "group is empty");
-  const double pid = info[0].As<Napi::Number>().DoubleValue();
-  const double port = info[2].As<Napi::Number>().DoubleValue();
+  netns::Expected process = readProcess(info);
+  const std::uint16_t port = readPort(info);
   const double timeoutMs = info[3].As<Napi::Number>().DoubleValue();
-  if (!(pid >= 1 && pid <= 4194304)) throw Napi::RangeError::New(env, "pid must be between 1 and 4194304");
-  if (!(port >= 1 && port <= 65535)) throw Napi::RangeError::New(env, "port must be between 1 and 65535");
   if (!(timeoutMs >= 0 && timeoutMs <= 600000)) throw Napi::RangeError::New(env, "timeoutMs must be between 0 and 600000");
 
-  auto* dial = new Dial(env, {static_cast<int>(pid), group}, static_cast<std::uint16_t>(port), static_cast<std::uint64_t>(timeoutMs));
+  auto* dial = new Dial(env, std::move(process), port, static_cast<std::uint64_t>(timeoutMs));
   const Napi::Promise promise = dial->promise();
   (new DialWorker(env, dial))->Queue();
   return promise;
+}
+
+Napi::Value bindLoopback(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  if (info.Length() != 3 || !info[0].IsNumber() || !info[1].IsString() || !info[2].IsNumber()) {
+    throw Napi::TypeError::New(env, "bindLoopback expects pid (number), group (string) and port (number)");
+  }
+  const netns::Expected process = readProcess(info);
+  const netns::DialResult result = netns::bindLoopback(process, readPort(info));
+  if (result.number != 0) throw systemError(env, result.number, result.syscall, "/proc/" + std::to_string(process.pid) + "/ns/net");
+  return Napi::Number::New(env, result.fd);
 }
 
 }  // namespace workspace::binding

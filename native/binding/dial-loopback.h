@@ -11,4 +11,10 @@ namespace workspace::binding {
  */
 Napi::Value dialLoopback(const Napi::CallbackInfo& info);
 
+/**
+ * bindLoopback(pid: number, group: string, port: number): number. Returns the descriptor of a bound socket, which belongs to the caller.
+ * Throws {code, errno, syscall}. Blocks for microseconds, while another thread is in the namespace.
+ */
+Napi::Value bindLoopback(const Napi::CallbackInfo& info);
+
 }  // namespace workspace::binding

@@ -70,7 +70,8 @@ bool isIn(const std::string& group, int pid) {
   return text.find(group) != std::string::npos;
 }
 
-DialResult dialFrom(const Expected& process, std::uint16_t port) {
+/** Moves this thread into the process's network namespace; `number` is 0 for success. */
+DialResult enter(const Expected& process) {
   const std::string path = "/proc/" + std::to_string(process.pid) + "/ns/net";
   const int handle = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (handle < 0) return failure("open");
@@ -80,6 +81,28 @@ DialResult dialFrom(const Expected& process, std::uint16_t port) {
   }
   if (setns(handle, CLONE_NEWNET) != 0) return failure("setns", handle);
   close(handle);
+  return {};
+}
+
+DialResult bindFrom(const Expected& process, std::uint16_t port) {
+  const DialResult entered = enter(process);
+  if (entered.number != 0) return entered;
+  DialResult made = makeSocket(AF_INET);
+  if (made.number != 0) return made;
+  // Connections of an earlier listener may still be in TIME_WAIT.
+  const int on = 1;
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  if (setsockopt(made.fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0) return failure("setsockopt", made.fd);
+  if (bind(made.fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) return failure("bind", made.fd);
+  return made;
+}
+
+DialResult dialFrom(const Expected& process, std::uint16_t port) {
+  const DialResult entered = enter(process);
+  if (entered.number != 0) return entered;
   const DialResult ipv4 = connectTo(AF_INET, port);
   if (ipv4.number == 0) return ipv4;
   const DialResult ipv6 = connectTo(AF_INET6, port);
@@ -92,6 +115,12 @@ DialResult dialFrom(const Expected& process, std::uint16_t port) {
 DialResult beginDial(const Expected& process, std::uint16_t port) {
   DialResult result;
   std::thread([&] { result = dialFrom(process, port); }).join();
+  return result;
+}
+
+DialResult bindLoopback(const Expected& process, std::uint16_t port) {
+  DialResult result;
+  std::thread([&] { result = bindFrom(process, port); }).join();
   return result;
 }
 
@@ -127,6 +156,8 @@ DialResult beginDial(const Expected&, std::uint16_t) {
   result.syscall = "setns";
   return result;
 }
+
+DialResult bindLoopback(const Expected&, std::uint16_t) { return beginDial({}, 0); }
 
 DialResult finishDial(int) { return beginDial({}, 0); }
 

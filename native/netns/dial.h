@@ -35,4 +35,10 @@ DialResult beginDial(const Expected& process, std::uint16_t port);
  */
 DialResult finishDial(int fd);
 
+/**
+ * Returns a socket bound to `port` on 127.0.0.1 of a process's network namespace, ready to listen. Checks the process
+ * and fails as beginDial does; EADDRINUSE when a program there uses the port.
+ */
+DialResult bindLoopback(const Expected& process, std::uint16_t port);
+
 }  // namespace workspace::netns

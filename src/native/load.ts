@@ -68,6 +68,7 @@ export interface Addon {
   ExitWatch: new (onExit: (pid: number, code: number, signal: number) => void) => AddonExitWatch
   LogStore: new (onLines: () => void) => AddonLogStore
   dialLoopback(pid: number, group: string, port: number, timeoutMs: number): Promise<number>
+  bindLoopback(pid: number, group: string, port: number): number
 }
 
 interface AddonExitWatch {

@@ -12,6 +12,8 @@ export type GuestRequest =
   | { readonly do: 'dial'; readonly port: number }
   /** The connection then becomes a `Mux`, and the guest opens a channel per connection. Response: `GuestSocket`. */
   | { readonly do: 'listen'; readonly user?: string }
+  /** As `listen`, on a TCP port of the guest's 127.0.0.1, for every program inside. Response: empty. */
+  | { readonly do: 'listen-port'; readonly port: number }
   /** Response: `GuestHealth`. */
   | { readonly do: 'health' }
   /** Response: empty. */

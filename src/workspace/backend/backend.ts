@@ -80,6 +80,14 @@ export interface InsideListener {
   readonly close: () => Promise<void>
 }
 
+/** A TCP port inside a workspace on which the server listens. */
+export interface InsidePort {
+  /** Resolves when it no longer accepts connections, because it was closed or the way into the workspace was lost. */
+  readonly closed: Promise<void>
+  /** Stops listening and closes its connections. */
+  readonly close: () => void
+}
+
 /** Login properties of the workspace's user. */
 export interface LoginEnvironment {
   readonly user: string
@@ -194,6 +202,17 @@ export interface Backend {
    * half-open when one side ends it.
    */
   readonly listenInside: (name: string, onConnection: (connection: Duplex) => void) => Promise<InsideListener>
+  /**
+   * Listens on a TCP port of 127.0.0.1 inside a running workspace, for every program in it. A connection stays half-open when
+   * one side ends it.
+   *
+   * @throws PORT_UNAVAILABLE when a program inside uses the port, or this server cannot listen inside
+   */
+  readonly listenPort: (
+    name: string,
+    port: number,
+    onConnection: (connection: Duplex) => void,
+  ) => Promise<InsidePort>
   readonly loginEnvironment: (name: string) => Promise<LoginEnvironment>
   readonly usage: () => Promise<BackendUsage>
   /**

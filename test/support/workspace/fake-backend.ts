@@ -16,6 +16,7 @@ import type {
   ExitStatus,
   GuestCaller,
   InsideListener,
+  InsidePort,
   Load,
   LoginEnvironment,
 } from '../../../src/workspace/backend/backend.ts'
@@ -212,6 +213,27 @@ export class FakeBackend implements Backend {
       await rm(directory, { recursive: true, force: true })
     }
     return { path, close }
+  }
+
+  async listenPort(
+    _name: string,
+    port: number,
+    onConnection: (connection: Duplex) => void,
+  ): Promise<InsidePort> {
+    const connections = new Set<Socket>()
+    const server = createServer({ allowHalfOpen: true }, (connection) => {
+      connections.add(connection)
+      onConnection(connection.on('error', () => undefined))
+    })
+    await new Promise<void>((resolve, reject) =>
+      server.once('error', reject).listen(port, '127.0.0.1', resolve),
+    )
+    const closed = new Promise<void>((resolve) => server.once('close', resolve))
+    const close = (): void => {
+      server.close()
+      for (const connection of connections) connection.destroy()
+    }
+    return { closed, close }
   }
 
   loginEnvironment(name: string): Promise<LoginEnvironment> {

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash, randomBytes, randomInt } from 'node:crypto'
 import { buffer, text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import type { Backend, ExecRequest } from '../../../src/workspace/backend/backend.ts'
@@ -25,16 +25,20 @@ describe.each(BACKENDS)(
       await backend.close()
     })
     /** Reads everything from a socket, replies, and prints a hash of what it read. */
-    const client = (path: string): ExecRequest => ({
+    const client = (path: string): ExecRequest => clientOf('IO::Socket::UNIX->new($ARGV[0])', path)
+    const portClient = (port: number): ExecRequest =>
+      clientOf('IO::Socket::INET->new("127.0.0.1:$ARGV[0]")', String(port))
+    const clientOf = (connect: string, address: string): ExecRequest => ({
       argv: [
         'perl',
         '-MIO::Socket::UNIX',
+        '-MIO::Socket::INET',
         '-MDigest::SHA',
         '-e',
-        `my $socket = IO::Socket::UNIX->new($ARGV[0]) or do { warn $!; exit($! + 0) };
+        `my $socket = ${connect} or do { warn $!; exit($! + 0) };
        local $/; my $all = <$socket>; print $socket "from inside"; close $socket;
        print Digest::SHA::sha256_hex($all), "\\n"`,
-        path,
+        address,
       ],
       stdin: false,
     })
@@ -182,6 +186,31 @@ describe.each(BACKENDS)(
         })
       },
     )
+
+    test('a port inside connects every program with the server in both directions, until it closes', async () => {
+      const data = randomBytes(2 ** 20)
+      const seen: Promise<string>[] = []
+      const number = 20_000 + randomInt(10_000)
+      const port = await backend.listenPort(shared, number, (connection) => {
+        connection.write(data)
+        connection.end()
+        // Its own half has ended, and it still receives.
+        seen.push(text(connection))
+      })
+      onTestFinished(() => port.close())
+      for (const user of isReal ? ['0', '1234'] : ['']) {
+        const { stdout } = await output(shared, { ...portClient(number), ...(user !== '' && { user }) })
+        expect(stdout).toBe(`${createHash('sha256').update(data).digest('hex')}\n`)
+      }
+      expect(new Set(await Promise.all(seen))).toEqual(new Set(['from inside']))
+      if (isReal)
+        await expect(backend.listenPort(shared, number, () => undefined)).rejects.toMatchObject({
+          code: 'PORT_UNAVAILABLE',
+        })
+      port.close()
+      await port.closed
+      expect(await output(shared, portClient(number))).toMatchObject({ stdout: '', status: 111 })
+    })
 
     test('hanging up leaves no process behind', async () => {
       const seconds = 300_000 + Math.floor(Math.random() * 100_000)

@@ -42,6 +42,7 @@ import {
   workspaceFromRow,
 } from './engine/labels.ts'
 import { IsolatedNetworks } from './network/isolated-networks.ts'
+import { InsidePorts } from './exec/inside-ports.ts'
 import { listenForUser } from './exec/listen-for-user.ts'
 import { readLoginEnvironment } from '../login-environment.ts'
 import { prepareOwner } from './engine/owner.ts'
@@ -85,6 +86,7 @@ export class DockerBackend implements Backend {
   readonly #stopped = new AbortController()
   readonly #programs: ProgramStarter
   readonly #loads = new ContainerLoads()
+  readonly #ports = new InsidePorts()
   readonly #logins = new Map<string, LoginEnvironment>()
   /**
    * Main processes by workspace, as last reported. Each use verifies that the process still belongs to the
@@ -254,10 +256,17 @@ export class DockerBackend implements Backend {
     const cached = this.#processes.get(name)
     const stream = cached && (await dialProcess(cached, port))
     if (stream !== undefined) return stream
+    return dialContainer(await this.#findProcess(name), port, (argv) => this.exec(name, { argv }))
+  }
+
+  readonly listenPort: Backend['listenPort'] = async (name, port, onConnection) =>
+    this.#ports.listen(name, await this.#findProcess(name), port, onConnection)
+
+  async #findProcess(name: string): Promise<ContainerProcess> {
     const report = await this.#inspect(engineName(name))
     const process = { id: report?.Id ?? '', pid: report?.State.Pid ?? 0 }
     this.#processes.set(name, process)
-    return dialContainer(process, port, (argv) => this.exec(name, { argv }))
+    return process
   }
 
   canListenInside(name: string): boolean {
@@ -369,6 +378,7 @@ export class DockerBackend implements Backend {
         await followEvents(this.#engine, this.#options.serverId, signal, {
           onOpen: () => {
             this.#processes.clear()
+            this.#ports.closeLost()
             onChange({ is: 'resync' })
           },
           onEvent: (name, action) => {
@@ -376,6 +386,7 @@ export class DockerBackend implements Backend {
             this.#logins.delete(name)
             this.#processes.delete(name)
             this.#programs.forget(name)
+            this.#ports.closeLost(name)
             onChange({ is: 'changed', name })
           },
         }).catch(() => undefined)

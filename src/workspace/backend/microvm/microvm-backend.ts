@@ -16,6 +16,7 @@ import type {
   ExecRequest,
   GuestCaller,
   InsideListener,
+  InsidePort,
   LoginEnvironment,
 } from '../backend.ts'
 import { followConsole, readConsole } from './monitor/console-log.ts'
@@ -296,6 +297,10 @@ export class MicroVmBackend implements Backend {
 
   listenInside(name: string, onConnection: (connection: Duplex) => void): Promise<InsideListener> {
     return this.#guests.listenInside(name, onConnection)
+  }
+
+  listenPort(name: string, port: number, onConnection: (connection: Duplex) => void): Promise<InsidePort> {
+    return this.#guests.listenPort(name, port, onConnection)
   }
 
   loginEnvironment(name: string): Promise<LoginEnvironment> {

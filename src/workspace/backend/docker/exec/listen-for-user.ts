@@ -1,10 +1,8 @@
 import type { Socket } from 'node:net'
 import type { InsideListener } from '../../backend.ts'
+import { BoundedConnections } from './bounded-connections.ts'
 import type { MountedSocketDirs } from './mounted-socket-dirs.ts'
 import { listenInside } from './listen-inside.ts'
-
-/** Connection limit per socket, so that a workspace cannot exhaust the server's descriptors. */
-const MAX_CONNECTIONS = 100
 
 /** Listens on a socket that one user of a workspace may connect to; closing it closes its connections. */
 export async function listenForUser(
@@ -13,21 +11,13 @@ export async function listenForUser(
   userId: number,
   onConnection: (connection: Socket) => void,
 ): Promise<InsideListener> {
-  const connections = new Set<Socket>()
-  const { path, stopListening } = await listenInside(dirs, workspace, userId, (connection) => {
-    if (connections.size >= MAX_CONNECTIONS) {
-      connection.destroy()
-      return
-    }
-    connections.add(connection)
-    connection.once('close', () => connections.delete(connection))
-    onConnection(connection)
-  })
+  const connections = new BoundedConnections(onConnection)
+  const { path, stopListening } = await listenInside(dirs, workspace, userId, (each) => connections.add(each))
   return {
     path,
     close() {
       stopListening()
-      for (const connection of connections) connection.destroy()
+      connections.close()
       return Promise.resolve()
     },
   }

@@ -8,6 +8,7 @@ import type {
   ExecProcess,
   ExecRequest,
   InsideListener,
+  InsidePort,
   LoginEnvironment,
 } from '../../backend.ts'
 import { readLoginEnvironment } from '../../login-environment.ts'
@@ -98,6 +99,31 @@ export class GuestClient implements BackendAccess {
         return Promise.resolve()
       },
     }
+  }
+
+  /** Listens on a port inside the workspace. @throws PORT_UNAVAILABLE when the agent cannot */
+  async listenPort(
+    name: string,
+    port: number,
+    onConnection: (connection: Duplex) => void,
+  ): Promise<InsidePort> {
+    const connection = await this.#dialAgent(name, await this.#reach(name))
+    try {
+      await askGuest(connection, { do: 'listen-port', port })
+    } catch (error) {
+      if (!(error instanceof GuestRefusal)) throw error
+      throw fault(
+        'PORT_UNAVAILABLE',
+        `the server cannot listen on port ${port} inside the workspace: ${error.message}`,
+        error,
+      )
+    }
+    const mux = new Mux(connection, {
+      isFirst: true,
+      onChannel: (channel) => onConnection(channel.on('error', () => undefined)),
+    })
+    const closed = new Promise<void>((resolve) => connection.once('close', () => resolve()))
+    return { closed, close: () => mux.close() }
   }
 
   async loginEnvironment(name: string): Promise<LoginEnvironment> {
