@@ -21,6 +21,7 @@ import { busSection, busSettings } from './bus/settings.ts'
 import { extensionSettings, extensionsSection } from './bus/extensions.ts'
 import { cloudSection, cloudSettings } from './credentials/settings.ts'
 import { defaultRunDir, defaultStateDir, localUrl } from './default-paths.ts'
+import { egressSection, egressSettings } from './egress/settings.ts'
 import { networkPolicy, networkSection } from './network/policy.ts'
 import { pruneSchedule, pruneSection } from './disk/prune/settings.ts'
 import { configuredTemplates, templatesSection } from './lifecycle/template.ts'
@@ -122,6 +123,7 @@ export const workspaceSchema = section({
     description: 'largest archive that can be imported, uncompressed, in GB',
   }),
   network: networkSection,
+  egress: egressSection,
   vm: section({
     network: Type.Enum(NETWORK_MODES, {
       default: 'auto',
@@ -251,6 +253,7 @@ function resolveConfig(
   const stateDir = settings.stateDir ?? defaultStateDir(environment)
   const imageAliases = new Map(Object.entries(settings.imageAliases))
   const network = networkPolicy(settings.network)
+  const egress = egressSettings(settings.egress, environment)
   const tokenFile = http.tokenFile ?? (hardened ? join(stateDir, TOKEN_FILE) : undefined)
   return {
     ...settings,
@@ -267,7 +270,7 @@ function resolveConfig(
     templates: configuredTemplates(settings.templates, {
       imageAliases,
       defaultBackend: settings.defaultBackend,
-      reachOf: (name) => reachOf(name, { network, docker, vm }),
+      reachOf: (name) => reachOf(name, { network, docker, vm, egress }),
     }),
     bus: busSettings(settings.bus),
     extensions: extensionSettings(settings.extensions),
@@ -276,6 +279,7 @@ function resolveConfig(
     upperSizeDefaultBytes: settings.upperSizeDefault * 2 ** 30,
     importMaxBytes: settings.importSizeMax * 2 ** 30,
     network,
+    egress,
     vm: { ...vm, runDir: vm.runDir ?? defaultRunDir(environment) },
     qemu: { ...qemu, root: qemu.root ?? join(stateDir, 'qemu') },
     docker: {

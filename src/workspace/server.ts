@@ -22,6 +22,7 @@ import { exposureOf } from './assembly/exposure.ts'
 import { localUrl } from './default-paths.ts'
 import { fault } from './errors.ts'
 import { openDiskMaintenance } from './assembly/open-disk-maintenance.ts'
+import { openEgress } from './assembly/open-egress.ts'
 import { createWalker, type Walker } from './disk/walker.ts'
 import { createWorkspaceHttp } from './faces/http/create-server.ts'
 import type { HttpFace } from './faces/http/face.ts'
@@ -37,6 +38,7 @@ import { type HostKey, loadHostKey } from './faces/ssh/host-key.ts'
 import { type ConnectionHandler, SshServer } from './faces/ssh/server.ts'
 import { auditLogins } from './faces/ssh/audit-logins.ts'
 import { servePage } from './faces/web/serve-page.ts'
+import type { EgressProxies } from './egress/egress-proxies.ts'
 import { harden } from './harden.ts'
 import { openImageLibrary } from './assembly/open-library.ts'
 import { CreationMarks } from './lifecycle/creation-marks.ts'
@@ -113,6 +115,7 @@ interface Workspaces {
   readonly activity: ActivityTable
   readonly snapshots: SnapshotLibrary
   readonly lifecycle: Lifecycle
+  readonly egress: EgressProxies
   readonly editor: SettingsEditor
   readonly renamer: Renamer
   readonly entrance: Entrance
@@ -192,14 +195,8 @@ async function openHostKey({ ssh }: WorkspaceConfig, logger: Logger): Promise<Ho
   return hostKey
 }
 
-async function openWorkspaces({
-  config,
-  given,
-  state,
-  logger,
-  clock,
-  opened,
-}: Foundation): Promise<Workspaces> {
+async function openWorkspaces(foundation: Foundation): Promise<Workspaces> {
+  const { config, given, state, logger, clock, opened } = foundation
   const pulled = new PulledImages(join(state.path, 'docker-images.json'))
   const all = given ?? (await configuredBackends(config, state, pulled, logger))
   const backends = new Map(all.map((backend) => [backend.name, backend]))
@@ -208,8 +205,10 @@ async function openWorkspaces({
   const activity = new ActivityTable(table, clock)
   const snapshots = new SnapshotLibrary(backends.values(), clock)
   const timeline = new Timeline(clock)
+  const egress = opened.use(openEgress(foundation, { table, backends, timeline }))
   const lifecycle = new Lifecycle({
     table,
+    egress,
     timeline,
     backends,
     snapshots,
@@ -242,6 +241,7 @@ async function openWorkspaces({
     activity,
     snapshots,
     lifecycle,
+    egress,
     editor: new SettingsEditor({ table, lifecycle, settings, timeline, clock }),
     renamer: new Renamer({ table, backends, lifecycle, settings, timeline }),
     entrance,
@@ -301,16 +301,15 @@ async function connectionHandler(
   { config, state, given, logger }: Foundation,
   {
     backends,
-    hostKey,
+    hostKey: { privateKey },
     resolve,
   }: Pick<Workspaces, 'backends'> & { readonly hostKey: HostKey; readonly resolve: NameResolver },
 ): Promise<ConnectionHandler> {
-  const { ssh, docker, log, tunnel } = config
+  const { ssh, docker, log } = config
   const { authorizedKeys } = ssh
   // An unusable file is reported at startup rather than at the first login.
   if (authorizedKeys !== undefined) await readAuthorizedKeys(authorizedKeys)
-  const { privateKey } = hostKey
-  const deniedPorts = tunnel.denyPorts
+  const deniedPorts = config.tunnel.denyPorts
   if (ssh.processes > 0 && given === undefined) {
     const { path, serverId } = state
     const shared = { privateKey, authorizedKeys, deniedPorts, logLevel: log.level, docker }

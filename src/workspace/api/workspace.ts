@@ -1,6 +1,6 @@
 import { Type } from '../../lib/schema/type.ts'
 import type { Static } from 'typebox'
-import type { NetworkReach } from '../network/reach.ts'
+import type { NetworkReach } from '../network/narrow.ts'
 import type { Explanation } from '../timeline/timeline.ts'
 import type { Workspace } from '../workspace.ts'
 import { settingsToWire, wireSettingsFields } from './settings.ts'
@@ -38,6 +38,9 @@ export const workspaceSchema = Type.Object(
           egress: Type.Union([Type.String(), Type.Array(Type.String())], {
             description: 'destinations it can reach beyond this host: open, internet, none, or a list',
           }),
+          egress_profile: Type.Optional(
+            Type.String({ description: 'egress profile, whose proxy is its only way beyond this host' }),
+          ),
         },
         { description: 'network access; only when a single workspace is requested' },
       ),
@@ -56,12 +59,14 @@ export function workspaceWithDetails(
 ): WireWorkspace {
   const { isIsolated, policy } = reach
   const { egress } = policy
+  const egressProfile = workspace.networkLimits?.egressProfile
   return {
     ...workspaceToWire(workspace, explanation),
     network: {
       isolated: isIsolated,
       allow_host_ports: [...policy.allowHostPorts],
       egress: typeof egress === 'string' ? egress : [...egress],
+      ...(egressProfile !== undefined && { egress_profile: egressProfile }),
     },
   }
 }

@@ -40,6 +40,8 @@ export const AUDIT_ACTIONS = [
   'port.open',
   'port.enter',
   'tunnel.open',
+  'egress.credential',
+  'egress.request',
   'ssh.login',
   'ssh.enter',
   'api.refuse',
@@ -56,6 +58,10 @@ export interface AuditSubject {
   readonly image?: string
   /** The snapshot name from the request; set only for `snapshot.…` actions. */
   readonly snapshot?: string
+  /** Method and host of a request through an egress proxy; set only for `egress.…` actions. */
+  readonly target?: string
+  /** Name of the secret that an egress proxy added. */
+  readonly secret?: string
   /** The caller's address; '' for a Unix socket and for actions the server takes on its own. */
   readonly address: string
   /** Fingerprint of the key the SSH client authenticated with. */
@@ -117,14 +123,23 @@ export class AuditLog {
 
   /** Records one action and its outcome. */
   record(
-    { action, workspace, image, address, fingerprint, token, reason }: AuditSubject,
+    { action, workspace, image, snapshot, target, secret, address, fingerprint, token, reason }: AuditSubject,
     { outcome, code, leftOut }: Outcome,
   ): void {
     if (this.#file === undefined) return
     const time = new Date(this.#clock.wallMs()).toISOString()
     const who = { address, fingerprint, token, reason, outcome, code, left_out: leftOut || undefined }
     // A refused name can be arbitrarily long.
-    const entry = { time, action, workspace: workspace.slice(0, 80), image: image?.slice(0, 255), ...who }
+    const entry = {
+      time,
+      action,
+      workspace: workspace.slice(0, 80),
+      image: image?.slice(0, 255),
+      snapshot: snapshot?.slice(0, 80),
+      target: target?.slice(0, 300),
+      secret,
+      ...who,
+    }
     this.#pending.push(`${JSON.stringify(entry)}\n`)
     this.#writing ??= this.#write()
   }
@@ -132,7 +147,7 @@ export class AuditLog {
   /** Records a refusal, at most a few times per minute and address. @param code the reason */
   refuse(subject: AuditSubject, code: string, outcome: 'refused' | 'failed' = 'refused'): void {
     if (this.#file === undefined) return
-    const leftOut = this.#limit.admit(subject.action, subject.address)
+    const leftOut = this.#limit.admit(subject.action, subject.address || subject.workspace)
     if (leftOut !== undefined) this.record(subject, { outcome, code, leftOut })
   }
 

@@ -10,6 +10,7 @@ import type {
 } from '../devcontainer/dev-container.ts'
 import { readFromInside } from '../devcontainer/read-dev-container.ts'
 import { runPreparations } from '../devcontainer/run-preparations.ts'
+import type { EgressProxies } from '../egress/egress-proxies.ts'
 import { fault } from '../errors.ts'
 import { isImageBackend } from '../image/image-backend.ts'
 import type { SettingsStore } from '../settings/settings-store.ts'
@@ -21,6 +22,9 @@ import { withResolvedImage } from './resolve-image.ts'
 import type { CreationMark, CreationMarks } from './creation-marks.ts'
 import type { Repo } from './repo.ts'
 
+/** Opens the egress proxies of workspaces with a profile; does nothing for others. */
+export type EgressGate = Pick<EgressProxies, 'attach' | 'environmentOf' | 'observe'>
+
 /** Records on disk that belong to a workspace. */
 interface WorkspaceRecords {
   readonly marks: CreationMarks
@@ -28,6 +32,7 @@ interface WorkspaceRecords {
 }
 
 interface CreationContext {
+  readonly egress: EgressGate
   readonly progress: (message: string) => void
   readonly enterPhase: (phase: Phase) => void
   readonly signal: AbortSignal
@@ -103,22 +108,29 @@ async function createWithFiles(
   keepVolume: boolean,
   context: CreationContext,
 ): Promise<{ readonly workspace: Workspace; readonly devContainer: DevContainer | undefined }> {
-  const { progress, signal } = context
-  const create = (devContainer: DevContainer | undefined, image: string, adoptsFiles: boolean) =>
-    backend.create(
+  const { progress, signal, egress } = context
+  const create = async (devContainer: DevContainer | undefined, image: string, adoptsFiles: boolean) => {
+    const created = await backend.create(
       {
         ...request,
         image,
         adoptsFiles,
         createdAt,
         repo: request.repo?.url ?? '',
-        environment: devContainer?.environment ?? {},
+        environment: {
+          ...egress.environmentOf(request.networkLimits?.egressProfile),
+          ...devContainer?.environment,
+        },
         forwardPorts: devContainer?.forwardPorts ?? [],
         enterPhase: context.enterPhase,
       },
       progress,
       signal,
     )
+    // Cloning and preparations need it.
+    await egress.attach(created)
+    return created
+  }
   const { content } = request
   const known = acceptSettings(content?.devContainer ?? request.devContainer, request.name, context)
   if (request.localDir !== '')

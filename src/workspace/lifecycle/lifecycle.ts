@@ -13,7 +13,7 @@ import {
   parseCreateRequest,
 } from './create-request.ts'
 import { removeWorkspace } from './remove-workspace.ts'
-import { createWorkspace, undoCreation, UnfinishedCreation } from './creation.ts'
+import { createWorkspace, type EgressGate, undoCreation, UnfinishedCreation } from './creation.ts'
 import type { CreationMarks } from './creation-marks.ts'
 import { getBackend } from './get-backend.ts'
 import { requestedWorkspace } from './requested-workspace.ts'
@@ -41,6 +41,7 @@ export interface LifecycleOptions {
   readonly logger: Logger
   readonly clock: Clock
   readonly timeline: Timeline
+  readonly egress: EgressGate
 }
 
 /**
@@ -55,7 +56,8 @@ export class Lifecycle {
 
   constructor(options: LifecycleOptions) {
     this.#options = options
-    options.table.onChange((change) => options.timeline.observe(change))
+    for (const observer of [options.timeline, options.egress])
+      options.table.onChange((change) => observer.observe(change))
   }
 
   /** Connects the backends and rebuilds the table from their workspaces. */
@@ -220,7 +222,7 @@ export class Lifecycle {
     createdAt: Date,
     progress: (message: string) => void,
   ): Promise<Workspace> {
-    const { table, logger, defaults, timeline } = this.#options
+    const { table, logger, defaults, timeline, egress } = this.#options
     const controller = new AbortController()
     const work = this.#locks.run(nameKey(request.name), () =>
       createWorkspace(backend, this.#options, request, createdAt, {
@@ -229,6 +231,7 @@ export class Lifecycle {
         signal: controller.signal,
         logger,
         imageAliases: defaults.imageAliases,
+        egress,
       }),
     )
     this.#creations.set(nameKey(request.name), { backend, controller, ended: work })
@@ -326,23 +329,21 @@ export class Lifecycle {
     logger.info({ workspace: name }, 'restarting a workspace that rebooted')
     await this.#change('restart', name, async (workspace) => {
       const found = await backend.find(name)
-      if (
-        workspace.state.is === 'stopped' ||
-        workspace.state.is === 'suspended' ||
-        found?.state.is !== 'stopped'
-      )
-        return found ?? workspace
+      const isResting = workspace.state.is === 'stopped' || workspace.state.is === 'suspended'
+      if (isResting || found?.state.is !== 'stopped') return found ?? workspace
       return this.#boot(found, backend, 'it rebooted')
     })
   }
 
   /** Starts a workspace whose lock is held. */
   async #boot(workspace: Workspace, backend: Backend, reason: string): Promise<Workspace> {
-    const { table, timeline } = this.#options
+    const { table, timeline, egress } = this.#options
     timeline.because(workspace.name, reason)
     table.set({ ...workspace, state: { is: 'starting' } })
     timeline.enter(workspace.name, 'boot')
     const started = await backend.start(workspace.name)
+    // A failure is reported and retried once the table has the running workspace.
+    await egress.attach(started).catch(() => undefined)
     timeline.leave(workspace.name, 'done')
     return started
   }

@@ -18,7 +18,7 @@ import {
   type WireNetworkLimits,
 } from '../network/narrow.ts'
 import { parseEgress } from '../network/policy.ts'
-import type { NetworkReach } from '../network/reach.ts'
+import type { NetworkReach } from '../network/narrow.ts'
 import { WORKSPACE_DIR } from '../workspace.ts'
 import { EXPIRE_ACTIONS } from '../workspace-settings.ts'
 import { parseRepo } from './repo.ts'
@@ -173,8 +173,20 @@ export function limitsWithin(
   const outer = parseNetworkLimits(limitsToWire(template.networkLimits), reach)
   const policy = narrowed(reach.policy, outer)
   const limits = parseNetworkLimits(wire, { ...reach, policy })
+  const { egressProfile } = template.networkLimits
+  const hasEgress = egressProfile !== undefined || template.networkLimits.egress !== undefined
+  if (hasEgress && limits?.egressProfile !== undefined && limits.egressProfile !== egressProfile)
+    throw fault(
+      'INVALID_REQUEST',
+      `network.egress_profile: template "${template.name}" has its own egress; omit it`,
+    )
   const { egress, isPublicOnly } = narrowed(policy, limits)
-  const combined = { ...outer, ...limits, ...(limits?.egress !== undefined && { egress }) }
+  const combined = {
+    ...outer,
+    ...limits,
+    // With a profile, only none is narrower.
+    ...(limits?.egress !== undefined && { egress, egressProfile: undefined }),
+  }
   // Limits cannot express it: names of a list can resolve to private addresses.
   if (isPublicOnly === true && narrowed(reach.policy, combined).isPublicOnly !== true)
     throw fault(

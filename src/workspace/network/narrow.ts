@@ -12,12 +12,23 @@ import {
   splitNetwork,
 } from './policy.ts'
 
+/** Network policy of one backend's workspaces. */
+export interface NetworkReach {
+  /** Whether the server isolates them from the host and from each other. */
+  readonly isIsolated: boolean
+  readonly policy: NetworkPolicy
+  /** Names of the server's egress profiles. */
+  readonly egressProfiles: readonly string[]
+}
+
 /** Limits that narrow the server's network policy for one workspace. */
 export interface NetworkLimits {
   /** Ports of this host; defaults to the server's. */
   readonly allowHostPorts?: readonly number[] | undefined
   /** Defaults to the server's. */
   readonly egress?: Egress | undefined
+  /** Name of the egress profile, whose proxy is then the only way beyond this host. */
+  readonly egressProfile?: string | undefined
 }
 
 /** Limits as written by clients and in records. */
@@ -34,6 +45,13 @@ export const networkLimitsSchema = Type.Object(
           "open, internet, none, or a list; at most the server's network.egress, which is the default",
       }),
     ),
+    egress_profile: Type.Optional(
+      Type.String({
+        minLength: 1,
+        description:
+          'egress profile of the server; requests of its rules, through its proxy, are then the only way beyond this host. Excludes egress',
+      }),
+    ),
   },
   { additionalProperties: false },
 )
@@ -48,10 +66,18 @@ export type WireNetworkLimits = Static<typeof networkLimitsSchema>
  */
 export function parseNetworkLimits(
   wire: WireNetworkLimits | null | undefined,
-  { isIsolated, policy }: { readonly isIsolated: boolean; readonly policy: NetworkPolicy },
+  { isIsolated, policy, egressProfiles }: NetworkReach,
 ): NetworkLimits | undefined {
   const limits = limitsFromWire(wire)
   if (limits === undefined) return undefined
+  const { egressProfile } = limits
+  if (egressProfile !== undefined && limits.egress !== undefined)
+    throw fault('INVALID_REQUEST', 'network: egress and egress_profile are mutually exclusive')
+  if (egressProfile !== undefined && !egressProfiles.includes(egressProfile))
+    throw fault(
+      'INVALID_REQUEST',
+      `network.egress_profile: the server has no profile "${egressProfile}" (its egress.profiles: ${egressProfiles.join(', ') || 'none'})`,
+    )
   if (!isIsolated)
     throw fault(
       'INVALID_REQUEST',
@@ -73,30 +99,35 @@ export function parseNetworkLimits(
  * @throws INVALID_REQUEST when they are not valid
  */
 export function limitsFromWire(wire: WireNetworkLimits | null | undefined): NetworkLimits | undefined {
-  const { allow_host_ports: ports, egress } = wire ?? {}
-  if (ports === undefined && egress === undefined) return undefined
+  const { allow_host_ports: ports, egress, egress_profile: egressProfile } = wire ?? {}
+  if (ports === undefined && egress === undefined && egressProfile === undefined) return undefined
   return {
     ...(ports !== undefined && { allowHostPorts: parsePorts(ports) }),
     ...(egress !== undefined && { egress: parseEgress(egress) }),
+    ...(egressProfile !== undefined && { egressProfile }),
   }
 }
 
 /** Encodes limits. */
-export function limitsToWire({ allowHostPorts, egress }: NetworkLimits): WireNetworkLimits {
+export function limitsToWire({ allowHostPorts, egress, egressProfile }: NetworkLimits): WireNetworkLimits {
   return {
     ...(allowHostPorts !== undefined && { allow_host_ports: [...allowHostPorts] }),
     ...(egress !== undefined && { egress: typeof egress === 'string' ? egress : [...egress] }),
+    ...(egressProfile !== undefined && { egress_profile: egressProfile }),
   }
 }
 
-/** Returns a key for limits, '' for none; equal limits have equal keys. */
+/** Returns a key for what limits allow, '' for none; the packets of equal limits can share a network. */
 export function keyOfLimits(limits: NetworkLimits | undefined): string {
-  return limits === undefined ? '' : JSON.stringify(limitsToWire(limits))
+  if (limits === undefined) return ''
+  const { egressProfile, ...direct } = limits
+  return JSON.stringify(limitsToWire(egressProfile === undefined ? direct : { ...direct, egress: 'none' }))
 }
 
 /** Returns the effective policy: what both the server's current policy and the workspace's limits allow. */
 export function narrowed(policy: NetworkPolicy, limits: NetworkLimits | undefined): NetworkPolicy {
-  const { allowHostPorts, egress } = limits ?? {}
+  const { allowHostPorts, egressProfile } = limits ?? {}
+  const egress = egressProfile === undefined ? limits?.egress : 'none'
   return {
     ...policy,
     ...(allowHostPorts !== undefined && {

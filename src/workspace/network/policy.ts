@@ -110,7 +110,8 @@ export function isNetwork(entry: string): boolean {
   return rest.length === 0 && isIPv4(address) && /^\d{1,2}$/.test(length) && Number(length) <= 32
 }
 
-function isHostName(entry: string): boolean {
+/** Returns whether a text is a host name, not an address. */
+export function isHostName(entry: string): boolean {
   // Resolvers treat a name of only digits and dots as an address.
   return (
     entry.length <= 253 &&

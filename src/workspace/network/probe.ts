@@ -11,6 +11,7 @@ export async function probeNetwork(config: {
   readonly network: NetworkPolicy
   readonly docker: { readonly network: string | undefined }
   readonly vm: { readonly network: string }
+  readonly egress: { readonly profiles: ReadonlyMap<string, unknown> }
 }): Promise<readonly Check[]> {
   const policy: Check = {
     name: 'workspace network',

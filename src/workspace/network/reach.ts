@@ -1,13 +1,6 @@
 import type { BackendName } from '../backend-name.ts'
-import { narrowed, type NetworkLimits } from './narrow.ts'
+import { narrowed, type NetworkLimits, type NetworkReach } from './narrow.ts'
 import type { NetworkPolicy } from './policy.ts'
-
-/** Network policy of one backend's workspaces. */
-export interface NetworkReach {
-  /** Whether the server isolates them from the host and from each other. */
-  readonly isIsolated: boolean
-  readonly policy: NetworkPolicy
-}
 
 /** Returns the network policy of a backend's workspaces, or of one with limits. */
 export function reachOf(
@@ -16,8 +9,10 @@ export function reachOf(
     network,
     docker,
     vm,
+    egress,
   }: {
     readonly network: NetworkPolicy
+    readonly egress: { readonly profiles: ReadonlyMap<string, unknown> }
     readonly docker: { readonly network: string | undefined }
     readonly vm: { readonly network: string }
   },
@@ -29,5 +24,9 @@ export function reachOf(
     backend === 'docker'
       ? process.platform === 'darwin' || (docker.network !== undefined && docker.network !== 'none')
       : backend === 'vz' && vm.network === 'user'
-  return { isIsolated: !isOpen, policy: narrowed(network, limits) }
+  return {
+    isIsolated: !isOpen,
+    policy: narrowed(network, limits),
+    egressProfiles: [...egress.profiles.keys()],
+  }
 }

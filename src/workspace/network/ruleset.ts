@@ -35,8 +35,15 @@ export interface RulesetParts {
   readonly resolvers: Resolvers
 }
 
-/** Addresses that do not exist beyond the host. Source: IANA's IPv4 special-purpose address registry. */
-const NEVER = '0.0.0.0/8, 127.0.0.0/8, 169.254.0.0/16, 192.0.0.0/24, 224.0.0.0/4, 240.0.0.0/4'
+/** Networks that do not exist beyond the host. Source: IANA's IPv4 special-purpose address registry. */
+export const LOCAL_NETWORKS = [
+  '0.0.0.0/8',
+  '127.0.0.0/8',
+  '169.254.0.0/16',
+  '192.0.0.0/24',
+  '224.0.0.0/4',
+  '240.0.0.0/4',
+] as const
 
 /**
  * Returns the nftables rules for one bridge, as a script that atomically replaces earlier ones. A guest's
@@ -109,7 +116,7 @@ function inetTable(table: string, { bridge, policy, allowed, outward, resolvers 
     `iifname != "${name}" accept`,
     ANSWERS,
     ...outwardRules(outward),
-    `ip daddr { ${NEVER} } drop`,
+    `ip daddr { ${LOCAL_NETWORKS.join(', ')} } drop`,
     ...(servers === '' || !hasDns
       ? []
       : [`ip daddr { ${servers} } meta l4proto { tcp, udp } th dport 53 accept`]),

@@ -8,5 +8,5 @@ export const CREATE_DEFAULTS: Omit<CreateDefaults, 'getSnapshot'> = {
   templates: new Map(),
   dotfiles: undefined,
   forbiddenDirs: [],
-  reachOf: () => ({ isIsolated: true, policy: { allowHostPorts: [], egress: 'open' } }),
+  reachOf: () => ({ isIsolated: true, policy: { allowHostPorts: [], egress: 'open' }, egressProfiles: [] }),
 }

@@ -25,6 +25,7 @@ import { HOUR_MS, MachineDisk } from './machine-disk.ts'
 import { tempDir } from '../temp-dir.ts'
 import { CREATE_DEFAULTS } from './create-defaults.ts'
 import { systemClock } from '../../../src/lib/clock/clock.ts'
+import { noEgress } from './no-egress.ts'
 
 const logger = createLogger({ level: 'silent', format: 'json' })
 const request = { scopes: ['instances', 'orphans'], untilMs: 72 * HOUR_MS, logTailBytes: 0 } as const
@@ -37,6 +38,7 @@ async function world(disk?: MachineDisk) {
     machines.snapshots = new MachineSnapshots('qemu', new MachineFiles(disk.root), disk.images())
   const snapshots = new SnapshotLibrary([machines], systemClock)
   const lifecycle = new Lifecycle({
+    egress: noEgress,
     timeline: new Timeline(systemClock),
     table,
     backends: new Map([['docker', backend]]),

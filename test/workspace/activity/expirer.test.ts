@@ -20,6 +20,7 @@ import { tempDir } from '../../support/temp-dir.ts'
 import { waitFor } from '../../support/wait-for.ts'
 import { CREATE_DEFAULTS } from '../../support/workspace/create-defaults.ts'
 import { FakeBackend } from '../../support/workspace/fake-backend.ts'
+import { noEgress } from '../../support/workspace/no-egress.ts'
 
 const HOUR_MS = 3_600_000
 const YEAR_MS = 365 * 24 * HOUR_MS
@@ -53,6 +54,7 @@ async function server(
   const activity = new ActivityTable(table, clock)
   const timeline = new Timeline(clock)
   const lifecycle = new Lifecycle({
+    egress: noEgress,
     timeline,
     table,
     backends,

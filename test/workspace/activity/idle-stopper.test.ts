@@ -21,6 +21,7 @@ import { waitFor } from '../../support/wait-for.ts'
 import { call, makeWorkspace, startWorkspaceServer } from '../../support/workspace/workspace-server.ts'
 import { CREATE_DEFAULTS } from '../../support/workspace/create-defaults.ts'
 import { systemClock } from '../../../src/lib/clock/clock.ts'
+import { noEgress } from '../../support/workspace/no-egress.ts'
 
 type IdleInput = CreateInput['idle']
 
@@ -38,6 +39,7 @@ async function idleWorld(limits = { stopAfterMs: TIMEOUT_MS, suspendAfterMs: 0 }
   let nowMs = 1_000_000
   const activity = new ActivityTable(table, { ...systemClock, nowMs: () => nowMs })
   const lifecycle = new Lifecycle({
+    egress: noEgress,
     timeline: new Timeline(systemClock),
     table,
     backends,

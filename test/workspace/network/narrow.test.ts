@@ -50,7 +50,7 @@ function allows(value: Egress, address: string): boolean {
 }
 
 const parse = (wire: WireNetworkLimits, of: NetworkPolicy, isIsolated = true) =>
-  parseNetworkLimits(wire, { isIsolated, policy: of })
+  parseNetworkLimits(wire, { isIsolated, policy: of, egressProfiles: ['agents'] })
 
 test('N2 limits never widen a policy, and those that would are refused at creation', () => {
   fc.assert(

@@ -34,6 +34,7 @@ export interface Forwarding {
   readonly response: ServerResponse
   /** The client's connection; upgrade requests only. */
   readonly upgrade?: Duplex | undefined
+  /** With both an agent and `createConnection`, the latter opens the connections that the agent does not pool. */
   readonly upstream: Pick<RequestOptions, 'host' | 'port' | 'agent' | 'createConnection'>
   /** Target to request; default: the request's. */
   readonly target?: string
@@ -83,7 +84,8 @@ class Exchange {
       upstream = httpRequest({
         ...to,
         // Another pooled connection may be stale too, and an upgraded one never returns to the pool.
-        ...((isRetry || upgrade !== undefined) && to.agent !== undefined && { agent: false }),
+        ...((isRetry || upgrade !== undefined) &&
+          to.agent !== undefined && { agent: to.createConnection === undefined ? false : undefined }),
         method,
         path: target ?? request.target,
         headers: this.#headers(method).flat(),

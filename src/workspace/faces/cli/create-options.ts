@@ -39,6 +39,7 @@ export interface CreateOptions extends SettingsOptions {
   readonly dotfiles?: string
   readonly fromSnapshot?: string
   readonly egress?: string
+  readonly egressProfile?: string
   readonly hostPorts?: readonly number[]
 }
 
@@ -65,6 +66,10 @@ export function addCreateOptions(command: Command): Command {
     .option(
       '--egress <what>',
       'restrict outgoing traffic: internet, none, or a comma-separated list of names and networks',
+    )
+    .option(
+      '--egress-profile <name>',
+      "egress profile of the server: the workspace reaches only what its rules allow, through the server's proxy",
     )
     .option(
       '--host-ports <ports>',
@@ -144,15 +149,15 @@ function expiry(text: string): SettingsExpiry {
 export function createBody(name: string, options: CreateOptions, server: ServerAddress): object {
   const { localDir, memoryMb, upperSize, repo, image, backend, cpus, provision, dotfiles, fromSnapshot } =
     options
-  const { template, egress, hostPorts } = options
+  const { template, egress, egressProfile, hostPorts } = options
   const renamed = {
     local_dir: localDir === undefined ? undefined : directoryFor(server, localDir),
     from_snapshot: fromSnapshot,
     memory_mb: memoryMb,
     upper_size_bytes: upperSize === undefined ? undefined : upperSize * 2 ** 30,
     ...(!provision && { no_provision: true }),
-    ...((egress !== undefined || hostPorts !== undefined) && {
-      network: { egress, allow_host_ports: hostPorts },
+    ...((egress ?? egressProfile ?? hostPorts) !== undefined && {
+      network: { egress, egress_profile: egressProfile, allow_host_ports: hostPorts },
     }),
   }
   return { name, template, repo, image, backend, cpus, dotfiles, ...settingsBody(options), ...renamed }

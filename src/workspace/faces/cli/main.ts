@@ -11,6 +11,7 @@ import { addConnect } from './commands/connect.ts'
 import { addCopy } from './commands/cp.ts'
 import { addDesktop } from './commands/desktop.ts'
 import { addDoctor } from './commands/doctor.ts'
+import { addEgress } from './commands/egress.ts'
 import { addEvents } from './commands/events.ts'
 import { addImages, addServerCommands } from './commands/images.ts'
 import { addBus } from './commands/bus.ts'
@@ -47,6 +48,7 @@ export function createWorkspaceProgram(): Command {
   addArchive(program)
   addTemplates(program)
   addEvents(program)
+  addEgress(program)
   addTop(program)
   program.commandsGroup('Inside a workspace:')
   addRun(program)

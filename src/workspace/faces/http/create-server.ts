@@ -16,6 +16,7 @@ import { addPhaseMetrics } from './phase-metrics.ts'
 import type { HttpFace } from './face.ts'
 import { archiveRoutes } from './routes/archives.ts'
 import { connectRoute } from './routes/connect.ts'
+import { egressRoute } from './routes/egress.ts'
 import { eventRoute } from './routes/events.ts'
 import { busRoutes } from './routes/bus.ts'
 import { execRoute, processRoutes } from './routes/programs.ts'
@@ -81,6 +82,7 @@ export function createWorkspaceHttp(
   workspaceRoutes(server, face)
   archiveRoutes(server, face)
   eventRoute(server, face)
+  egressRoute(server, face)
   usageRoute(server, face)
   sessionRoutes(server, face)
   connectRoute(server, face)

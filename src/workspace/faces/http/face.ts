@@ -7,6 +7,7 @@ import type { WorkspaceConfig } from '../../config.ts'
 import type { Compactor } from '../../disk/compactor.ts'
 import type { Pruner } from '../../disk/prune/pruner.ts'
 import type { DiskReporter } from '../../disk/report.ts'
+import type { EgressProxies } from '../../egress/egress-proxies.ts'
 import type { ImageLibrary } from '../../image/image-library.ts'
 import type { Entrance } from '../../lifecycle/entrance.ts'
 import type { Lifecycle } from '../../lifecycle/lifecycle.ts'
@@ -32,6 +33,7 @@ export interface HttpFace {
   readonly timeline: Timeline
   readonly backends: ReadonlyMap<BackendName, Backend>
   readonly lifecycle: Lifecycle
+  readonly egress: EgressProxies
   readonly editor: SettingsEditor
   readonly renamer: Renamer
   readonly entrance: Entrance

@@ -17,6 +17,7 @@ import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 import { CREATE_DEFAULTS } from '../../../support/workspace/create-defaults.ts'
 import { systemClock } from '../../../../src/lib/clock/clock.ts'
+import { noEgress } from '../../../support/workspace/no-egress.ts'
 
 const NAMES = ['one', 'Two', 'tWO']
 const STEPS = ['list', 'find', 'hasVolume', 'volume', 'started', 'start', 'stop', 'remove']
@@ -70,6 +71,7 @@ class World {
 
   async open(): Promise<void> {
     this.#lifecycle = new Lifecycle({
+      egress: noEgress,
       timeline: new Timeline(systemClock),
       table: this.table,
       backends: new Map([['docker', this.backend]]),

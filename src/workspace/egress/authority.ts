@@ -1,0 +1,142 @@
+// tsyringe, which @peculiar/x509 uses, requires this polyfill.
+import 'reflect-metadata'
+import { createECDH, generateKeyPairSync, hkdfSync, randomBytes } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
+import {
+  AuthorityKeyIdentifierExtension,
+  BasicConstraintsExtension,
+  ExtendedKeyUsage,
+  ExtendedKeyUsageExtension,
+  KeyUsageFlags,
+  KeyUsagesExtension,
+  SubjectAlternativeNameExtension,
+  SubjectKeyIdentifierExtension,
+  type X509Certificate,
+  X509CertificateGenerator,
+} from '@peculiar/x509'
+import { createSecureContext, type SecureContext } from 'node:tls'
+
+const KEY = { name: 'ECDSA', namedCurve: 'P-256' } as const
+const SIGNATURE = { name: 'ECDSA', hash: 'SHA-256' } as const
+/** Order of P-256. Source: SEC 2, 2.4.2. */
+const ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n
+const DAY_MS = 86_400_000
+const AUTHORITY_MS = 3_650 * DAY_MS
+const LEAF_MS = 30 * DAY_MS
+/** Clocks of workspaces may be behind. */
+const BACKDATED_MS = 2 * DAY_MS
+const MAX_CONTEXTS = 500
+
+/** The global type of keys differs between Node and browsers, which check this file too. */
+type Keys = Awaited<ReturnType<typeof deriveKeys>>
+
+/** The key of all certificates for servers; it never leaves this process. */
+const leafKeys = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+
+/**
+ * The certificate authority of one workspace's egress proxy. Its key is derived from a secret of the server, so a
+ * restarted server continues with the authority that running programs have loaded, and there is nothing to delete.
+ */
+export class EgressAuthority {
+  /** The authority's certificate, PEM. */
+  readonly certificate: string
+  readonly #issuer: X509Certificate
+  readonly #key: Keys['privateKey']
+  readonly #nowMs: number
+  readonly #contexts = new LRUCache<string, Promise<SecureContext>>({
+    max: MAX_CONTEXTS,
+    ttl: LEAF_MS - 3 * DAY_MS,
+  })
+
+  /** @param workspace distinguishes the workspace from every other, past ones of its name included */
+  static async derive(secret: Buffer, workspace: string, nowMs: number): Promise<EgressAuthority> {
+    const keys = await deriveKeys(secret, workspace)
+    const issuer = await X509CertificateGenerator.createSelfSigned({
+      serialNumber: randomBytes(16).toString('hex'),
+      name: [{ CN: ['Workspace egress proxy'] }, { OU: [workspace.slice(0, 60)] }],
+      notBefore: new Date(nowMs - BACKDATED_MS),
+      notAfter: new Date(nowMs + AUTHORITY_MS),
+      signingAlgorithm: SIGNATURE,
+      keys,
+      extensions: [
+        new BasicConstraintsExtension(true, 0, true),
+        new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
+        await SubjectKeyIdentifierExtension.create(keys.publicKey, false),
+      ],
+    })
+    return new EgressAuthority(issuer, keys.privateKey, nowMs)
+  }
+
+  private constructor(issuer: X509Certificate, key: Keys['privateKey'], nowMs: number) {
+    this.certificate = `${issuer.toString('pem')}\n`
+    this.#issuer = issuer
+    this.#key = key
+    this.#nowMs = nowMs
+  }
+
+  /** Returns the TLS context with a certificate for a host name. */
+  contextFor(host: string): Promise<SecureContext> {
+    const known = this.#contexts.get(host)
+    if (known !== undefined) return known
+    const made = this.#issue(host)
+    this.#contexts.set(host, made)
+    made.catch(() => this.#contexts.delete(host))
+    return made
+  }
+
+  async #issue(host: string): Promise<SecureContext> {
+    const publicKey = await crypto.subtle.importKey(
+      'spki',
+      leafKeys.publicKey.export({ type: 'spki', format: 'der' }),
+      KEY,
+      true,
+      ['verify'],
+    )
+    const leaf = await X509CertificateGenerator.create({
+      serialNumber: randomBytes(16).toString('hex'),
+      // A common name has at most 64 characters; clients read the alternative name.
+      subject: [{ CN: [host.slice(0, 64)] }],
+      issuer: this.#issuer.subjectName,
+      notBefore: new Date(this.#nowMs - BACKDATED_MS),
+      notAfter: new Date(this.#nowMs + LEAF_MS),
+      signingAlgorithm: SIGNATURE,
+      signingKey: this.#key,
+      publicKey,
+      extensions: [
+        new BasicConstraintsExtension(false, undefined, true),
+        new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
+        new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth]),
+        new SubjectAlternativeNameExtension([{ type: 'dns', value: host }]),
+        await AuthorityKeyIdentifierExtension.create(this.#issuer, false),
+      ],
+    })
+    return createSecureContext({
+      cert: leaf.toString('pem'),
+      key: leafKeys.privateKey.export({ type: 'pkcs8', format: 'pem' }),
+      minVersion: 'TLSv1.2',
+    })
+  }
+}
+
+/** Derives a P-256 key pair. Source: RFC 5869; FIPS 186-5, A.2.1 (extra random bits). */
+async function deriveKeys(secret: Buffer, workspace: string) {
+  const bits = Buffer.from(hkdfSync('sha256', secret, '', `workspace egress authority\0${workspace}`, 48))
+  const scalar = (BigInt(`0x${bits.toString('hex')}`) % (ORDER - 1n)) + 1n
+  const d = Buffer.from(scalar.toString(16).padStart(64, '0'), 'hex')
+  const curve = createECDH('prime256v1')
+  curve.setPrivateKey(d)
+  const point = curve.getPublicKey()
+  const coordinates = {
+    kty: 'EC',
+    crv: 'P-256',
+    x: point.subarray(1, 33).toString('base64url'),
+    y: point.subarray(33).toString('base64url'),
+  }
+  const { subtle } = crypto
+  return {
+    privateKey: await subtle.importKey('jwk', { ...coordinates, d: d.toString('base64url') }, KEY, false, [
+      'sign',
+    ]),
+    publicKey: await subtle.importKey('jwk', coordinates, KEY, true, ['verify']),
+  }
+}

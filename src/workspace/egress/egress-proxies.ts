@@ -1,0 +1,243 @@
+import { randomBytes } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { AlarmClock } from '../../lib/clock/clock.ts'
+import { messageOf } from '../../lib/errors/message.ts'
+import { writeFileDurable } from '../../lib/fs/write-durable.ts'
+import type { Logger } from '../../lib/log/logger.ts'
+import type { AuditLog } from '../audit/audit-log.ts'
+import type { Backend, InsidePort } from '../backend/backend.ts'
+import { fault } from '../errors.ts'
+import { nameKey } from '../name.ts'
+import type { Workspace } from '../workspace.ts'
+import { EgressProxy } from './proxy.ts'
+import { type EgressEntry, EgressLog } from './request-log.ts'
+import type { EgressSettings } from './settings.ts'
+import { installAuthority, proxyEnvironment } from './trust.ts'
+import { UpstreamConnections } from './upstream.ts'
+
+const KEY_FILE = 'egress-key'
+const KEY_BYTES = 32
+const RETRY_MS = [1_000, 5_000, 15_000, 60_000] as const
+
+/** Dependencies of EgressProxies. */
+export interface EgressProxiesOptions {
+  readonly settings: EgressSettings
+  readonly find: (name: string) => Workspace | undefined
+  readonly backendOf: (workspace: Workspace) => Backend | undefined
+  readonly stateDir: string
+  readonly audit: AuditLog
+  readonly note: (workspace: string, text: string) => void
+  readonly clock: AlarmClock
+  readonly logger: Logger
+}
+
+interface Attachment {
+  /** Changes with each start of the workspace. */
+  readonly run: string
+  readonly open: Promise<void>
+  close: () => void
+}
+
+/** A change of the table of workspaces. */
+type Change = { readonly workspace: Workspace } | { readonly type: 'deleted'; readonly name: string }
+
+/**
+ * The egress proxies of all running workspaces with a profile. Such a workspace has no other way out, so one whose proxy
+ * cannot be opened reaches nothing.
+ */
+export class EgressProxies {
+  readonly #options: EgressProxiesOptions
+  readonly #attachments = new Map<string, Attachment>()
+  readonly #logs = new Map<string, EgressLog>()
+  #secret: Promise<Buffer> | undefined
+  #isClosed = false
+
+  constructor(options: EgressProxiesOptions) {
+    this.#options = options
+  }
+
+  /** Environment of a new workspace with a profile; empty for others. */
+  environmentOf(profileName: string | undefined): Readonly<Record<string, string>> {
+    if (profileName === undefined) return {}
+    const { profiles, port } = this.#options.settings
+    return { ...profiles.get(profileName)?.environment, ...proxyEnvironment(port) }
+  }
+
+  /** Requests of a workspace since the server started. */
+  logOf(name: string): EgressLog {
+    const known = this.#logs.get(nameKey(name))
+    if (known !== undefined) return known
+    const log = new EgressLog()
+    this.#logs.set(nameKey(name), log)
+    return log
+  }
+
+  /** Whether the workspace's proxy is open. */
+  async isOpen(name: string): Promise<boolean> {
+    const attachment = this.#attachments.get(nameKey(name))
+    if (attachment === undefined) return false
+    return attachment.open.then(
+      () => true,
+      () => false,
+    )
+  }
+
+  /** Follows the table: opens the proxies of workspaces that run, and closes the others. */
+  observe(change: Change): void {
+    if (!('workspace' in change)) {
+      this.#detach(change.name)
+      this.#logs.delete(nameKey(change.name))
+      return
+    }
+    const { workspace } = change
+    if (workspace.state.is === 'running') void this.#keepAttached(workspace, 0)
+    else if (workspace.state.is !== 'starting') this.#detach(workspace.name)
+  }
+
+  /**
+   * Opens the proxy of a running workspace with a profile, unless it is open.
+   *
+   * @throws PORT_UNAVAILABLE, BACKEND_ERROR and the backend's errors
+   */
+  async attach(workspace: Workspace): Promise<void> {
+    const { name, networkLimits } = workspace
+    if (networkLimits?.egressProfile === undefined || this.#isClosed) return
+    const run = `${workspace.containerId} ${workspace.pid}`
+    const existing = this.#attachments.get(nameKey(name))
+    if (existing?.run === run) return existing.open
+    this.#detach(name)
+    const attachment: Attachment = {
+      run,
+      open: this.#open(workspace, networkLimits.egressProfile, (close) => {
+        if (this.#attachments.get(nameKey(name)) === attachment) attachment.close = close
+        else close()
+      }),
+      close: () => undefined,
+    }
+    this.#attachments.set(nameKey(name), attachment)
+    try {
+      await attachment.open
+    } catch (error) {
+      if (this.#attachments.get(nameKey(name)) === attachment) this.#detach(name)
+      throw error
+    }
+  }
+
+  close(): void {
+    this.#isClosed = true
+    for (const name of this.#attachments.keys()) this.#detach(name)
+  }
+
+  #detach(name: string): void {
+    const attachment = this.#attachments.get(nameKey(name))
+    this.#attachments.delete(nameKey(name))
+    attachment?.close()
+  }
+
+  /** Opens the proxy of a workspace that this server did not just start, and retries while it runs. */
+  async #keepAttached(workspace: Workspace, failures: number): Promise<void> {
+    const { clock, logger, note } = this.#options
+    try {
+      await this.attach(workspace)
+    } catch (error) {
+      if (failures === 0) note(workspace.name, `its egress proxy cannot be opened: ${messageOf(error)}`)
+      logger.warn({ err: error, workspace: workspace.name }, 'opening an egress proxy failed')
+      const delayMs = RETRY_MS[Math.min(failures, RETRY_MS.length - 1)] ?? 0
+      clock.after(delayMs, () => {
+        const isNeeded = !this.#isClosed && !this.#attachments.has(nameKey(workspace.name))
+        if (isNeeded && this.#runs(workspace)) void this.#keepAttached(workspace, failures + 1)
+      })
+    }
+  }
+
+  #runs({ name, containerId }: Workspace): boolean {
+    const now = this.#options.find(name)
+    return now?.state.is === 'running' && now.containerId === containerId
+  }
+
+  async #open(workspace: Workspace, profileName: string, onOpen: (close: () => void) => void): Promise<void> {
+    const { settings, backendOf, clock, logger } = this.#options
+    const { name, createdAt } = workspace
+    const profile = settings.profiles.get(profileName)
+    const backend = backendOf(workspace)
+    if (profile === undefined || backend === undefined)
+      throw fault(
+        'BACKEND_ERROR',
+        `egress profile "${profileName}" of workspace "${name}" is not configured; add it to egress.profiles`,
+      )
+    // Loaded only where profiles exist.
+    const { EgressAuthority } = await import('./authority.ts')
+    const identity = `${name} ${createdAt.toISOString()}`
+    const authority = await EgressAuthority.derive(await this.#readSecret(), identity, clock.wallMs())
+    const proxy = new EgressProxy({
+      profile,
+      authority,
+      secrets: settings.secrets,
+      upstreams: new UpstreamConnections(await this.#readAuthorities()),
+      report: (entry) => this.#record(name, entry),
+      clock,
+      logger: logger.child({ workspace: name }),
+    })
+    let port: InsidePort | undefined
+    try {
+      port = await backend.listenPort(name, settings.port, proxy.serve)
+      await installAuthority(backend, name, authority.certificate)
+    } catch (error) {
+      port?.close()
+      proxy.close()
+      throw error
+    }
+    let isWanted = true
+    onOpen(() => {
+      isWanted = false
+      port.close()
+      proxy.close()
+    })
+    const reopen = async (): Promise<void> => {
+      await port.closed
+      if (!isWanted) return
+      this.#detach(name)
+      if (this.#runs(workspace)) await this.#keepAttached(workspace, 0)
+    }
+    void reopen()
+  }
+
+  #record(workspace: string, entry: EgressEntry): void {
+    const { audit } = this.#options
+    this.logOf(workspace).add(entry)
+    const { method, host, secret, outcome, reason = '' } = entry
+    const subject = { workspace, address: '', target: `${method} ${host}`.trim() }
+    if (secret !== undefined)
+      audit.record({ ...subject, action: 'egress.credential', secret }, { outcome: 'ok' })
+    if (outcome === 'refused') audit.refuse({ ...subject, action: 'egress.request' }, reason)
+  }
+
+  async #readAuthorities(): Promise<string | undefined> {
+    const { caFile } = this.#options.settings
+    return caFile === undefined ? undefined : readFile(caFile, 'utf8')
+  }
+
+  /** Reads the secret that all authorities are derived from; creates it at the first use. */
+  #readSecret(): Promise<Buffer> {
+    const file = join(this.#options.stateDir, KEY_FILE)
+    this.#secret ??= readOrCreate(file).catch((error: unknown) => {
+      this.#secret = undefined
+      throw fault('BACKEND_ERROR', `the key of the egress proxies cannot be read: ${messageOf(error)}`, error)
+    })
+    return this.#secret
+  }
+}
+
+async function readOrCreate(file: string): Promise<Buffer> {
+  try {
+    const secret = await readFile(file)
+    if (secret.length === KEY_BYTES) return secret
+    throw new Error(`${file} is damaged; delete it, and restart the workspaces that have an egress profile`)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+  }
+  const secret = randomBytes(KEY_BYTES)
+  await writeFileDurable(file, secret, { mode: 0o600 })
+  return secret
+}
