@@ -1,4 +1,4 @@
-import { readdirSync, statSync } from 'node:fs'
+import { readdirSync, statSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -13,6 +13,7 @@ import { MountedSocketDirs } from '../../src/workspace/backend/docker/exec/mount
 import { PulledImages } from '../../src/workspace/backend/docker/images/pulled-images.ts'
 import { workspaceSchema } from '../../src/workspace/config.ts'
 import { CREDENTIAL_CODES } from '../../src/workspace/credentials/credentials.ts'
+import { EGRESS_ENVIRONMENT } from '../../src/workspace/egress/trust.ts'
 import { WORKSPACE_CODES } from '../../src/workspace/errors.ts'
 import { createWorkspaceProgram } from '../../src/workspace/faces/cli/main.ts'
 import { cliSchema } from '../../src/workspace/client/find-server.ts'
@@ -35,6 +36,8 @@ import { call, startWorkspaceServer, type TestServer } from '../support/workspac
 
 const reference = new Reference('workspace')
 const table = (heading: string) => reference.table(heading)
+/** Routes of every page. */
+const routeRows = () => reference.tables('Route').flat()
 
 const program = createWorkspaceProgram()
 const codes: Readonly<Record<string, keyof typeof STATUS_OF_KIND>> = { ...HTTP_CODES, ...WORKSPACE_CODES }
@@ -51,7 +54,7 @@ describe('with a running server', () => {
 
   test('the reference has every route and no other, with its status', async () => {
     const routes = await describedRoutes(server.url)
-    const inPage = table('Route').map(([route, success]) => ({ route: spans(route)[0], success: [success] }))
+    const inPage = routeRows().map(([route, success]) => ({ route: spans(route)[0], success: [success] }))
     const sort = (list: readonly { route: string | undefined }[]) =>
       list.toSorted((a, b) => String(a.route).localeCompare(String(b.route)))
     const there = routes.map(({ route, success }) => ({ route, success }))
@@ -79,6 +82,7 @@ describe('with a running server', () => {
   test('the reference has every file of the state directory and no other', async () => {
     // Not created by this server's fake backend.
     await (await MountedSocketDirs.own(mountedSocketRoot(server.stateDir))).create('demo')
+    writeFileSync(join(server.stateDir, 'egress-key'), '')
     await new PulledImages(join(server.stateDir, 'docker-images.json')).add('sha256:0', undefined)
     let files: readonly string[] = []
     backend.before.set('started', () => {
@@ -154,6 +158,10 @@ const foreignVariables = [
   'DOCKER_HOST',
   'NO_COLOR',
   'XDG_CONFIG_HOME',
+  ...Object.keys(EGRESS_ENVIRONMENT),
+  'GITHUB_TOKEN',
+  'MODEL_API_KEY',
+  'SECRET',
   'XDG_DATA_HOME',
   'XDG_RUNTIME_DIR',
   'SSH_CONNECTION',
@@ -195,7 +203,7 @@ test('the reference has every audited action and no other', () => {
 })
 
 test('the codes that a route lists exist', () => {
-  for (const [route, , own] of table('Route'))
+  for (const [route, , own] of routeRows())
     expect(
       spans(own).filter((code) => !(code in codes)),
       route,

@@ -1,5 +1,6 @@
 import { archivesChapter } from './archives-chapter.ts'
 import type { Chapter } from './attack.ts'
+import { egressChapter } from './egress-chapter.ts'
 import { guestChannelsChapter } from './guest-channels/chapter.ts'
 import { hostilePeersChapter } from './hostile-peers-chapter.ts'
 import { imagesChapter } from './images-chapter.ts'
@@ -10,6 +11,7 @@ import type { Namespaces } from './network/namespaces.ts'
 export function chaptersInside(namespaces: Namespaces): readonly Chapter[] {
   return [
     networkChapter(namespaces),
+    egressChapter(namespaces),
     imagesChapter(),
     archivesChapter(),
     guestChannelsChapter(),

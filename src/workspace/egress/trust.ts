@@ -44,7 +44,8 @@ export function proxyEnvironment(port: number): Readonly<Record<string, string>>
 
 /**
  * Writes the certificate where the variables name it, and adds it to the system's own authorities for programs that
- * ignore them. The files appear whole: programs may be reading them.
+ * ignore them. The files appear whole: programs may be reading them. The system's own tools take up to a minute on an
+ * emulated processor, so they follow in the background.
  */
 const INSTALL = `
 set -e
@@ -53,13 +54,21 @@ printf '%s' "$2" > "$1.new"
 if cmp -s "$1.new" "$1"; then rm -f "$1.new"; exit 0; fi
 chmod 644 "$1.new"
 mv -f "$1.new" "$1"
+for bundle in /etc/ssl/certs/ca-certificates.crt /etc/pki/tls/certs/ca-bundle.crt; do
+  [ -f "$bundle" ] || continue
+  bundle=$(readlink -f "$bundle")
+  cat "$bundle" "$1" > "$bundle.new"
+  chmod 644 "$bundle.new"
+  mv -f "$bundle.new" "$bundle"
+done
+later() { (trap '' HUP; "$@") >/dev/null 2>&1 </dev/null & }
 if command -v update-ca-certificates >/dev/null; then
   mkdir -p /usr/local/share/ca-certificates
   cp "$1" /usr/local/share/ca-certificates/workspace-egress.crt
-  update-ca-certificates >/dev/null 2>&1 || true
+  later update-ca-certificates
 elif command -v update-ca-trust >/dev/null; then
   cp "$1" /etc/pki/ca-trust/source/anchors/workspace-egress.pem
-  update-ca-trust >/dev/null 2>&1 || true
+  later update-ca-trust
 fi`
 
 /**

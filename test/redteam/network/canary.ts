@@ -1,6 +1,8 @@
+import { spawn } from 'node:child_process'
 import { createSocket, type SocketType } from 'node:dgram'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
+import { createInterface } from 'node:readline'
 
 /** A hit on a canary: its sender, and the ID it carried; '' if none. */
 export interface Hit {
@@ -43,6 +45,29 @@ export async function startCanary(
     server.close()
     datagrams.close()
   }
+}
+
+/** Starts a canary on every address of another network namespace. */
+export async function startCanaryIn(
+  namespace: string,
+  canary: string,
+  port: number,
+  onHit: (hit: Hit) => void,
+): Promise<() => void> {
+  const child = spawn(
+    'ip',
+    ['netns', 'exec', namespace, process.execPath, import.meta.filename, canary, '::', String(port)],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  )
+  const lines = createInterface({ input: child.stdout })
+  await new Promise<void>((resolve, reject) => {
+    child.once('exit', () => reject(new Error(`the canary ${canary} does not start`)))
+    lines.on('line', (line) => {
+      if (line === 'ready') resolve()
+      else onHit(JSON.parse(line) as Hit)
+    })
+  })
+  return () => child.kill()
 }
 
 // As a program, canary.ts NAME ADDRESS PORT prints a line of JSON for each hit.

@@ -1,9 +1,8 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import type { Backend } from '../../../src/workspace/backend/backend.ts'
 import { DockerBackend } from '../../../src/workspace/backend/docker/docker-backend.ts'
 import { macOf } from '../../../src/workspace/backend/microvm/network/network.ts'
@@ -13,7 +12,7 @@ import { machineRoots, qemuBackend } from '../../support/vm/vm-server.ts'
 import { startWorkspaceServer } from '../../support/workspace/workspace-server.ts'
 import type { Chapter } from '../attack.ts'
 import { BROADCAST } from './packets.ts'
-import { type Hit, startCanary } from './canary.ts'
+import { type Hit, startCanary, startCanaryIn } from './canary.ts'
 import type { Namespaces } from './namespaces.ts'
 import { attackNetwork, runInside, startNeighborCanary } from './attack-network.ts'
 import { type Guest, LOOPBACK_PORT, type Neighbor, OPEN_PORT, PORT } from './parts.ts'
@@ -41,8 +40,8 @@ export function networkChapter(namespaces: Namespaces): Chapter {
         ] as const)
           closers.push(await startCanary(name, address, port, onHit))
         closers.push(
-          await canaryIn(namespaces.beyond, 'beyond', onHit),
-          await canaryIn(namespaces.foreign, 'foreign', onHit),
+          await startCanaryIn(namespaces.beyond, 'beyond', PORT, onHit),
+          await startCanaryIn(namespaces.foreign, 'foreign', PORT, onHit),
         )
 
         const engine = await startEngine(CONTAINER_IMAGE)
@@ -166,23 +165,4 @@ async function gatewayOf(backend: Backend, name: string): Promise<string> {
 function macOfBridge(addresses: Readonly<Record<string, string>>): string {
   const name = Object.keys(addresses).find((each) => each.startsWith('wsvm')) ?? ''
   return readFileSync(`/sys/class/net/${name}/address`, 'utf8').trim()
-}
-
-/** Starts a canary on all addresses of another namespace. */
-async function canaryIn(namespace: string, name: string, onHit: (hit: Hit) => void): Promise<() => void> {
-  const program = join(import.meta.dirname, 'canary.ts')
-  const child: ChildProcess = spawn(
-    'ip',
-    ['netns', 'exec', namespace, process.execPath, program, name, '::', String(PORT)],
-    { stdio: ['ignore', 'pipe', 'inherit'] },
-  )
-  const lines = createInterface({ input: child.stdout ?? process.stdin })
-  await new Promise<void>((resolve, reject) => {
-    child.once('exit', () => reject(new Error(`the canary in ${name} does not start`)))
-    lines.on('line', (line) => {
-      if (line === 'ready') resolve()
-      else onHit(JSON.parse(line) as Hit)
-    })
-  })
-  return () => child.kill()
 }

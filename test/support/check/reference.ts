@@ -17,20 +17,24 @@ export class Reference {
 
   /** Returns the cells of the first table whose first heading is `heading`. @throws Error when there is none. */
   table(heading: string): readonly (readonly string[])[] {
+    return this.tables(heading)[0] ?? []
+  }
+
+  /** Returns the cells of each table whose first heading is `heading`. @throws Error when there is none. */
+  tables(heading: string): readonly (readonly (readonly string[])[])[] {
     const lines = this.text.split('\n')
-    const start = lines.findIndex((line) => line.startsWith(`| ${heading} |`))
-    if (start === -1) throw new Error(`the reference has no table headed "${heading}"`)
-    const rows: string[][] = []
-    for (const line of lines.slice(start + 2)) {
-      if (!line.startsWith('|')) break
-      rows.push(
+    const starts = [...lines.keys()].filter((index) => lines[index]?.startsWith(`| ${heading} |`))
+    if (starts.length === 0) throw new Error(`the reference has no table headed "${heading}"`)
+    return starts.map((start) => {
+      const below = lines.slice(start + 2)
+      const end = below.findIndex((line) => !line.startsWith('|'))
+      return below.slice(0, end === -1 ? undefined : end).map((line) =>
         line
           .split('|')
           .slice(1, -1)
           .map((cell) => cell.trim()),
       )
-    }
-    return rows
+    })
   }
 }
 

@@ -177,7 +177,7 @@ describe('allowed requests', () => {
   })
 })
 
-describe('refused requests', () => {
+describe('N4 refused requests', () => {
   const refused: readonly (readonly [string, string, readonly string[]])[] = [
     ['method', 'a method', ['-X', 'DELETE', 'https://api.test/repos/acme/app']],
     ['method', 'TRACE', ['-X', 'TRACE', 'https://model.test/']],

@@ -60,7 +60,7 @@ const request = (path = '/v1/x') =>
   inside(`curl -sS -m 10 -o /dev/null -w '%{http_code}' https://api.test${path} 2>&1`)
 const egress = async () => (await call(`${server.url}/api/workspaces/${name}/egress`)).body
 
-test('a workspace reaches what its rules allow, with a credential that it never sees', async () => {
+test('N4 a workspace reaches what its rules allow, with a credential that it never sees', async () => {
   expect(await request()).toBe('200')
   expect(await request('/v2/x')).toBe('403')
   expect(upstream.received.map(({ url, headers }) => [url, headers.authorization])).toEqual([

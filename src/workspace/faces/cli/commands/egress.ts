@@ -1,5 +1,4 @@
 import type { Command } from 'commander'
-import { stringify } from 'yaml'
 import { examples } from '../../../../lib/cli/examples.ts'
 import { formatTable } from '../../../../lib/cli/table.ts'
 import type { WireEgress, WireEgressRequest } from '../../../api/egress.ts'
@@ -30,8 +29,9 @@ export function addEgress(program: Command): void {
         })
       }
       const egress = await client.get<WireEgress>(path)
-      if (suggest === true) return output.result(egress.suggested_rules, () => suggestion(egress))
-      output.result(egress, () => table(name, egress))
+      if (suggest !== true) return output.result(egress, () => table(name, egress))
+      const { stringify } = await import('yaml')
+      output.result(egress.suggested_rules, () => suggestion(egress, stringify))
     })
 }
 
@@ -57,7 +57,7 @@ function urlOf({ scheme, host, port, path }: WireEgressRequest): string {
 }
 
 /** Renders rules as they are written in a profile. */
-function suggestion({ suggested_rules: rules }: WireEgress): string {
+function suggestion({ suggested_rules: rules }: WireEgress, stringify: (value: unknown) => string): string {
   if (rules.length === 0) return '# no request was refused'
   const written = rules.map(({ scheme, host, port, methods, paths }) => ({
     host,
