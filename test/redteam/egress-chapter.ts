@@ -1,7 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { uniqueName } from '../support/engine/docker.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { startUpstream } from '../support/workspace/egress-proxy.ts'
 import { call, startWorkspaceServer } from '../support/workspace/workspace-server.ts'
 import type { Chapter } from './attack.ts'
@@ -37,6 +39,7 @@ export function egressChapter(namespaces: Namespaces): Chapter {
         const [caFile, secretFile] = [join(directory, 'ca.pem'), join(directory, 'secret')]
         writeFileSync(caFile, upstream.authority.certificate)
         writeFileSync(secretFile, SECRET)
+        closers.push(nameAddresses(directory))
         const engine = await startEngine(IMAGE)
         closers.push(engine.remove)
         const to = { upstream: `https://localhost:${upstream.port}` }
@@ -59,6 +62,7 @@ export function egressChapter(namespaces: Namespaces): Chapter {
                     },
                     { host: 'open.test', ...to },
                     { host: 'localhost', port: LOOPBACK_PORT, scheme: 'http' },
+                    ...Object.keys(NAMES).map((host) => ({ host, port: PORT, scheme: 'http' })),
                   ],
                 },
               },
@@ -84,6 +88,11 @@ export function egressChapter(namespaces: Namespaces): Chapter {
         }
         const works = await inside('curl -sS -m 10 https://api.test/v1/x')
         if (!works.includes('/v1/x')) throw new Error(`an allowed request fails: ${works}`)
+        // The canary does not speak HTTP.
+        await inside(`${CURL} http://internet.test:${PORT}/`)
+        await waitFor('the request to a public address', () =>
+          hits.some(({ canary }) => canary === `beyond ${PORT}`),
+        )
 
         for (const [id, tries, line] of attacks(server.httpPort)) {
           hits.length = upstream.received.length = 0
@@ -107,6 +116,26 @@ export function egressChapter(namespaces: Namespaces): Chapter {
       }
     },
   }
+}
+
+/** Names whose owner lets them resolve to addresses that only this host can reach, and one that does not. */
+const NAMES = {
+  'internet.test': ADDRESSES.internet,
+  'metadata.test': ADDRESSES.metadata,
+  'lan.test': ADDRESSES.lan,
+  'host.test': ADDRESSES.second,
+  'loopback.test': '127.0.0.1',
+  'loopback6.test': '::1',
+  'mapped.test': `::ffff:${ADDRESSES.metadata}`,
+}
+
+/** Lets this run's processes resolve the names; the machine's own file stays as it is. */
+function nameAddresses(directory: string): () => void {
+  const file = join(directory, 'hosts')
+  const lines = Object.entries(NAMES).map(([name, address]) => `${address} ${name}`)
+  writeFileSync(file, [readFileSync('/etc/hosts', 'utf8'), ...lines, ''].join('\n'))
+  execFileSync('mount', ['--bind', file, '/etc/hosts'])
+  return () => execFileSync('umount', ['/etc/hosts'])
 }
 
 const CURL = "curl -sS -m 4 -o - -w ' %{http_code}'"
@@ -182,6 +211,16 @@ function attacks(serverPort: number): readonly (readonly [id: string, tries: str
           ),
         ] as const,
     ),
+    ...Object.keys(NAMES)
+      .filter((name) => name !== 'internet.test')
+      .map(
+        (name) =>
+          [
+            `rebinding/${name}`,
+            `an allowed name that resolves to ${NAMES[name as keyof typeof NAMES]}`,
+            `${CURL} http://${name}:${PORT}/ 2>&1`,
+          ] as const,
+      ),
     [
       'tls/other-name',
       'a handshake and a Host of another server',

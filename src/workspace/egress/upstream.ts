@@ -1,13 +1,6 @@
 import type { Agent as HttpAgent } from 'node:http'
 import { lookup as lookupName, type LookupAddress, type LookupOptions } from 'node:dns'
-import {
-  type BlockList,
-  isIP,
-  isIPv6,
-  type LookupFunction,
-  type Socket,
-  connect as connectPlain,
-} from 'node:net'
+import { BlockList, isIP, isIPv6, type LookupFunction, type Socket, connect as connectPlain } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { connect as connectTls, rootCertificates } from 'node:tls'
 import { Agent } from '../../lib/http/node-http.ts'
@@ -101,30 +94,28 @@ export class UpstreamConnections {
 const lookupPublic: LookupFunction = (hostname, options, callback) => {
   lookupName(hostname, { ...options, all: true } as LookupOptions & { all: true }, (error, found) => {
     if (error !== null) return callback(error, [])
-    const isLocal = localAddresses()
-    const addresses = found.filter((each) => !isLocal(each))
+    const addresses = publicOnly(found)
     const [first] = addresses
     if (first === undefined) {
       const why = `${hostname} resolves only to addresses of this host or of private networks; set upstream in its rule to allow that`
       return callback(Object.assign(new Error(why), { code: 'EACCES' }), [])
     }
-    if (options.all === true) callback(null, addresses)
+    if (options.all === true) callback(null, [...addresses])
     else callback(null, first.address, first.family)
   })
 }
 
-const LOCAL = localList()
+/** Two lists, because a list with the mapped addresses of IPv6 contains all of IPv4. */
+const LOCAL_V4 = blockListOf([...LOCAL_NETWORKS, ...PRIVATE_NETWORKS])
+const LOCAL_V6 = new BlockList()
+for (const [network, length] of LOCAL_NETWORKS_V6) LOCAL_V6.addSubnet(network, length, 'ipv6')
 
-function localList(): BlockList {
-  const list = blockListOf([...LOCAL_NETWORKS, ...PRIVATE_NETWORKS])
-  for (const [network, length] of LOCAL_NETWORKS_V6) list.addSubnet(network, length, 'ipv6')
-  return list
-}
-
-/** Returns a test for addresses of this host, which change, and of networks that are not public. */
-function localAddresses(): (found: LookupAddress) => boolean {
+/** Returns the addresses that are neither this host's, which change, nor in networks that are not public. */
+export function publicOnly(found: readonly LookupAddress[]): readonly LookupAddress[] {
   const own = new Set(
     Object.values(networkInterfaces()).flatMap((each) => (each ?? []).map(({ address }) => address)),
   )
-  return ({ address }) => own.has(address) || LOCAL.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
+  const isLocal = ({ address }: LookupAddress): boolean =>
+    own.has(address) || (isIPv6(address) ? LOCAL_V6.check(address, 'ipv6') : LOCAL_V4.check(address))
+  return found.filter((each) => !isLocal(each))
 }

@@ -84,6 +84,10 @@ test('N4 a workspace reaches what its rules allow, with a credential that it nev
   expect(body.network).toMatchObject({ egress: 'none', egress_profile: 'agents' })
 })
 
+test('the engine looks up no names for a workspace without a way out', async () => {
+  expect(await docker('inspect', '-f', '{{.HostConfig.Dns}}', `ws-${name}`)).toBe('[192.0.2.1]')
+})
+
 test('programs that read only the system’s authorities trust the proxy', async () => {
   const bare =
     'env -u SSL_CERT_FILE -u CURL_CA_BUNDLE curl -sS -m 10 -o /dev/null -w "%{http_code}" https://api.test/v1/x 2>&1'

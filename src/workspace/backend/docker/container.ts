@@ -36,6 +36,8 @@ export function containerOptions(
   labels: Labels,
   place: {
     readonly network: string | undefined
+    /** Whether the policy applies to the network. */
+    readonly isIsolated: boolean
     readonly policy: NetworkPolicy | undefined
     readonly limits: ContainerLimits | undefined
     readonly user: string | undefined
@@ -43,7 +45,7 @@ export function containerOptions(
     readonly mountedSocketDir: string | undefined
   },
 ): ContainerCreateOptions {
-  const { network, policy, limits, user, mountedSocketDir } = place
+  const { network, isIsolated, policy, limits, user, mountedSocketDir } = place
   const memoryMb = request.memoryMb > 0 ? request.memoryMb : (limits?.memoryMb ?? 0)
   return {
     name: engineName(request.name),
@@ -84,6 +86,9 @@ export function containerOptions(
         ExtraHosts: ['host.docker.internal:host-gateway'],
       }),
       ...(network !== undefined && { NetworkMode: network }),
+      // Some engines forward lookups from the host, where the network's rules do not apply. Source of the address: RFC 5737.
+      ...(isIsolated &&
+        policy?.egress === 'none' && { Dns: ['192.0.2.1'], DnsOptions: ['timeout:1', 'attempts:1'] }),
     },
   }
 }

@@ -193,7 +193,8 @@ export class DockerBackend implements Backend {
     const policy = this.#options.policy && narrowed(this.#options.policy, request.networkLimits)
     const opening = this.#networks?.of(request.networkLimits).open()
     const network = opening === undefined ? this.#options.network : await unlessAborted(opening, signal)
-    const parts = { request, labels, network, policy, limits, mountedSocketDirs, pulled, progress, signal }
+    const place = { network, isIsolated: this.#networks !== undefined, policy, limits, mountedSocketDirs }
+    const parts = { request, labels, ...place, pulled, progress, signal }
     const container = await startContainer(this.#engine, parts)
     const report = await this.#engine.make('starting the container', signal, (abortSignal) =>
       container.inspect({ abortSignal }),

@@ -17,6 +17,7 @@ interface Start {
   readonly request: BackendCreate
   readonly labels: Labels
   readonly network: string | undefined
+  readonly isIsolated: boolean
   readonly policy: NetworkPolicy | undefined
   readonly limits: ContainerLimits | undefined
   readonly mountedSocketDirs: MountedSocketDirs | undefined
@@ -63,12 +64,12 @@ async function make(
   start: Start,
   mountedSocketDir: string | undefined,
 ): Promise<Container> {
-  const { request, labels, network, policy, limits, progress, signal, pulled } = start
+  const { request, labels, pulled, progress, signal, ...place } = start
   const user = request.localDir === '' ? undefined : await userFor(request.localDir)
   const create = () =>
     engine.make('creating the container', signal, (abortSignal) =>
       engine.docker.createContainer({
-        ...containerOptions(request, labels, { network, policy, limits, user, mountedSocketDir }),
+        ...containerOptions(request, labels, { ...place, user, mountedSocketDir }),
         abortSignal,
       }),
     )

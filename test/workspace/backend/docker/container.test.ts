@@ -17,6 +17,7 @@ const hostConfig = (limits: Partial<ContainerLimits> = {}, request: Partial<Back
     {},
     {
       network: 'own',
+      isIsolated: true,
       policy: undefined,
       limits: { ...LIMITS, ...limits },
       user: undefined,
