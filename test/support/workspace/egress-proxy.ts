@@ -13,7 +13,7 @@ import { egressSection, egressSettings } from '../../../src/workspace/egress/set
 import { UpstreamConnections } from '../../../src/workspace/egress/upstream.ts'
 
 /** Resolves the section `egress` of a configuration. */
-export function egressOf(settings: object, environment: Readonly<Record<string, string>> = {}) {
+function egressOf(settings: object, environment: Readonly<Record<string, string>> = {}) {
   return egressSettings(
     decodeSettings(egressSection, checkSettings(egressSection, settings, 'test.yaml')),
     environment,
@@ -21,7 +21,7 @@ export function egressOf(settings: object, environment: Readonly<Record<string, 
 }
 
 /** A request that an upstream received. */
-export interface Received {
+interface Received {
   readonly method: string
   readonly url: string
   readonly headers: IncomingMessage['headers']
@@ -103,7 +103,7 @@ export async function serveProfile(
 }
 
 /** Listens on a free port of the loopback address. */
-export async function listen(server: Server): Promise<number> {
+async function listen(server: Server): Promise<number> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return (server.address() as AddressInfo).port
 }

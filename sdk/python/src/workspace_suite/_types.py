@@ -64,6 +64,7 @@ class WorkspaceInfoNetwork:
     isolated: bool
     allow_host_ports: tuple[int, ...]
     egress: str | tuple[str, ...]
+    egress_profile: str | None = None
 
     @classmethod
     def from_wire(cls, data: Mapping[str, Any]) -> Self:
@@ -72,6 +73,7 @@ class WorkspaceInfoNetwork:
             isolated=data["isolated"],
             allow_host_ports=tuple(data["allow_host_ports"]),
             egress=data["egress"],
+            egress_profile=data["egress_profile"] if "egress_profile" in data else None,
         )
 
 
@@ -244,6 +246,7 @@ class ExecResult(Generic[Data]):
 class CreateOptionsNetwork(TypedDict, total=False):
     allow_host_ports: Sequence[int]
     egress: str | Sequence[str]
+    egress_profile: str
 
 
 class CreateOptionsIdle(TypedDict, total=False):
