@@ -64,7 +64,7 @@ export async function serveListenPort(connection: Duplex, port: unknown, accept:
 class Forwarder {
   readonly #connections = new Set<Socket>()
   #mux: Mux | undefined
-  readonly #server = createServer({ allowHalfOpen: true }, (socket) => this.#forward(socket))
+  readonly #server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => this.#forward(socket))
 
   listen(at: ListenOptions): Promise<void> {
     return new Promise((resolve, reject) => this.#server.once('error', reject).listen(at, resolve))

@@ -77,6 +77,8 @@ export class UpstreamConnections {
             minVersion: 'TLSv1.2',
             ...(this.#authorities !== undefined && { ca: [...this.#authorities] }),
           })
+    // Heads and bodies are written apart, and each would wait for the acknowledgment of the one before.
+    socket.setNoDelay(true)
     const late = setTimeout(
       () => socket.destroy(new Error(`${host} did not accept the connection within 15 s`)),
       CONNECT_TIMEOUT_MS,

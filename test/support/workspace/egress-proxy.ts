@@ -93,7 +93,7 @@ export async function serveProfile(
     clock: systemClock,
     logger: pino({ level: 'silent' }),
   })
-  const server = createServer({ allowHalfOpen: true }, proxy.serve)
+  const server = createServer({ allowHalfOpen: true, noDelay: true }, proxy.serve)
   const port = await listen(server)
   const close = (): void => {
     server.close()
