@@ -122,6 +122,7 @@ export function typesOf({ components, paths }: Description): string {
   record('ExecResult', exec, [], ['stdout', 'stderr'])
   options('CreateOptions', body('/api/workspaces'), ['name'])
   options('SettingsOptions', body(WORKSPACE, 'patch'))
+  options('ForkOptions', body(`${WORKSPACE}/fork`))
   options('ExecOptions', body(`${WORKSPACE}/exec`), ['command', 'argv', 'encoding'])
   options('SpawnOptions', body(`${WORKSPACE}/processes`), ['command', 'argv'])
   options('ReadOptions', query('get', FILES), ['path'])

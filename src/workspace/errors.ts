@@ -49,6 +49,7 @@ export const WORKSPACE_CODES = {
   PRUNE_UNSUPPORTED: 'unsupported',
   SUSPEND_UNSUPPORTED: 'unsupported',
   RENAME_UNSUPPORTED: 'unsupported',
+  FORK_UNSUPPORTED: 'unsupported',
 } as const
 
 /** Creates an error with one of the server's codes. */

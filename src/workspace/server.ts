@@ -42,6 +42,7 @@ import type { EgressProxies } from './egress/egress-proxies.ts'
 import { harden } from './harden.ts'
 import { openImageLibrary } from './assembly/open-library.ts'
 import { CreationMarks } from './lifecycle/creation-marks.ts'
+import { Forker } from './lifecycle/forker.ts'
 import { Renamer } from './lifecycle/renamer.ts'
 import { SettingsEditor } from './lifecycle/settings-editor.ts'
 import { SettingsStore } from './settings/settings-store.ts'
@@ -118,6 +119,7 @@ interface Workspaces {
   readonly egress: EgressProxies
   readonly editor: SettingsEditor
   readonly renamer: Renamer
+  readonly forker: Forker
   readonly entrance: Entrance
   readonly bus: Bus
   readonly cluster: BusCluster
@@ -244,6 +246,7 @@ async function openWorkspaces(foundation: Foundation): Promise<Workspaces> {
     egress,
     editor: new SettingsEditor({ table, lifecycle, settings, timeline, clock }),
     renamer: new Renamer({ table, backends, lifecycle, settings, timeline }),
+    forker: new Forker({ table, backends, lifecycle, timeline, clock, logger }),
     entrance,
     bus,
     cluster,

@@ -42,6 +42,8 @@ export interface Workspace extends WorkspaceSettings {
   readonly forwardPorts: readonly number[]
   /** Network limits; undefined for everything the server's policy allows. */
   readonly networkLimits?: NetworkLimits | undefined
+  /** The workspace that it was forked from, which may no longer exist; undefined for none. */
+  readonly forkedFrom?: string | undefined
   /** Why its settings are unknown; the server then never stops or deletes it on its own. */
   readonly settingsError?: string | undefined
 }

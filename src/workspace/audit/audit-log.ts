@@ -18,6 +18,7 @@ export const AUDIT_ACTIONS = [
   'workspace.reset',
   'workspace.set',
   'workspace.rename',
+  'workspace.fork',
   'workspace.export',
   'workspace.import',
   'workspace.delete',

@@ -5,6 +5,7 @@ import type { NetworkLimits } from '../network/narrow.ts'
 import type { Phase } from '../timeline/phase.ts'
 import type { Workspace } from '../workspace.ts'
 import type { BackendName } from '../backend-name.ts'
+import type { Forks } from './fork.ts'
 import type { Snapshots } from './snapshot.ts'
 
 /** Input for creating a workspace. All fields have been validated. */
@@ -32,6 +33,8 @@ export interface BackendCreate {
   readonly upperBytes: number
   /** The snapshot to copy its disk from; '' for none. Image and repository are then the snapshot's. */
   readonly fromSnapshot: string
+  /** The copy of another workspace's files to create it from, and that workspace's name. */
+  readonly fork?: { readonly origin: string; readonly from: string } | undefined
 }
 
 /** A program to run inside a workspace. */
@@ -186,6 +189,8 @@ export interface Backend {
   readonly reset?: (name: string) => Promise<Workspace>
   /** Absent for backends without per-workspace disks. */
   readonly snapshots?: Snapshots
+  /** Absent for backends that cannot fork workspaces. */
+  readonly forks?: Forks | undefined
   /** Removes the workspace if it exists, and its volume unless `keepVolume` is set. */
   readonly remove: (name: string, keepVolume: boolean) => Promise<void>
   readonly exec: (name: string, request: ExecRequest) => Promise<ExecProcess>

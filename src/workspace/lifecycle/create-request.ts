@@ -12,6 +12,7 @@ import { parseImage } from '../image-reference.ts'
 import { parseLocalDir } from './local-dir.ts'
 import { changedSettings, type SettingsInput, type WorkspaceSettings } from '../workspace-settings.ts'
 import { parseWorkspaceName } from '../name.ts'
+import type { ForkGroup } from './fork-group.ts'
 import { parseRepo, type Repo } from './repo.ts'
 import { findTemplate, limitsWithin, type Template, type Templates } from './template.ts'
 
@@ -73,6 +74,8 @@ export interface CreateRequest extends WorkspaceSettings {
   readonly networkLimits: NetworkLimits | undefined
   /** Undefined unless it is created from an archive. */
   readonly content?: ImportedContent | undefined
+  /** Undefined unless it is created as a fork. */
+  readonly forkGroup?: ForkGroup | undefined
 }
 
 /** Settings that a create request is validated against and completed with. */

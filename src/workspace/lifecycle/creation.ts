@@ -1,6 +1,7 @@
 import { isFault } from '../../lib/errors/fault.ts'
 import { messageOf } from '../../lib/errors/message.ts'
 import type { Logger } from '../../lib/log/logger.ts'
+import { unlessAborted } from '../../lib/process/unless-aborted.ts'
 import type { Backend } from '../backend/backend.ts'
 import type {
   DevContainer,
@@ -18,6 +19,7 @@ import type { Phase } from '../timeline/phase.ts'
 import type { Workspace } from '../workspace.ts'
 import { cloneInside, hasFiles, cloneCommand, gitEnvironment } from './clone.ts'
 import type { CreateRequest } from './create-request.ts'
+import type { ForkGroup } from './fork-group.ts'
 import { withResolvedImage } from './resolve-image.ts'
 import type { CreationMark, CreationMarks } from './creation-marks.ts'
 import type { Repo } from './repo.ts'
@@ -56,7 +58,8 @@ export async function createWorkspace(
   const earlier = await marks.find(request.name)
   if (earlier !== undefined) await undoCreation(backend, records, earlier)
   const keepVolume = request.localDir === '' && (await backend.hasVolume(request.name))
-  if (keepVolume && (request.fromSnapshot !== '' || request.content !== undefined))
+  const hasFilesAlready = request.fromSnapshot !== '' || (request.content ?? request.forkGroup) !== undefined
+  if (keepVolume && hasFilesAlready)
     throw fault(
       'INVALID_REQUEST',
       `files of an earlier workspace "${request.name}" are kept; choose another name, or create and delete that workspace first`,
@@ -69,7 +72,11 @@ export async function createWorkspace(
   }
   try {
     await recordSettings(records.settings, request, createdAt)
-    const created = await createWithFiles(backend, request, createdAt, keepVolume, context)
+    const { forkGroup } = request
+    const created =
+      forkGroup === undefined
+        ? await createWithFiles(backend, request, createdAt, keepVolume, context)
+        : await createFork(backend, request, forkGroup, createdAt, context)
     signal.throwIfAborted()
     await marks.remove(request.name)
     // From here on the workspace is kept even when a preparation fails.
@@ -171,6 +178,35 @@ async function createWithFiles(
   signal.throwIfAborted()
   await backend.remove(request.name, true)
   return { workspace: await create(devContainer, image, image !== request.image), devContainer }
+}
+
+/** Creates a fork from the copy of its source, and waits until its siblings are created as well. */
+async function createFork(
+  backend: Backend,
+  request: CreateRequest,
+  group: ForkGroup,
+  createdAt: Date,
+  { progress, enterPhase, signal: stopped }: CreationContext,
+): Promise<{ readonly workspace: Workspace; readonly devContainer: undefined }> {
+  const { source } = group
+  const signal = AbortSignal.any([stopped, group.signal])
+  const { id: origin } = await unlessAborted(group.origin, signal)
+  const workspace = await backend.create(
+    {
+      ...request,
+      createdAt,
+      enterPhase,
+      repo: source.repo,
+      forwardPorts: source.forwardPorts,
+      environment: {},
+      adoptsFiles: false,
+      fork: { origin, from: source.name },
+    },
+    progress,
+    signal,
+  )
+  await unlessAborted(group.arrive(), signal)
+  return { workspace, devContainer: undefined }
 }
 
 /** Returns whether a command belongs to the start rather than the creation. */

@@ -13,6 +13,7 @@ import {
   parseCreateRequest,
 } from './create-request.ts'
 import { removeWorkspace } from './remove-workspace.ts'
+import { resetWorkspace } from './reset-workspace.ts'
 import { createWorkspace, type EgressGate, undoCreation, UnfinishedCreation } from './creation.ts'
 import type { CreationMarks } from './creation-marks.ts'
 import { getBackend } from './get-backend.ts'
@@ -92,10 +93,19 @@ export class Lifecycle {
     const getSnapshot = snapshots.getUsable.bind(snapshots)
     const createdAt = new Date(this.#options.clock.wallMs())
     const request = { ...(await parseCreateRequest(input, { ...defaults, getSnapshot }, createdAt)), content }
-    const backend = getBackend(this.#options.backends, request.backend)
-    if (this.#options.table.find(request.name) === undefined)
-      this.#options.timeline.because(request.name, 'a client requested its creation')
-    this.#options.table.reserve(requestedWorkspace(request, createdAt, { is: 'starting' }))
+    return this.admit(request, createdAt, 'a client requested its creation')
+  }
+
+  /** Reserves the name of a validated request; `make` then does the work. */
+  admit(
+    request: CreateRequest,
+    createdAt: Date,
+    reason: string,
+  ): { make: (progress: (message: string) => void) => Promise<Workspace> } {
+    const { backends, table, timeline } = this.#options
+    const backend = getBackend(backends, request.backend)
+    if (table.find(request.name) === undefined) timeline.because(request.name, reason)
+    table.reserve(requestedWorkspace(request, createdAt, { is: 'starting' }))
     return { make: (progress) => this.#create(backend, request, createdAt, progress) }
   }
 
@@ -139,17 +149,7 @@ export class Lifecycle {
 
   /** Resets a stopped workspace to its image, discarding everything written in it. */
   async reset(nameInput: unknown): Promise<Workspace> {
-    return this.#change('reset', nameInput, async (workspace, backend) => {
-      const { name, state } = workspace
-      if (state.is !== 'stopped')
-        throw fault(
-          'WORKSPACE_NOT_STOPPED',
-          `workspace "${name}" is ${state.is}; stop it before resetting it`,
-        )
-      const why = `${backend.name} workspaces cannot be reset; delete the workspace and create it again`
-      if (backend.reset === undefined) throw fault('INVALID_REQUEST', why)
-      return backend.reset(workspace.name)
-    })
+    return this.#change('reset', nameInput, async (workspace, backend) => resetWorkspace(workspace, backend))
   }
 
   /** Takes a snapshot of a stopped workspace; throws like `SnapshotLibrary.take`. */

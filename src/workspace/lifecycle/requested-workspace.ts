@@ -8,8 +8,8 @@ export function requestedWorkspace(
   state: WorkspaceState,
 ): Workspace {
   const { name, backend, image, localDir, cpus, memoryMb, repo, networkLimits, labels, wakes } = request
-  const { idle, expiry } = request
-  const backendFields = { containerId: '', ipAddress: '', pid: 0, rootfsPath: '', forwardPorts: [] }
+  const { idle, expiry, forkGroup } = request
+  const backendFields = { containerId: '', ipAddress: '', pid: 0, rootfsPath: '' }
   return {
     name,
     backend,
@@ -23,6 +23,8 @@ export function requestedWorkspace(
     idle,
     expiry,
     repo: repo?.url ?? '',
+    forkedFrom: forkGroup?.source.name,
+    forwardPorts: forkGroup?.source.forwardPorts ?? [],
     createdAt,
     state,
     ...backendFields,

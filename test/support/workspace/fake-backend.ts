@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { constants, tmpdir, userInfo } from 'node:os'
 import { statSync } from 'node:fs'
-import { chmod, chown, mkdtemp, rm } from 'node:fs/promises'
+import { chmod, chown, cp, mkdtemp, rm } from 'node:fs/promises'
 import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { type Duplex, duplexPair } from 'node:stream'
@@ -67,7 +67,7 @@ export class FakeBackend implements Backend {
 
   async close(): Promise<void> {
     for (const process of this.#processes) kill(process, 'SIGKILL')
-    const directories = [...this.#volumes.values(), ...this.#homes.values()]
+    const directories = [...this.#volumes.values(), ...this.#homes.values(), ...this.copies.values()]
     await Promise.all(directories.map((path) => rm(path, { recursive: true, force: true })))
   }
 
@@ -97,6 +97,9 @@ export class FakeBackend implements Backend {
     if (request.localDir === '' && !this.#volumes.has(key(request.name))) {
       this.#volumes.set(key(request.name), await mkdtemp(join(tmpdir(), 'fake-volume-')))
     }
+    const { fork } = request
+    if (fork !== undefined)
+      await copyTree(this.copies.get(fork.origin) ?? '', this.#volumes.get(key(request.name)) ?? '')
     if (!this.#homes.has(key(request.name)))
       this.#homes.set(key(request.name), await mkdtemp(join(tmpdir(), 'fake-home-')))
     progress('creating the container')
@@ -113,6 +116,7 @@ export class FakeBackend implements Backend {
       forwardPorts,
       labels,
       wakes,
+      forkedFrom: fork?.from,
       backend: 'docker',
       state: { is: 'running' },
       containerId: `fake-${key(name)}`,
@@ -157,6 +161,23 @@ export class FakeBackend implements Backend {
     const renamed = { ...workspace, name: to }
     this.#workspaces.set(key(to), renamed)
     return renamed
+  }
+
+  /** Copies for forks, by id: the directory of the volume. Set `forks` to undefined for a backend that cannot. */
+  readonly copies = new Map<string, string>()
+  forks: Backend['forks'] = {
+    take: async (name, _children, signal) => {
+      await this.#step('take', signal)
+      const id = `copy-${this.copies.size + 1}`
+      const directory = await mkdtemp(join(tmpdir(), 'fake-copy-'))
+      this.copies.set(id, directory)
+      await copyTree(this.#volumes.get(key(name)) ?? directory, directory)
+      return { id, pausedMs: this.#workspaces.get(key(name))?.state.is === 'running' ? 5 : 0 }
+    },
+    release: async (id) => {
+      await rm(this.copies.get(id) ?? '', { recursive: true, force: true })
+      this.copies.delete(id)
+    },
   }
 
   async remove(name: string, keepVolume: boolean): Promise<void> {
@@ -366,6 +387,11 @@ export class FakeBackend implements Backend {
       },
     }
   }
+}
+
+/** Copies the content of a directory; links are not followed. */
+function copyTree(from: string, to: string): Promise<void> {
+  return cp(from, to, { recursive: true, verbatimSymlinks: true, preserveTimestamps: true })
 }
 
 function key(name: string): string {

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import type { Backend, BackendChange, ExecRequest } from '../../../src/workspace/backend/backend.ts'
 import { WORKSPACE_DIR } from '../../../src/workspace/workspace.ts'
+import { backendCreate } from '../../support/workspace/backend-create.ts'
 import { BACKENDS, createIn, outputOf, sh } from '../../support/workspace/backends.ts'
 import { leftovers, TEST_IMAGE, uniqueName } from '../../support/engine/docker.ts'
 import { FakeBackend } from '../../support/workspace/fake-backend.ts'
@@ -124,6 +125,28 @@ describe.each(engines)('the $kind backend', ({ make: makeBackend, isDocker, isRe
     } else expect(refusal).toMatchObject({ code: 'SUSPEND_UNSUPPORTED' })
     expect(await backend.find(name)).toMatchObject({ state: { is: 'running' } })
     expect(await output(name, sh(`kill -0 ${pid}`))).toMatchObject({ status: 0 })
+  })
+
+  test('a fork has the files of a running workspace, which runs on and shares none of them', async () => {
+    await output(shared, sh(`echo content >${WORKSPACE_DIR}/forked`))
+    const name = uniqueName('fork')
+    onTestFinished(() => backend.remove(name, false))
+    const { forks } = backend
+    if (forks === undefined) throw new Error('the backend cannot fork')
+    const { signal } = new AbortController()
+    const { id, pausedMs } = await forks.take(shared, 1, signal)
+    expect(pausedMs).toBeGreaterThan(0)
+    const request = backendCreate(name, TEST_IMAGE, {
+      createdAt: new Date(),
+      fork: { origin: id, from: shared },
+    })
+    await backend.create(request, () => undefined, signal)
+    await forks.release(id)
+    expect(await backend.find(name)).toMatchObject({ name, forkedFrom: shared, state: { is: 'running' } })
+    expect((await output(name, sh(`cat ${WORKSPACE_DIR}/forked; rm ${WORKSPACE_DIR}/forked`))).stdout).toBe(
+      'content\n',
+    )
+    expect((await output(shared, sh(`cat ${WORKSPACE_DIR}/forked`))).stdout).toBe('content\n')
   })
 
   test('remove deletes the volume unless keepVolume is set', async () => {

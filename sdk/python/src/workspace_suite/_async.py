@@ -18,6 +18,7 @@ from ._types import (
     ExecOptions,
     ExecResult,
     FileInfo,
+    ForkOptions,
     MoveOptions,
     Port,
     ProcessInfo,
@@ -357,6 +358,14 @@ class AsyncWorkspace:
         """
         answer = await self._transport.ask("POST", f"{self._path}/rename", body={"name": name})
         return AsyncWorkspace(self._transport, WorkspaceInfo.from_wire(answer))
+
+    async def fork(self, **options: Unpack[ForkOptions]) -> "list[AsyncWorkspace]":
+        """Creates workspaces with its files and settings, without its memory."""
+        answer = await self._transport.ask("POST", f"{self._path}/fork", body=options)
+        return [
+            AsyncWorkspace(self._transport, WorkspaceInfo.from_wire(each))
+            for each in answer["workspaces"]
+        ]
 
     async def export(self) -> AsyncIterator[bytes]:
         """Exports the running workspace as an archive, in pieces.

@@ -17,6 +17,7 @@ from ._types import (
     ExecOptions,
     ExecResult,
     FileInfo,
+    ForkOptions,
     MoveOptions,
     Port,
     ProcessInfo,
@@ -356,6 +357,14 @@ class Workspace:
         """
         answer = self._transport.ask("POST", f"{self._path}/rename", body={"name": name})
         return Workspace(self._transport, WorkspaceInfo.from_wire(answer))
+
+    def fork(self, **options: Unpack[ForkOptions]) -> "list[Workspace]":
+        """Creates workspaces with its files and settings, without its memory."""
+        answer = self._transport.ask("POST", f"{self._path}/fork", body=options)
+        return [
+            Workspace(self._transport, WorkspaceInfo.from_wire(each))
+            for each in answer["workspaces"]
+        ]
 
     def export(self) -> Iterator[bytes]:
         """Exports the running workspace as an archive, in pieces.

@@ -1,4 +1,4 @@
-import { engineName } from './engine/labels.ts'
+import { engineName, forkImage } from './engine/labels.ts'
 import type { ContainerCreateOptions } from 'dockerode'
 import { WORKSPACE_DIR } from '../../workspace.ts'
 import type { NetworkPolicy } from '../../network/policy.ts'
@@ -30,6 +30,9 @@ export interface ContainerLimits {
   readonly capAdd: readonly string[]
 }
 
+/** Options of a volume that does not start as a copy of the image's directory. */
+export const NO_COPY = { NoCopy: true, Labels: {}, DriverConfig: { Name: '', Options: {} } }
+
 /** Returns the engine options for creating a workspace's container. */
 export function containerOptions(
   request: BackendCreate,
@@ -50,7 +53,7 @@ export function containerOptions(
   return {
     name: engineName(request.name),
     Hostname: request.name,
-    Image: request.image,
+    Image: request.fork === undefined ? request.image : forkImage(request.fork.origin),
     Labels: { ...labels },
     Env: Object.entries(request.environment).map(([name, value]) => `${name}=${value}`),
     // The image's own command is never run: a workspace waits for its user.
@@ -64,7 +67,13 @@ export function containerOptions(
       // Mounts rather than Binds: a path with colons in a Bind could mount something else (threat W4).
       Mounts: [
         request.localDir === ''
-          ? { Type: 'volume', Source: engineName(request.name), Target: WORKSPACE_DIR }
+          ? {
+              Type: 'volume',
+              Source: engineName(request.name),
+              Target: WORKSPACE_DIR,
+              // The files of a fork are complete, even if there are none.
+              ...(request.fork !== undefined && { VolumeOptions: NO_COPY }),
+            }
           : { Type: 'bind', Source: request.localDir, Target: WORKSPACE_DIR },
         ...(mountedSocketDir === undefined
           ? []

@@ -30,6 +30,7 @@ import {
   REMOVAL_DEADLINE_MS,
 } from './engine/engine.ts'
 import { followEvents } from './engine/events.ts'
+import { ContainerForks } from './container-forks.ts'
 import { ProgramStarter } from './exec/exec.ts'
 import { MOUNT_POINT, type MountedSocketDirs } from './exec/mounted-socket-dirs.ts'
 import {
@@ -45,6 +46,7 @@ import { IsolatedNetworks } from './network/isolated-networks.ts'
 import { InsidePorts } from './exec/inside-ports.ts'
 import { listenForUser } from './exec/listen-for-user.ts'
 import { readLoginEnvironment } from '../login-environment.ts'
+import { renewIdentity } from '../renew-identity.ts'
 import { prepareOwner } from './engine/owner.ts'
 import type { PulledImages } from './images/pulled-images.ts'
 import { startContainer, ownedByAnotherServer } from './start-container.ts'
@@ -81,6 +83,7 @@ export interface DockerBackendOptions {
 /** Runs workspaces as containers of a Docker-compatible engine, with their files on a named volume. */
 export class DockerBackend implements Backend {
   readonly name = 'docker'
+  readonly forks: ContainerForks
   readonly #engine: DockerEngine
   readonly #options: DockerBackendOptions
   readonly #stopped = new AbortController()
@@ -100,7 +103,8 @@ export class DockerBackend implements Backend {
   constructor(options: DockerBackendOptions) {
     this.#options = options
     this.#engine = new DockerEngine(options.host, options.timing)
-    const { network, policy, helperImage = '', serverId } = options
+    const { network, policy, helperImage = '', serverId, limits } = options
+    this.forks = new ContainerForks(this.#engine, serverId, limits)
     if (network === undefined && policy !== undefined)
       this.#networks = new IsolatedNetworks(this.#engine, serverId, policy, helperImage)
     this.#programs = new ProgramStarter(this.#engine, options.mountedSocketDirs)
@@ -189,6 +193,8 @@ export class DockerBackend implements Backend {
         }),
       )
     }
+    const { fork } = request
+    if (fork !== undefined) await this.forks.fill(request.name, fork.origin, signal)
     const { mountedSocketDirs, pulled, limits } = this.#options
     const policy = this.#options.policy && narrowed(this.#options.policy, request.networkLimits)
     const opening = this.#networks?.of(request.networkLimits).open()
@@ -199,7 +205,9 @@ export class DockerBackend implements Backend {
     const report = await this.#engine.make('starting the container', signal, (abortSignal) =>
       container.inspect({ abortSignal }),
     )
-    await prepareOwner(report, request, (argv) => this.exec(request.name, { argv, user: '0', stdin: false }))
+    const asRoot = (argv: readonly string[]) => this.exec(request.name, { argv, user: '0', stdin: false })
+    if (fork === undefined) await prepareOwner(report, request, asRoot)
+    else await renewIdentity(request.name, false, asRoot, signal)
     return workspaceFromInspect(report)
   }
 
@@ -242,6 +250,7 @@ export class DockerBackend implements Backend {
       )
       const limits = networkLimitsOf(report.Config.Labels)
       if (limits !== undefined) await this.#networks?.releaseUnused(limits, await this.#limitsInUse())
+      await this.forks.removeImage(report.Config.Image)
     }
     await this.#options.mountedSocketDirs?.remove(name)
     if (keepVolume || !isOwn(await this.#volumeLabels(name), this.#options.serverId)) return
@@ -380,6 +389,7 @@ export class DockerBackend implements Backend {
           onOpen: () => {
             this.#processes.clear()
             this.#ports.closeLost()
+            void this.forks.clear().catch(() => undefined)
             onChange({ is: 'resync' })
           },
           onEvent: (name, action) => {

@@ -81,7 +81,8 @@ async function make(
     if (status === 400 && isReference(request.image))
       throw fault('INVALID_REQUEST', `the engine refuses the container: ${messageOf(error)}`, error)
     // If the engine rejects the reference as well, the pull reports that.
-    if (status !== 404 && status !== 400) throw error
+    // No registry has the image of a fork.
+    if ((status !== 404 && status !== 400) || request.fork !== undefined) throw error
     await pullImage(engine, request.image, { progress, signal, pulled })
     return create()
   }

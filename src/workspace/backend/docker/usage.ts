@@ -42,15 +42,21 @@ async function imageSizes(engine: DockerEngine, ids: ReadonlySet<string>): Promi
   const images = await engine.call('listing images', (abortSignal) =>
     engine.docker.listImages({ abortSignal }),
   )
+  const sizes = new Map(images.map(({ Id, Size }) => [Id, Size]))
   return images
     .filter((image) => ids.has(image.Id))
-    .map((image) => ({
-      name: image.RepoTags?.[0] ?? image.Id,
-      path: image.Id,
-      dockerRef: image.RepoTags?.[0] ?? '',
-      // The engine keeps images in its own layers and reports a single figure, their disk usage.
-      size: { files: 0, logicalBytes: image.Size, physicalBytes: image.Size },
-    }))
+    .map((image) => {
+      // The engine keeps images in its own layers and reports a single figure, their disk usage. The image of a
+      // fork has the layers of its parent as well, which count there.
+      const parent = ids.has(image.ParentId) ? image.ParentId : ''
+      const bytes = Math.max(0, image.Size - (sizes.get(parent) ?? 0))
+      return {
+        name: image.RepoTags?.[0] ?? image.Id,
+        path: image.Id,
+        dockerRef: image.RepoTags?.[0] ?? '',
+        size: { files: 0, logicalBytes: bytes, physicalBytes: bytes },
+      }
+    })
 }
 
 /**

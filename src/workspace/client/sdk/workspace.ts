@@ -1,5 +1,6 @@
 import type { Static } from 'typebox'
 import type { CamelCase } from '../../api/camel-case.ts'
+import type { forkBodySchema, WireForked } from '../../api/fork.ts'
 import type { portsSchema } from '../../api/inside.ts'
 import type { endToWire, execBodySchema, processBodySchema, WireExecResult } from '../../api/program.ts'
 import type { settingsBodySchema } from '../../api/settings.ts'
@@ -28,6 +29,12 @@ export type SpawnOptions = RequestOptions &
 
 /** Settings that can change: labels, wake, idle limits and expiry. */
 export type SettingsOptions = RequestOptions & CamelCase<Static<typeof settingsBodySchema>>
+
+/** Number of forks and their names. */
+export type ForkOptions = RequestOptions & CamelCase<Static<typeof forkBodySchema>>
+
+/** New forks of a workspace. */
+export type Forks = Omit<CamelCase<WireForked>, 'workspaces'> & { readonly workspaces: readonly Workspace[] }
 
 /** Options of a program that runs to its end. */
 export type ExecOptions<E extends Encoding = Encoding> = RequestOptions &
@@ -119,6 +126,15 @@ export class Workspace {
       signal,
     })
     return new Workspace(this.#transport, info)
+  }
+
+  /** Creates workspaces with its files and settings, without its memory. */
+  async fork({ signal, ...body }: ForkOptions = {}): Promise<Forks> {
+    const forked = await this.#transport.ask<CamelCase<WireForked>>('POST', `${this.#path}/fork`, {
+      body,
+      signal,
+    })
+    return { ...forked, workspaces: forked.workspaces.map((info) => new Workspace(this.#transport, info)) }
   }
 
   /** Exports the running workspace as an archive, in pieces. It is complete when the iteration ends without an error. */

@@ -14,6 +14,7 @@ const ON_WORKSPACE = [
   'suspend',
   'reset',
   'rename',
+  'fork',
   'rm',
   'set',
   'export',

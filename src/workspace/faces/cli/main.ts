@@ -21,6 +21,7 @@ import { addInside } from './commands/inside.ts'
 import { addMcp } from './commands/mcp.ts'
 import { addInstallService } from './commands/install-service.ts'
 import { addRun } from './commands/run.ts'
+import { addFork } from './commands/fork.ts'
 import { addSet } from './commands/set.ts'
 import { addServe } from './commands/serve.ts'
 import { addSessions } from './commands/sessions.ts'
@@ -44,6 +45,7 @@ export function createWorkspaceProgram(): Command {
   )
   program.commandsGroup('Workspaces:')
   addWorkspaceCommands(program)
+  addFork(program)
   addSet(program)
   addArchive(program)
   addTemplates(program)

@@ -10,6 +10,7 @@ import type { DiskReporter } from '../../disk/report.ts'
 import type { EgressProxies } from '../../egress/egress-proxies.ts'
 import type { ImageLibrary } from '../../image/image-library.ts'
 import type { Entrance } from '../../lifecycle/entrance.ts'
+import type { Forker } from '../../lifecycle/forker.ts'
 import type { Lifecycle } from '../../lifecycle/lifecycle.ts'
 import type { Renamer } from '../../lifecycle/renamer.ts'
 import type { SettingsEditor } from '../../lifecycle/settings-editor.ts'
@@ -36,6 +37,7 @@ export interface HttpFace {
   readonly egress: EgressProxies
   readonly editor: SettingsEditor
   readonly renamer: Renamer
+  readonly forker: Forker
   readonly entrance: Entrance
   readonly audit: AuditLog
   readonly activity: ActivityTable

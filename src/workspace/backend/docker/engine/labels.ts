@@ -25,6 +25,7 @@ const LABEL = {
   network: 'workspace.network',
   labels: 'workspace.labels',
   wakes: 'workspace.wake',
+  forkedFrom: 'workspace.forked_from',
 } as const
 const SCHEMA = '1'
 const userLabelsSchema = Type.Record(Type.String(), Type.String())
@@ -50,7 +51,16 @@ export function labelsOf(serverId: string, request: BackendCreate): Labels {
     }),
     ...(request.labels !== undefined && { [LABEL.labels]: JSON.stringify(request.labels) }),
     ...(request.wakes !== undefined && { [LABEL.wakes]: String(request.wakes) }),
+    ...(request.fork !== undefined && { [LABEL.forkedFrom]: request.fork.from }),
   }
+}
+
+/**
+ * Returns labels that undo those of a workspace, for an image of its container: containers inherit the labels of their image,
+ * and an empty one counts as absent.
+ */
+export function clearedLabels(): Labels {
+  return Object.fromEntries(Object.values(LABEL).map((label) => [label, '']))
 }
 
 /** Returns the labels of objects that belong to a server but to no workspace. */
@@ -64,6 +74,14 @@ export function labelsOfServer(serverId: string): Labels {
  */
 export function engineName(workspace: string): string {
   return `ws-${workspace.toLowerCase()}`
+}
+
+/** Repository of the images of forks, which exist only in the engine. */
+export const FORK_REPOSITORY = 'ws-fork'
+
+/** Returns the image of a copy from which forks are created. */
+export function forkImage(id: string): string {
+  return `${FORK_REPOSITORY}:${id}`
 }
 
 /** Returns the engine filter that selects one server's objects. */
@@ -84,7 +102,7 @@ export function workspaceNameOf(labels: Labels | undefined): string | undefined 
 /** Returns the network limits of a workspace. An unreadable label permits no network access. */
 export function networkLimitsOf(labels: Labels): NetworkLimits | undefined {
   const text = labels[LABEL.network]
-  if (text === undefined) return undefined
+  if (text === undefined || text === '') return undefined
   try {
     const limits = parseJson(networkLimitsSchema, text)
     if (limits !== undefined) return limitsFromWire(limits)
@@ -130,6 +148,7 @@ function fromLabels(
     networkLimits: networkLimitsOf(labels),
     labels: parseJson(userLabelsSchema, labels[LABEL.labels] ?? ''),
     wakes: parseJson(Type.Boolean(), labels[LABEL.wakes] ?? ''),
+    forkedFrom: labels[LABEL.forkedFrom] || undefined,
   }
 }
 

@@ -77,6 +77,8 @@ async function answerInside(
       const body = { name: request.snapshot, source_workspace: request.workspace }
       return { found: await client.post<JsonObject>('/api/snapshots', body) }
     }
+    case 'fork':
+      return { found: await client.post<JsonObject>(`${at}/fork`, request.body) }
     case 'ports':
     case 'processes':
     default:

@@ -33,6 +33,7 @@ export type WorkspaceRequest = { readonly workspace: string } & (
   | { readonly is: 'edit_file'; readonly path: string; readonly from: string; readonly to: string }
   | { readonly is: 'remove_file'; readonly path: string; readonly isRecursive: boolean }
   | { readonly is: 'snapshot'; readonly snapshot: string }
+  | { readonly is: 'fork'; readonly body: Arguments }
 )
 
 interface LeveledTool {
@@ -92,6 +93,24 @@ function serverTools(): readonly LeveledTool[] {
           isDestructive: false,
         },
         (body) => ({ is: 'create', body }),
+      ),
+    },
+    {
+      level: 'manage',
+      tool: defineTool(
+        {
+          name: 'fork_workspace',
+          description: 'Create workspaces with the files of another, to try several ways at once',
+          parameters: {
+            workspace: text('name of a workspace'),
+            count: { type: 'integer', description: 'number of forks; default 1', minimum: 1, maximum: 64 },
+            prefix: text('names are PREFIX-1, PREFIX-2 …; default NAME-fork'),
+          },
+          required: ['workspace'],
+          isReadOnly: false,
+          isDestructive: false,
+        },
+        ({ workspace, ...body }) => ({ is: 'fork', workspace: String(workspace), body }),
       ),
     },
   ]

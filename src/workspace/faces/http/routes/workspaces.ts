@@ -2,6 +2,7 @@ import type { Static } from 'typebox'
 import type { HttpServer } from '../../../../lib/http/server.ts'
 import { Type } from '../../../../lib/schema/type.ts'
 import { createBodySchema, createFromWire } from '../../../api/create.ts'
+import { forkBodySchema, forkedSchema, forkedToWire } from '../../../api/fork.ts'
 import { renameBodySchema, STRICT, workspaceParams } from '../../../api/parameters.ts'
 import { settingsBodySchema, settingsFromWire } from '../../../api/settings.ts'
 import { timelineSchema, timelineToWire } from '../../../api/timeline.ts'
@@ -38,7 +39,7 @@ const workspace = Type.Ref('Workspace')
 /** Registers the routes for workspaces: list, create, get, change, start, stop, suspend, reset, delete. */
 export function workspaceRoutes(
   server: HttpServer,
-  { config, table, timeline, lifecycle, editor, renamer, audit }: HttpFace,
+  { config, table, timeline, lifecycle, editor, renamer, forker, audit }: HttpFace,
 ): void {
   const { app } = server
   const encode = (each: Workspace) => workspaceToWire(each, timeline.explain(each))
@@ -141,6 +142,27 @@ export function workspaceRoutes(
       return encode(
         await audit.follow(subject, async () => renamer.rename(name, server.validBody(request).name)),
       )
+    },
+  )
+
+  app.post<Named & { readonly Body: Static<typeof forkBodySchema> }>(
+    '/api/workspaces/:name/fork',
+    {
+      attachValidation: true,
+      schema: {
+        summary: 'Create workspaces with the files and settings of another',
+        description:
+          'Responds when all of them are running. The source keeps running, and is paused while its files are copied. When one cannot be created, none is.',
+        params: workspaceParams,
+        body: forkBodySchema,
+        response: { 201: forkedSchema },
+      },
+    },
+    async (request, reply) => {
+      const { name } = request.params
+      const subject = subjectOf(request, 'workspace.fork', name)
+      const forked = await audit.follow(subject, async () => forker.fork(name, server.validBody(request)))
+      return reply.status(201).send(forkedToWire(forked))
     },
   )
 
