@@ -20,6 +20,7 @@ export function leftoverDirectories({ root, images }: MachineRoot): readonly Tra
     { root, parent: 'uppers' },
     { root, parent: 'instances' },
     { root, parent: 'snapshots' },
+    { root, parent: 'forks' },
     { root, parent: '.' },
   ]
   const byPath = new Map(places.map((place) => [join(place.root, place.parent), place]))

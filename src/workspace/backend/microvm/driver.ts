@@ -76,6 +76,8 @@ export interface MemorySaver {
     path: string,
     mostBytes: number,
   ) => Promise<string>
+  /** Pauses a VM once its pending disk writes are done. */
+  readonly pause: (at: { readonly socketDir: string }) => Promise<void>
   /** Lets a paused VM run; does nothing when it is running. */
   readonly unpause: (at: { readonly socketDir: string }) => Promise<void>
 }

@@ -1,11 +1,12 @@
 import { messageOf } from '../../../lib/errors/message.ts'
+import { copySparse } from '../../../lib/fs/copy-sparse.ts'
 import { fault } from '../../errors.ts'
 import type { ImageStore } from '../../image/image-store.ts'
 import type { BackendName } from '../../backend-name.ts'
 import type { Snapshot, Snapshots } from '../snapshot.ts'
 import type { MachineFiles } from './files/machine-files.ts'
 import { SnapshotFiles } from './files/snapshot-files.ts'
-import type { SnapshotReading, SnapshotRecord } from './files/snapshot-record.ts'
+import { recordOf, type SnapshotReading, type SnapshotRecord } from './files/snapshot-record.ts'
 
 /** Snapshots of stopped VMs: copies of their disks, without memory. */
 export class MachineSnapshots implements Snapshots {
@@ -40,19 +41,9 @@ export class MachineSnapshots implements Snapshots {
       const why = reading.is === 'absent' ? 'it no longer exists' : reading.why
       throw fault('BACKEND_ERROR', `metadata.json of "${workspace}" is unreadable: ${why}`)
     }
-    const { image, digest, repo, forwardPorts, environment, cpus, memoryMb, upperBytes, isFormatted } =
-      reading.record
-    const facts = { image, digest, repo, forwardPorts, environment, cpus, memoryMb, upperBytes, isFormatted }
-    const record: SnapshotRecord = {
-      version: 1,
-      name,
-      sourceWorkspace: reading.record.name,
-      createdAt: createdAt.toISOString(),
-      comment,
-      ...facts,
-    }
+    const record = recordOf(reading.record, { name, createdAt, comment })
     try {
-      await this.#files.write(record, this.#machines.upperOf(workspace), signal)
+      await this.#files.write(record, (to) => copySparse(this.#machines.upperOf(workspace), to, signal))
     } catch (error) {
       await this.#files.remove(name).catch(() => undefined)
       signal.throwIfAborted()

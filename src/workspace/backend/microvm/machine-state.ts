@@ -19,6 +19,12 @@ async function stateOf({ run, failure, memory }: Metadata, hostBoot: string): Pr
   return { is: 'error', message: 'the server stopped while starting it; start it again' }
 }
 
+/** Returns whether a VM's monitor is running. */
+export async function hasMonitor({ run }: Metadata, hostBoot: string): Promise<boolean> {
+  const [monitor] = run?.processes ?? []
+  return monitor !== undefined && run?.hostBoot === hostBoot && isRunning(monitor)
+}
+
 /** Converts a VM to a workspace; undefined for a deleted workspace whose files were kept. */
 export async function workspaceOf(
   backend: BackendName,
@@ -47,6 +53,7 @@ export async function workspaceOf(
     networkLimits: limitsFromWire(metadata.network),
     labels: metadata.labels ?? undefined,
     wakes: metadata.wakes ?? undefined,
+    forkedFrom: metadata.forkedFrom ?? undefined,
     createdAt: new Date(createdAt),
     containerId: id,
     ipAddress: isUp ? (run?.ipAddress ?? '') : '',

@@ -19,6 +19,7 @@ import type {
   InsidePort,
   LoginEnvironment,
 } from '../backend.ts'
+import { renewIdentity } from '../renew-identity.ts'
 import { followConsole, readConsole } from './monitor/console-log.ts'
 import type { Driver } from './driver.ts'
 import { GuestClient } from './guest/guest-client.ts'
@@ -26,9 +27,10 @@ import { readHostBoot } from './files/host-boot.ts'
 import { MachineFiles } from './files/machine-files.ts'
 import { readMachineLoads } from './monitor/machine-load.ts'
 import { type MachineExit, MachineRunner } from './machine-runner.ts'
+import { MachineForks } from './machine-forks.ts'
 import { MachineSnapshots } from './machine-snapshots.ts'
 import { MachineWatch } from './machine-watch.ts'
-import { workspaceOf } from './machine-state.ts'
+import { hasMonitor, workspaceOf } from './machine-state.ts'
 import type { Metadata } from './files/metadata.ts'
 import { type MachineDefaults, planMachine } from './plan-machine.ts'
 import { lockRoot } from './files/lock-root.ts'
@@ -37,13 +39,8 @@ import type { NetworkMode } from './network/network.ts'
 import { Networks } from './networks.ts'
 import { readPinnedDigests } from './files/pinned-digests.ts'
 import { reachMachine } from './guest/reach-machine.ts'
-import { RebootLimit } from './reboot-limit.ts'
+import { RebootLimit, TOO_MANY_REBOOTS } from './reboot-limit.ts'
 import { SocketDirs } from './guest/socket-dir.ts'
-
-const TOO_MANY_REBOOTS: MachineExit = {
-  is: 'failed',
-  why: 'it rebooted more than 5 times within 10 minutes; start it again',
-}
 
 /** Options of a VM backend. */
 export interface MicroVmOptions {
@@ -68,6 +65,7 @@ export interface MicroVmOptions {
 export class MicroVmBackend implements Backend {
   readonly name: Backend['name']
   readonly snapshots: MachineSnapshots
+  readonly forks: MachineForks
   readonly #images: Promise<ImageStore>
   readonly #options: MicroVmOptions
   readonly #files: MachineFiles
@@ -104,6 +102,15 @@ export class MicroVmBackend implements Backend {
       onReadable: (name) => this.#onChange({ is: 'changed', name }),
     })
     this.#guests = new GuestClient(reachMachine(this.#files, this.#sockets))
+    this.forks = new MachineForks({
+      machines: this.#files,
+      driver: options.driver,
+      socketDirOf: (id) => this.#sockets.pathOf(id),
+      exec: (name, request) => this.exec(name, request),
+      exclusively: (name, work) => this.#exclusively(name, work),
+      isRunning: (metadata) => hasMonitor(metadata, this.#hostBoot),
+      setClock: (metadata) => this.#running.setClock(metadata),
+    })
   }
 
   get isAvailable(): boolean {
@@ -127,6 +134,7 @@ export class MicroVmBackend implements Backend {
       networks: this.#networks,
     })
     this.#isAvailable = (await driver.missing()) === undefined
+    const wasForking = await this.forks.hasLeftovers()
     for (const { reading } of await this.#files.list()) {
       if (reading.is !== 'valid') continue
       // One that cannot be finished now is finished before its next start or deletion.
@@ -137,8 +145,10 @@ export class MicroVmBackend implements Backend {
       // A VM that exited while no server was running has no sockets to attach to, and must not prevent the
       // others from being watched.
       await this.#runner.adopt(reading.record).catch(() => undefined)
-      if (wasPaused) void this.#runner.setClock(reading.record).catch(() => undefined)
+      if (wasForking) await this.forks.unpause(reading.record).catch(() => undefined)
+      if (wasPaused || wasForking) void this.#runner.setClock(reading.record).catch(() => undefined)
     }
+    await this.forks.clear().catch(() => undefined)
     this.#watch.start()
   }
 
@@ -185,11 +195,13 @@ export class MicroVmBackend implements Backend {
         throw fault('INVALID_LOCAL_DIR', `local_dir cannot be mounted in a ${this.name} VM: ${why}`)
     }
     return this.#locks.run(nameKey(request.name), async () => {
-      const { name, fromSnapshot, enterPhase } = request
+      const { name, fromSnapshot, enterPhase, fork } = request
       enterPhase?.('image')
       const reading = await this.#files.read(name)
       const kept = reading.is === 'valid' ? reading.record : undefined
-      const snapshot = fromSnapshot === '' ? undefined : await this.snapshots.read(fromSnapshot)
+      const copies = fork === undefined ? this.snapshots : this.forks
+      const copy = fork?.origin ?? fromSnapshot
+      const snapshot = copy === '' ? undefined : await copies.read(copy)
       const { defaults } = this.#options
       const { metadata, disk } = await planMachine(request, { kept, snapshot }, images, defaults)
       await this.#files.begin(name)
@@ -199,9 +211,11 @@ export class MicroVmBackend implements Backend {
       const image = await images.resolve(metadata.digest)
       enterPhase?.('volume')
       if (disk === 'new') await this.#files.makeUpper(name, metadata.upperBytes)
-      if (disk === 'copied') await this.snapshots.restore(fromSnapshot, name, signal)
+      if (disk === 'copied') await copies.restore(copy, name, signal)
       enterPhase?.('boot')
       await this.#boot(metadata, image, progress, signal)
+      const asRoot = (argv: readonly string[]) => this.exec(name, { argv, user: 'root', stdin: false })
+      if (fork !== undefined) await renewIdentity(name, true, asRoot, signal)
       await this.#files.end(request.name)
       return this.#get(request.name)
     })
@@ -358,11 +372,17 @@ export class MicroVmBackend implements Backend {
     this.#watch.add(booted)
   }
 
-  async #change(name: string, work: (metadata: Metadata) => Promise<void>): Promise<Workspace> {
-    return this.#locks.run(nameKey(name), async () => {
-      await work(await this.#files.finishRename(await this.#files.get(name)))
+  #change(name: string, work: (metadata: Metadata) => Promise<void>): Promise<Workspace> {
+    return this.#exclusively(name, async (metadata) => {
+      await work(metadata)
       return this.#get(name)
     })
+  }
+
+  #exclusively<T>(name: string, work: (metadata: Metadata) => Promise<T>): Promise<T> {
+    return this.#locks.run(nameKey(name), async () =>
+      work(await this.#files.finishRename(await this.#files.get(name))),
+    )
   }
 
   async #get(name: string): Promise<Workspace> {

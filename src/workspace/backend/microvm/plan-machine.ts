@@ -23,7 +23,7 @@ interface MachinePlan {
  * Plans a VM before anything of it is created.
  *
  * @param kept metadata of an earlier workspace of that name whose files were kept
- * @param snapshot the snapshot to copy the disk from
+ * @param snapshot the snapshot or fork to copy the disk from
  * @throws IMAGE_NOT_FOUND when the image does not exist
  * @throws BACKEND_ERROR when kept files belong to another image
  */
@@ -81,6 +81,7 @@ function factsOf(
   | 'network'
   | 'labels'
   | 'wakes'
+  | 'forkedFrom'
 > {
   const { name, createdAt, image, repo, localDir, forwardPorts, environment, networkLimits, labels, wakes } =
     request
@@ -95,5 +96,6 @@ function factsOf(
     network: networkLimits === undefined ? null : limitsToWire(networkLimits),
     labels: labels === undefined ? null : { ...labels },
     wakes: wakes ?? null,
+    forkedFrom: request.fork?.from ?? null,
   }
 }

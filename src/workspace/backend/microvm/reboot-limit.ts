@@ -1,7 +1,14 @@
 import type { Clock } from '../../../lib/clock/clock.ts'
+import type { MachineExit } from './machine-runner.ts'
 
 const MOST = 5
 const WITHIN_MS = 600_000
+
+/** Exit of a VM whose reboots the limit stops. */
+export const TOO_MANY_REBOOTS: MachineExit = {
+  is: 'failed',
+  why: 'it rebooted more than 5 times within 10 minutes; start it again',
+}
 
 /** Stops reboot loops, such as those caused by a boot failure inside the VM. */
 export class RebootLimit {

@@ -65,6 +65,11 @@ export async function loadMemory(socketDir: string, path: string): Promise<void>
   while ((await statusOf(control)) === 'inmigrate') await delay(POLL_MS)
 }
 
+/** Pauses a VM once its pending disk writes are done. */
+export async function pause(socketDir: string): Promise<void> {
+  await qmp(join(socketDir, QMP_SOCKET), [{ execute: 'stop' }], STOP_TIMEOUT_MS)
+}
+
 /** Lets a paused VM run; does nothing when it is running. */
 export async function unpause(socketDir: string): Promise<void> {
   const control = join(socketDir, QMP_SOCKET)

@@ -24,7 +24,7 @@ import {
 import { type ACCELERATORS, findAccelerator } from './accelerator.ts'
 import { findHelper } from './tools.ts'
 import { enclose } from './enclose.ts'
-import { loadMemory, readVersion, saveMemory, unpause } from './memory.ts'
+import { loadMemory, pause, readVersion, saveMemory, unpause } from './memory.ts'
 import { qmp } from './qmp.ts'
 import { startUserNetwork, USER_NETWORK, userNetworkMissing } from './user-network.ts'
 
@@ -55,6 +55,7 @@ export class QemuDriver implements Driver {
       await saveMemory(socketDir, path, mostBytes, this.userOf(id))
       return this.#identify(socketDir, line)
     },
+    pause: ({ socketDir }) => pause(socketDir),
     unpause: ({ socketDir }) => unpause(socketDir),
   }
   readonly #options: QemuOptions

@@ -61,6 +61,8 @@ const metadataSchema = Type.Object({
   labels: Type.Optional(Type.Union([Type.Record(Type.String(), Type.String()), Type.Null()])),
   /** Whether a connection to it starts it; absent or null for the server's default. */
   wakes: Type.Optional(Type.Union([Type.Boolean(), Type.Null()])),
+  /** Workspace that it was forked from; absent or null for none. */
+  forkedFrom: Type.Optional(Type.Union([Type.String({ pattern: NAME_PATTERN }), Type.Null()])),
   /** Whether the workspace was deleted with its files kept for the next one of that name. */
   isKept: Type.Boolean(),
   /** Why it is not running although nobody stopped it; '' otherwise. */

@@ -1,6 +1,5 @@
 import { lstat, mkdir, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { copySparse } from '../../../../lib/fs/copy-sparse.ts'
 import { ignoreMissing } from '../../../../lib/fs/ignore-missing.ts'
 import { syncDirectory, writeFileDurable } from '../../../../lib/fs/write-durable.ts'
 import { CREATING, creationMark } from './creating-mark.ts'
@@ -12,12 +11,15 @@ const UPPER = 'upper.ext4'
 /** Linux and macOS report blocks in units of 512 bytes, regardless of the file system's block size. */
 const BLOCK_BYTES = 512
 
-/** The files of snapshots below one root: `snapshots/NAME`, NAME in lower case (threat P2). */
+/**
+ * The files of copies of disks below one root: snapshots in `snapshots/NAME`, and copies for forks in `forks/ID`, in lower case
+ * (threat P2).
+ */
 export class SnapshotFiles {
   readonly #directory: string
 
-  constructor(root: string) {
-    this.#directory = join(root, 'snapshots')
+  constructor(root: string, parent: 'snapshots' | 'forks' = 'snapshots') {
+    this.#directory = join(root, parent)
   }
 
   upperOf(name: string): string {
@@ -45,8 +47,10 @@ export class SnapshotFiles {
   /**
    * Copies a disk and then writes the record, which marks the snapshot as complete. Removes an earlier
    * attempt first.
+   *
+   * @param copy copies the disk to a new path
    */
-  async write(record: SnapshotRecord, upper: string, signal: AbortSignal): Promise<void> {
+  async write(record: SnapshotRecord, copy: (to: string) => Promise<void>): Promise<void> {
     const directory = this.#of(record.name)
     await this.remove(record.name)
     await mkdir(directory, { recursive: true, mode: 0o700 })
@@ -54,7 +58,7 @@ export class SnapshotFiles {
     await syncDirectory(this.#directory)
     // Without the mark, the directory would look like the remains of a crash.
     await writeFileDurable(join(directory, CREATING), await creationMark(), { mode: 0o600 })
-    await copySparse(upper, join(directory, UPPER), signal)
+    await copy(join(directory, UPPER))
     const text = `${JSON.stringify(record, null, 2)}\n`
     await writeFileDurable(join(directory, RECORD), text, { mode: 0o600 })
     await unlink(join(directory, CREATING)).catch(ignoreMissing)

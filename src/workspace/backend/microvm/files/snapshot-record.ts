@@ -2,7 +2,7 @@ import type { Static } from 'typebox'
 import { Type } from '../../../../lib/schema/type.ts'
 import { fits } from '../../../../lib/schema/parse-json.ts'
 import { type RecordReading, readRecord } from './record-files.ts'
-import { machineFacts } from './metadata.ts'
+import { machineFacts, type Metadata } from './metadata.ts'
 
 const schema = Type.Object({
   version: Type.Literal(1),
@@ -24,4 +24,28 @@ export type SnapshotReading = RecordReading<SnapshotRecord>
 /** Reads a snapshot's record. @param key the directory's name */
 export function readSnapshotRecord(path: string, key: string): Promise<SnapshotReading> {
   return readRecord(path, key, isRecord)
+}
+
+/** Returns the record of a copy of a VM's disk. */
+export function recordOf(
+  metadata: Metadata,
+  { name, createdAt, comment }: { readonly name: string; readonly createdAt: Date; readonly comment: string },
+): SnapshotRecord {
+  const { image, digest, repo, forwardPorts, environment, cpus, memoryMb, upperBytes, isFormatted } = metadata
+  return {
+    version: 1,
+    name,
+    sourceWorkspace: metadata.name,
+    createdAt: createdAt.toISOString(),
+    comment,
+    image,
+    digest,
+    repo,
+    forwardPorts,
+    environment,
+    cpus,
+    memoryMb,
+    upperBytes,
+    isFormatted,
+  }
 }

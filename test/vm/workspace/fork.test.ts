@@ -1,0 +1,103 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { QMP_SOCKET } from '../../../src/workspace/backend/qemu/command-line.ts'
+import { qmp } from '../../../src/workspace/backend/qemu/qmp.ts'
+import { machineRoots, vmServer } from '../../support/vm/vm-server.ts'
+import { call, makeWorkspace, type TestServer } from '../../support/workspace/workspace-server.ts'
+
+const roots = machineRoots()
+let server: TestServer
+beforeAll(async () => {
+  // A serial port, as on machines without vsock.
+  server = await vmServer(roots, {
+    qemu: { root: roots.root, accel: 'tcg', vhost_device_vsock: '/nonexistent' },
+  })
+  await makeWorkspace(server.url, { name: 'source' })
+})
+afterAll(async () => {
+  for (const name of ['source', 'a-1', 'a-2', 'late'])
+    await call(`${server.url}/api/workspaces/${name}`, 'DELETE')
+  await server.stop()
+  roots.remove()
+})
+
+const post = (path: string, body?: object) => call(`${server.url}/api/workspaces/${path}`, 'POST', body)
+const run = async (name: string, command: string, user = 'root'): Promise<string> =>
+  (await post(`${name}/exec`, { command, user })).body.stdout
+
+/** Lines that identify a machine, and its random numbers. */
+const IDENTITY = `hostname; cat /etc/machine-id; cat /sys/class/net/eth0/address; cat /proc/sys/kernel/random/boot_id
+ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key 2>/dev/null || cat /etc/ssh/ssh_host_ed25519_key
+od -An -N512 -v -tx1 -w16 /dev/urandom`
+
+test('forks of a running machine have its files and another identity, and it runs on', async () => {
+  await run(
+    'source',
+    `cd /workspace && echo content >file && ln -s /etc/shadow link && mknod null c 1 3 && cp /bin/true own && chmod 4750 own
+    mkdir -p /etc/ssh && { ssh-keygen -q -t ed25519 -N '' -f /etc/ssh/ssh_host_ed25519_key || echo parent >/etc/ssh/ssh_host_ed25519_key; }
+    sleep 1000 >/dev/null 2>&1 & echo $! >/workspace/pid`,
+  )
+  const forked = await post('source/fork', { count: 2, prefix: 'a' })
+  expect(forked).toMatchObject({
+    status: 201,
+    body: { memory: false, workspaces: [{ name: 'a-1', forked_from: 'source' }, { name: 'a-2' }] },
+  })
+  expect(forked.body.paused_ms).toBeGreaterThan(0)
+  // Its programs ran on; those of the forks were started by a boot.
+  expect(await run('source', 'kill -0 $(cat /workspace/pid) && echo running')).toBe('running\n')
+  expect(
+    await run(
+      'a-1',
+      'kill -0 $(cat /workspace/pid) 2>/dev/null && tr "\\0" " " </proc/$(cat /workspace/pid)/cmdline',
+    ),
+  ).not.toContain('sleep 1000')
+  const files = 'cd /workspace && find . -printf "%p %y %m %U:%G %l\\n" | sort; cat file'
+  expect(await run('a-1', files)).toBe(await run('source', files))
+  const all = await Promise.all(
+    ['source', 'a-1', 'a-2'].map(async (name) => (await run(name, IDENTITY)).trim().split('\n')),
+  )
+  expect(all.map(([hostname]) => hostname)).toEqual(['source', 'a-1', 'a-2'])
+  for (const own of all) {
+    const others = new Set(all.filter((each) => each !== own).flat())
+    expect(own.length).toBeGreaterThan(36)
+    expect(own.filter((line) => others.has(line))).toEqual([])
+  }
+  await run('a-1', 'echo changed >/workspace/file && sync')
+  expect(await run('a-2', 'cat /workspace/file')).toBe('content\n')
+  const metadata = (name: string) =>
+    JSON.parse(readFileSync(join(roots.root, 'instances', name, 'metadata.json'), 'utf8'))
+  const tokens = ['source', 'a-1', 'a-2'].map((name) => metadata(name).run.agentToken)
+  expect(new Set(tokens).size).toBe(3)
+  expect(readdirSync(join(roots.root, 'forks'))).toEqual([])
+})
+
+test('a suspended machine is forked from its disk, and stays suspended', async () => {
+  await call(`${server.url}/api/workspaces/a-2`, 'DELETE')
+  await run('a-1', 'echo second >/workspace/second && sync')
+  expect((await post('a-1/suspend')).status).toBe(200)
+  expect(await post('a-1/fork', { names: ['late'] })).toMatchObject({
+    status: 201,
+    body: { paused_ms: 0, workspaces: [{ status: 'running', forked_from: 'a-1' }] },
+  })
+  expect(await run('late', 'cat /workspace/second; hostname')).toBe('second\nlate\n')
+  expect((await call(`${server.url}/api/workspaces/a-1`)).body.status).toBe('suspended')
+  expect((await post('a-1/start')).status).toBe(200)
+})
+
+test('a server continues a machine that a killed one left paused, and removes the copy', async () => {
+  await call(`${server.url}/api/workspaces/late`, 'DELETE')
+  const [id] = readdirSync(roots.runDir)
+  expect(id).toBeDefined()
+  for (const each of readdirSync(roots.runDir)) {
+    const socket = join(roots.runDir, each, QMP_SOCKET)
+    if (existsSync(socket)) await qmp(socket, [{ execute: 'stop' }])
+  }
+  const copy = join(roots.root, 'forks', '0123456789abcdef')
+  mkdirSync(copy, { recursive: true })
+  writeFileSync(join(copy, '.creating'), '')
+  writeFileSync(join(copy, 'upper.ext4'), 'partial')
+  server = await server.restart()
+  expect(await run('source', 'echo running')).toBe('running\n')
+  expect(readdirSync(join(roots.root, 'forks'))).toEqual([])
+})
