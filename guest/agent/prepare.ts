@@ -1,6 +1,6 @@
 import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { GuestSetting } from '../../src/lib/guest/protocol.ts'
+import type { GuestFork, GuestSetting } from '../../src/lib/guest/protocol.ts'
 import { findStarter } from '../../src/native/programs/starter.ts'
 import { GuestFailure } from './failure.ts'
 import { addToEnvironment, workspaceUser } from './image-config.ts'
@@ -12,7 +12,8 @@ const RESOLVER = '/etc/resolv.conf'
 
 /** Configures this machine as the host requests. Idempotent. @throws GuestFailure */
 export async function prepare(setting: GuestSetting): Promise<void> {
-  const { hostname, clockMs, network, share, credentialsToken } = setting
+  const { hostname, clockMs, network, share, credentialsToken, fork } = setting
+  if (fork !== undefined) await replaceIdentity(fork)
   setHostname(hostname)
   if (clockMs !== undefined) await setClock(clockMs)
   if (credentialsToken !== undefined) keepCredentialsToken(credentialsToken)
@@ -35,9 +36,24 @@ function keepCredentialsToken(token: string): void {
   addToEnvironment({ AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: file })
 }
 
+/** Replaces what a machine has in common with the one whose memory it continues. */
+async function replaceIdentity({ entropy, machineId, mac }: GuestFork): Promise<void> {
+  // Mixed into the pool, from which the kernel then seeds its generator again.
+  writeFileSync('/dev/urandom', Buffer.from(entropy, 'base64'))
+  await start('NO_SEED', ['reseed'])
+  if (existsSync('/etc/machine-id')) writeFileSync('/etc/machine-id', `${machineId}\n`)
+  const device = findInterface(mac.from)
+  if (device !== undefined) await start('NO_NETWORK', ['mac', device, mac.to])
+}
+
+/** Runs the native helper. @throws GuestFailure with this code when it fails */
+async function start(code: string, argv: readonly string[]): Promise<void> {
+  const { status, said } = await run(findStarter() ?? 'workspace-start', argv)
+  if (status !== 0) throw new GuestFailure(code, said)
+}
+
 async function setClock(clockMs: number): Promise<void> {
-  const { status, said } = await run(findStarter() ?? 'workspace-start', ['clock', String(clockMs)])
-  if (status !== 0) throw new GuestFailure('NO_CLOCK', said)
+  await start('NO_CLOCK', ['clock', String(clockMs)])
 }
 
 function setHostname(hostname: string): void {
@@ -52,14 +68,7 @@ async function setNetwork(network: NonNullable<GuestSetting['network']>): Promis
   if (device === undefined)
     throw new GuestFailure('NO_NETWORK', `network interface ${network.mac} does not exist`)
   const { address, prefixLength, gateway, nameServers } = network
-  const { status, said } = await run(findStarter() ?? 'workspace-start', [
-    'address',
-    device,
-    address,
-    String(prefixLength),
-    gateway,
-  ])
-  if (status !== 0) throw new GuestFailure('NO_NETWORK', said)
+  await start('NO_NETWORK', ['address', device, address, String(prefixLength), gateway])
   await run(findStarter() ?? 'workspace-start', ['address', 'lo', '127.0.0.1', '8', '-'])
   // Unchanged if the image or its user has set it.
   const isSet = existsSync(RESOLVER) && /^\s*nameserver\s/m.test(readFileSync(RESOLVER, 'utf8'))

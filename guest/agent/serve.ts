@@ -4,6 +4,7 @@ import type { GuestAnswer, GuestRequest, GuestSetting } from '../../src/lib/gues
 import { messageOf } from '../../src/lib/errors/message.ts'
 import { serveDial } from './dial.ts'
 import { serveExec } from './exec.ts'
+import { freeze, thaw } from './freeze.ts'
 import { GuestFailure } from './failure.ts'
 import { readHealth } from './health.ts'
 import { serveListen, serveListenPort } from './listen.ts'
@@ -59,6 +60,11 @@ async function handleRequest(
     case 'prepare':
       await prepare(request)
       onPrepared(request)
+      thaw()
+      accept()
+      break
+    case 'freeze':
+      await freeze()
       accept()
       break
     case 'shut-down':

@@ -2,7 +2,9 @@
 
 #include <arpa/inet.h>
 #include <net/if.h>
+#include <net/if_arp.h>
 #include <net/route.h>
+#include <netinet/ether.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -59,6 +61,20 @@ int setAddress(const char* interface, const char* address, int prefixLength, con
   if (socket < 0) return errno;
   int error = setInterface(socket, interface, address, prefixLength);
   if (error == 0) error = setDefaultRoute(socket, gateway);
+  close(socket);
+  return error;
+}
+
+int setMac(const char* interface, const char* mac) {
+  ether_addr address = {};
+  if (std::strlen(interface) >= IFNAMSIZ || ether_aton_r(mac, &address) == nullptr) return EINVAL;
+  const int socket = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (socket < 0) return errno;
+  ifreq request = {};
+  std::strncpy(request.ifr_name, interface, IFNAMSIZ - 1);
+  request.ifr_hwaddr.sa_family = ARPHRD_ETHER;
+  std::memcpy(request.ifr_hwaddr.sa_data, &address, sizeof address);
+  const int error = ioctl(socket, SIOCSIFHWADDR, &request) < 0 ? errno : 0;
   close(socket);
   return error;
 }

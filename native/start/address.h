@@ -9,4 +9,7 @@ namespace workspace::start {
  */
 int setAddress(const char* interface, const char* address, int prefixLength, const char* gateway);
 
+/** Sets a network interface's MAC address, six hexadecimal bytes with colons. Source: netdevice(7). Returns 0 or the errno. */
+int setMac(const char* interface, const char* mac);
+
 }  // namespace workspace::start

@@ -8,11 +8,16 @@
 //     gives a network interface its address; "-" means no gateway.
 //   workspace-start clock MILLISECONDS
 //     sets the system's clock to a time since 1970 in UTC.
+//   workspace-start mac INTERFACE ADDRESS
+//     sets a network interface's MAC address.
+//   workspace-start reseed
+//     seeds the kernel's random numbers again, from what was written to /dev/urandom.
 //
 // Exits like the program, else with 64 for bad arguments and 70 on failure.
 
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/random.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -116,6 +121,21 @@ int setClock(std::string_view text) {
   return clock_settime(CLOCK_REALTIME, &time) == 0 ? 0 : fail("cannot set the clock");
 }
 
+int setMacOf(std::span<char*> arguments) {
+  errno = setMac(arguments[0], arguments[1]);
+  return errno == 0 ? 0 : fail(arguments[0]);
+}
+
+// Source: random(4); the kernel uses what was written to /dev/urandom from then on.
+int reseed() {
+  const int device = open("/dev/urandom", O_WRONLY | O_CLOEXEC);
+  if (device < 0) return fail("/dev/urandom");
+  const bool isSeeded = ioctl(device, RNDRESEEDCRNG) == 0;
+  const int status = isSeeded ? 0 : fail("cannot seed the random numbers");
+  close(device);
+  return status;
+}
+
 int run(std::span<char*> arguments) {
   if (arguments.size() < 2) return USAGE;
   const std::string_view what = arguments[1];
@@ -123,6 +143,8 @@ int run(std::span<char*> arguments) {
   if (what == "program" && rest.size() >= 6) return runProgram(rest);
   if (what == "address" && rest.size() == 4) return setAddressOf(rest);
   if (what == "clock" && rest.size() == 1) return setClock(rest[0]);
+  if (what == "mac" && rest.size() == 2) return setMacOf(rest);
+  if (what == "reseed" && rest.empty()) return reseed();
   return USAGE;
 }
 

@@ -16,8 +16,10 @@ export type GuestRequest =
   | { readonly do: 'listen-port'; readonly port: number }
   /** Response: `GuestHealth`. */
   | { readonly do: 'health' }
-  /** Response: empty. */
+  /** Response: empty. Frozen programs continue. */
   | ({ readonly do: 'prepare' } & GuestSetting)
+  /** Freezes all programs until the next `prepare`, for at most a minute. Response: empty. */
+  | { readonly do: 'freeze' }
   /** Response: empty, after all data is flushed; `reboot` stops machines without power management. */
   | { readonly do: 'shut-down'; readonly by: 'poweroff' | 'reboot' }
 
@@ -44,6 +46,8 @@ export interface GuestSetting {
   readonly agentToken: string
   /** Token that programs inside must send to get cloud credentials; without it every program gets them. */
   readonly credentialsToken?: string
+  /** Identity of a machine that continues from a copy of another's memory. */
+  readonly fork?: GuestFork
   /** Tag of the host directory mounted as the workspace; its owner on the host determines the user. */
   readonly share?: { readonly tag: string; readonly uid: number; readonly gid: number }
   readonly network?: {
@@ -53,6 +57,15 @@ export interface GuestSetting {
     readonly gateway: string
     readonly nameServers: readonly string[]
   }
+}
+
+/** Values that a machine with a copy of another's memory replaces before its programs continue. */
+export interface GuestFork {
+  /** Random bytes for the kernel's generator, in base64; otherwise all copies would generate the same numbers. */
+  readonly entropy: string
+  readonly machineId: string
+  /** MAC addresses of the other machine and its own. */
+  readonly mac: { readonly from: string; readonly to: string }
 }
 
 /** A Unix socket created in the guest. */

@@ -25,6 +25,11 @@ export const forkBodySchema = Type.Object(
         description: 'names of the forks; excludes count and prefix',
       }),
     ),
+    memory: orNull(
+      Type.Boolean({
+        description: 'whether they continue its programs; default: where that is possible',
+      }),
+    ),
   },
   STRICT,
 )
@@ -44,10 +49,10 @@ export type WireForked = Omit<Static<typeof forkedSchema>, 'workspaces'> & {
 }
 
 /** Encodes new forks. */
-export function forkedToWire({ workspaces, pausedMs }: Forked): WireForked {
+export function forkedToWire({ workspaces, pausedMs, hasMemory }: Forked): WireForked {
   return {
     workspaces: workspaces.map((each) => workspaceToWire(each)),
-    memory: false,
+    memory: hasMemory,
     paused_ms: pausedMs,
   }
 }

@@ -3,6 +3,16 @@ export interface ForkOrigin {
   readonly id: string
   /** How long the workspace was paused for the copy; 0 for one that was not running. */
   readonly pausedMs: number
+  /** Whether forks continue its programs; otherwise they boot. */
+  readonly hasMemory: boolean
+}
+
+/** Parts to copy for forks. */
+export interface ForkCopy {
+  /** Number of workspaces that will be created from the copy. */
+  readonly children: number
+  /** Whether to copy the memory; undefined to copy it where that is possible. */
+  readonly memory: boolean | undefined
 }
 
 /**
@@ -13,11 +23,10 @@ export interface Forks {
   /**
    * Copies the files of a workspace in any state, which is paused meanwhile if it is running.
    *
-   * @param children number of workspaces that will be created from the copy
-   * @throws FORK_UNSUPPORTED when it cannot be copied
+   * @throws FORK_UNSUPPORTED when it cannot be copied, or not with its memory
    * @throws BACKEND_ERROR with nothing left behind; the workspace runs on in both cases
    */
-  readonly take: (name: string, children: number, signal: AbortSignal) => Promise<ForkOrigin>
+  readonly take: (name: string, copy: ForkCopy, signal: AbortSignal) => Promise<ForkOrigin>
   /** Removes the copy; workspaces that were created from it stay. */
   readonly release: (id: string) => Promise<void>
 }

@@ -24,6 +24,8 @@ export interface ForkInput {
   readonly prefix?: string | null | undefined
   /** Their names, in place of `count` and `prefix`. */
   readonly names?: readonly string[] | null | undefined
+  /** Whether they continue its programs; by default where that is possible. */
+  readonly memory?: boolean | null | undefined
 }
 
 /** New forks. */
@@ -31,6 +33,8 @@ export interface Forked {
   readonly workspaces: readonly Workspace[]
   /** How long the source was paused; 0 if it was not running. */
   readonly pausedMs: number
+  /** Whether they continue its programs; otherwise they have booted. */
+  readonly hasMemory: boolean
 }
 
 /** Dependencies of a Forker. */
@@ -87,7 +91,7 @@ export class Forker {
       })
     const workspaces = results.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
     if (origin !== undefined && workspaces.length === creations.length)
-      return { workspaces, pausedMs: origin.pausedMs }
+      return { workspaces, pausedMs: origin.pausedMs, hasMemory: origin.hasMemory }
     await this.#removeAll(begun)
     throw group.signal.reason
   }
@@ -104,9 +108,10 @@ export class Forker {
     const admitted = names.map((each) => lifecycle.admit(requestOf(each, group), createdAt, why))
     const creations = admitted.map(({ make }) => make(() => undefined))
     for (const creation of creations) creation.catch((error: unknown) => group.fail(error))
+    const copy = { children: names.length, memory: input.memory ?? undefined }
     const begun = { group, createdAt, names, creations, forks }
     try {
-      const origin = await forks.take(source.name, names.length, group.signal)
+      const origin = await forks.take(source.name, copy, group.signal)
       timeline.note(
         source.name,
         `a client forked it to ${names.join(', ')} (paused for ${origin.pausedMs} ms)`,

@@ -166,13 +166,16 @@ export class FakeBackend implements Backend {
   /** Copies for forks, by id: the directory of the volume. Set `forks` to undefined for a backend that cannot. */
   readonly copies = new Map<string, string>()
   forks: Backend['forks'] = {
-    take: async (name, _children, signal) => {
+    take: async (name, { memory }, signal) => {
+      if (memory === true && !this.canSuspend)
+        throw fault('FORK_UNSUPPORTED', `the memory of "${name}" cannot be copied`)
       await this.#step('take', signal)
       const id = `copy-${this.copies.size + 1}`
       const directory = await mkdtemp(join(tmpdir(), 'fake-copy-'))
       this.copies.set(id, directory)
       await copyTree(this.#volumes.get(key(name)) ?? directory, directory)
-      return { id, pausedMs: this.#workspaces.get(key(name))?.state.is === 'running' ? 5 : 0 }
+      const hasMemory = this.canSuspend && memory !== false
+      return { id, hasMemory, pausedMs: this.#workspaces.get(key(name))?.state.is === 'running' ? 5 : 0 }
     },
     release: async (id) => {
       await rm(this.copies.get(id) ?? '', { recursive: true, force: true })

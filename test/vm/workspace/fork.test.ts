@@ -16,7 +16,7 @@ beforeAll(async () => {
   await makeWorkspace(server.url, { name: 'source' })
 })
 afterAll(async () => {
-  for (const name of ['source', 'a-1', 'a-2', 'late'])
+  for (const name of ['source', 'a-1', 'a-2', 'disk', 'late'])
     await call(`${server.url}/api/workspaces/${name}`, 'DELETE')
   await server.stop()
   roots.remove()
@@ -27,62 +27,93 @@ const run = async (name: string, command: string, user = 'root'): Promise<string
   (await post(`${name}/exec`, { command, user })).body.stdout
 
 /** Lines that identify a machine, and its random numbers. */
-const IDENTITY = `hostname; cat /etc/machine-id; cat /sys/class/net/eth0/address; cat /proc/sys/kernel/random/boot_id
+const IDENTITY = `hostname; cat /etc/machine-id; cat /sys/class/net/eth0/address
 ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key 2>/dev/null || cat /etc/ssh/ssh_host_ed25519_key
 od -An -N512 -v -tx1 -w16 /dev/urandom`
+const identityOf = async (name: string): Promise<readonly string[]> =>
+  (await run(name, IDENTITY)).trim().split('\n')
 
-test('forks of a running machine have its files and another identity, and it runs on', async () => {
+/** Expects that no two machines have a line in common. */
+function expectDistinct(all: readonly (readonly string[])[]): void {
+  for (const own of all) {
+    const others = new Set(all.filter((each) => each !== own).flat())
+    expect(own.length).toBeGreaterThan(35)
+    expect(own.filter((line) => others.has(line))).toEqual([])
+  }
+}
+const metadataOf = (name: string) =>
+  JSON.parse(readFileSync(join(roots.root, 'instances', name, 'metadata.json'), 'utf8'))
+const files = 'cd /workspace && find . -printf "%p %y %m %U:%G %l\\n" | grep -v numbers | sort; cat file'
+
+test('forks of a running machine continue its programs with another identity, and it runs on', async () => {
   await run(
     'source',
     `cd /workspace && echo content >file && ln -s /etc/shadow link && mknod null c 1 3 && cp /bin/true own && chmod 4750 own
     mkdir -p /etc/ssh && { ssh-keygen -q -t ed25519 -N '' -f /etc/ssh/ssh_host_ed25519_key || echo parent >/etc/ssh/ssh_host_ed25519_key; }
-    sleep 1000 >/dev/null 2>&1 & echo $! >/workspace/pid`,
+    nohup sh -c 'while :; do od -An -N16 -tx1 /dev/urandom >>/dev/shm/numbers; done' >/dev/null 2>&1 &
+    echo $! >/workspace/pid`,
   )
-  const forked = await post('source/fork', { count: 2, prefix: 'a' })
+  const before = Number(await run('source', 'wc -l </dev/shm/numbers'))
+  const forked = await post('source/fork', { count: 2, prefix: 'a', memory: true })
   expect(forked).toMatchObject({
     status: 201,
-    body: { memory: false, workspaces: [{ name: 'a-1', forked_from: 'source' }, { name: 'a-2' }] },
+    body: { memory: true, workspaces: [{ name: 'a-1', forked_from: 'source' }, { name: 'a-2' }] },
   })
   expect(forked.body.paused_ms).toBeGreaterThan(0)
-  // Its programs ran on; those of the forks were started by a boot.
-  expect(await run('source', 'kill -0 $(cat /workspace/pid) && echo running')).toBe('running\n')
-  expect(
-    await run(
-      'a-1',
-      'kill -0 $(cat /workspace/pid) 2>/dev/null && tr "\\0" " " </proc/$(cat /workspace/pid)/cmdline',
-    ),
-  ).not.toContain('sleep 1000')
-  const files = 'cd /workspace && find . -printf "%p %y %m %U:%G %l\\n" | sort; cat file'
-  expect(await run('a-1', files)).toBe(await run('source', files))
-  const all = await Promise.all(
-    ['source', 'a-1', 'a-2'].map(async (name) => (await run(name, IDENTITY)).trim().split('\n')),
-  )
-  expect(all.map(([hostname]) => hostname)).toEqual(['source', 'a-1', 'a-2'])
-  for (const own of all) {
-    const others = new Set(all.filter((each) => each !== own).flat())
-    expect(own.length).toBeGreaterThan(36)
-    expect(own.filter((line) => others.has(line))).toEqual([])
+  const numbers: string[][] = []
+  for (const name of ['source', 'a-1', 'a-2']) {
+    // The same program continues.
+    const count = Number(await run(name, 'wc -l </dev/shm/numbers'))
+    expect(count).toBeGreaterThanOrEqual(before)
+    await expect
+      .poll(async () => Number(await run(name, 'wc -l </dev/shm/numbers')), { timeout: 60_000 })
+      .toBeGreaterThan(count)
+    numbers.push((await run(name, 'cat /dev/shm/numbers')).trim().split('\n'))
   }
+  // Numbers from before the fork are common, and none from after it.
+  const [source = [], first = [], second = []] = numbers
+  const common = (a: readonly string[], b: readonly string[]) => a.filter((line) => b.includes(line)).length
+  const shared = first.findIndex((line, index) => line !== source[index])
+  expect(shared).toBeGreaterThanOrEqual(before)
+  expect([common(first, source), common(second, source), common(first, second)]).toEqual([
+    shared,
+    shared,
+    shared,
+  ])
+  expect(await run('a-1', files)).toBe(await run('source', files))
+  const all = await Promise.all(['source', 'a-1', 'a-2'].map(identityOf))
+  expect(all.map(([hostname]) => hostname)).toEqual(['source', 'a-1', 'a-2'])
+  expectDistinct(all)
+  const tokens = ['source', 'a-1', 'a-2'].map((name) => metadataOf(name).run.agentToken)
+  expect(new Set(tokens).size).toBe(3)
+  const clock = Number(await run('a-1', 'date +%s')) * 1_000
+  expect(Math.abs(clock - Date.now())).toBeLessThan(20_000)
   await run('a-1', 'echo changed >/workspace/file && sync')
   expect(await run('a-2', 'cat /workspace/file')).toBe('content\n')
-  const metadata = (name: string) =>
-    JSON.parse(readFileSync(join(roots.root, 'instances', name, 'metadata.json'), 'utf8'))
-  const tokens = ['source', 'a-1', 'a-2'].map((name) => metadata(name).run.agentToken)
-  expect(new Set(tokens).size).toBe(3)
   expect(readdirSync(join(roots.root, 'forks'))).toEqual([])
 })
 
-test('a suspended machine is forked from its disk, and stays suspended', async () => {
+test('forks of its disk boot with another identity', async () => {
   await call(`${server.url}/api/workspaces/a-2`, 'DELETE')
-  await run('a-1', 'echo second >/workspace/second && sync')
+  const forked = await post('source/fork', { names: ['disk'], memory: false })
+  expect(forked).toMatchObject({ status: 201, body: { memory: false, workspaces: [{ name: 'disk' }] } })
+  expect(await run('disk', 'ls /dev/shm')).toBe('')
+  expect(await run('disk', files)).toBe(await run('source', files))
+  expectDistinct(await Promise.all(['source', 'disk'].map(identityOf)))
+  await call(`${server.url}/api/workspaces/disk`, 'DELETE')
+})
+
+test('a suspended machine is forked with its memory, and stays suspended', async () => {
+  await run('a-1', 'echo second >/workspace/second; echo kept >/dev/shm/kept')
   expect((await post('a-1/suspend')).status).toBe(200)
   expect(await post('a-1/fork', { names: ['late'] })).toMatchObject({
     status: 201,
-    body: { paused_ms: 0, workspaces: [{ status: 'running', forked_from: 'a-1' }] },
+    body: { memory: true, paused_ms: 0, workspaces: [{ status: 'running', forked_from: 'a-1' }] },
   })
-  expect(await run('late', 'cat /workspace/second; hostname')).toBe('second\nlate\n')
+  expect(await run('late', 'cat /workspace/second /dev/shm/kept; hostname')).toBe('second\nkept\nlate\n')
   expect((await call(`${server.url}/api/workspaces/a-1`)).body.status).toBe('suspended')
   expect((await post('a-1/start')).status).toBe(200)
+  expectDistinct(await Promise.all(['source', 'a-1', 'late'].map(identityOf)))
 })
 
 test('a server continues a machine that a killed one left paused, and removes the copy', async () => {

@@ -134,7 +134,7 @@ describe.each(engines)('the $kind backend', ({ make: makeBackend, isDocker, isRe
     const { forks } = backend
     if (forks === undefined) throw new Error('the backend cannot fork')
     const { signal } = new AbortController()
-    const { id, pausedMs } = await forks.take(shared, 1, signal)
+    const { id, pausedMs } = await forks.take(shared, { children: 1, memory: undefined }, signal)
     expect(pausedMs).toBeGreaterThan(0)
     const request = backendCreate(name, TEST_IMAGE, {
       createdAt: new Date(),

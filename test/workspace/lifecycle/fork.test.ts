@@ -92,12 +92,20 @@ test('requests that cannot be fulfilled are refused and create nothing', async (
     ['Demo', { names: ['new'], count: 1 }, 400, 'INVALID_REQUEST'],
     ['Demo', { count: 65 }, 400, 'INVALID_REQUEST'],
     ['Demo', { count: 0 }, 400, 'INVALID_REQUEST'],
-    ['Demo', { memory: true }, 400, 'INVALID_REQUEST'],
+    ['Demo', { memory: true }, 501, 'FORK_UNSUPPORTED'],
+    ['Demo', { memory: 'yes' }, 400, 'INVALID_REQUEST'],
     ['Demo', { prefix: long, count: 1000 }, 400, 'INVALID_REQUEST'],
     ['Demo', { prefix: `${long}bbb` }, 400, 'INVALID_WORKSPACE_NAME'],
   ] as const)
     expect(await fork(name, body), JSON.stringify(body)).toMatchObject({ status, body: { error: { code } } })
   expect(await names()).toEqual(['Demo', 'taken-2'])
+})
+
+test('memory is copied where that is possible, unless the client does not want it', async () => {
+  backend.canSuspend = true
+  expect((await fork('Demo')).body.memory).toBe(true)
+  expect((await fork('Demo', { memory: true })).body.memory).toBe(true)
+  expect((await fork('Demo', { memory: false })).body.memory).toBe(false)
 })
 
 test('a backend that cannot fork, a mounted directory and a broken workspace are refused with the way out', async () => {

@@ -360,7 +360,7 @@ class AsyncWorkspace:
         return AsyncWorkspace(self._transport, WorkspaceInfo.from_wire(answer))
 
     async def fork(self, **options: Unpack[ForkOptions]) -> "list[AsyncWorkspace]":
-        """Creates workspaces with its files and settings, without its memory."""
+        """Creates workspaces with its files and settings, and with its programs where that is possible."""
         answer = await self._transport.ask("POST", f"{self._path}/fork", body=options)
         return [
             AsyncWorkspace(self._transport, WorkspaceInfo.from_wire(each))

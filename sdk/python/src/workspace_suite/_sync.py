@@ -359,7 +359,7 @@ class Workspace:
         return Workspace(self._transport, WorkspaceInfo.from_wire(answer))
 
     def fork(self, **options: Unpack[ForkOptions]) -> "list[Workspace]":
-        """Creates workspaces with its files and settings, without its memory."""
+        """Creates workspaces with its files and settings, and with its programs where that is possible."""
         answer = self._transport.ask("POST", f"{self._path}/fork", body=options)
         return [
             Workspace(self._transport, WorkspaceInfo.from_wire(each))

@@ -295,6 +295,7 @@ class ForkOptions(TypedDict, total=False):
     count: int | None
     prefix: str | None
     names: Sequence[str] | None
+    memory: bool | None
 
 
 class ExecOptions(TypedDict, total=False):

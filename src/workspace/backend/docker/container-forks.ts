@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import { KeyedLock } from '../../../lib/process/keyed-lock.ts'
 import { fault } from '../../errors.ts'
-import type { ForkOrigin, Forks } from '../fork.ts'
+import type { ForkCopy, ForkOrigin, Forks } from '../fork.ts'
 import type { ContainerLimits } from './container.ts'
 import { CHANGE_DEADLINE_MS, type DockerEngine, engineStatus, REMOVAL_DEADLINE_MS } from './engine/engine.ts'
 import { clearedLabels, engineName, FORK_REPOSITORY, forkImage, type Labels } from './engine/labels.ts'
@@ -13,6 +15,8 @@ const COPY_LABEL = 'workspace.fork_copy'
 /** On the copy of a volume, the container that may be paused for it. */
 const SOURCE_LABEL = 'workspace.fork_source'
 const HELPER_LABEL = 'workspace.helper'
+const UNPAUSE_ATTEMPTS = 4
+const UNPAUSE_RETRY_MS = 1_000
 
 /**
  * Forks of containers: an image of the container's own files, and a copy of its volume. The image is used by the forks and
@@ -24,6 +28,7 @@ export class ContainerForks implements Forks {
   readonly #limits: ContainerLimits | undefined
   /** Copies from which forks are being created. */
   readonly #active = new Set<string>()
+  readonly #pausing = new KeyedLock()
 
   constructor(engine: DockerEngine, serverId: string, limits: ContainerLimits | undefined) {
     this.#engine = engine
@@ -31,7 +36,12 @@ export class ContainerForks implements Forks {
     this.#limits = limits
   }
 
-  async take(name: string, _children: number, signal: AbortSignal): Promise<ForkOrigin> {
+  async take(name: string, { memory }: ForkCopy, signal: AbortSignal): Promise<ForkOrigin> {
+    if (memory === true)
+      throw fault(
+        'FORK_UNSUPPORTED',
+        `workspace "${name}" cannot be forked with its memory: its engine cannot copy the memory of containers`,
+      )
     const id = randomBytes(8).toString('hex')
     const container = this.#engine.docker.getContainer(engineName(name))
     this.#active.add(id)
@@ -47,15 +57,9 @@ export class ContainerForks implements Forks {
       const { State } = await this.#engine.call('inspecting the container', (abortSignal) =>
         container.inspect({ abortSignal }),
       )
-      const sinceMs = performance.now()
-      if (State.Running) await this.#pause(name)
-      try {
-        await this.#commit(name, id, signal)
-        await this.#copy(engineName(name), volumeOf(id), id, signal)
-      } finally {
-        if (State.Running) await this.#unpause(engineName(name))
-      }
-      return { id, pausedMs: State.Running ? Math.round(performance.now() - sinceMs) : 0 }
+      const pausedMs = State.Running ? await this.#copyPaused(name, id, signal) : 0
+      if (!State.Running) await this.#copySource(name, id, signal)
+      return { id, hasMemory: false, pausedMs }
     } catch (error) {
       await this.release(id).catch(() => undefined)
       throw error
@@ -105,17 +109,43 @@ export class ContainerForks implements Forks {
       await this.#removing('a helper', (abortSignal) =>
         docker.getContainer(Id).remove({ force: true, abortSignal }),
       )
-    const { Volumes } = await this.#engine.call('listing volumes', (abortSignal) =>
-      docker.listVolumes({ filters, abortSignal }),
-    )
-    for (const { Name, Labels } of Volumes.filter((each) => isLeft(each.Labels))) {
-      await this.#unpause(Labels[SOURCE_LABEL] ?? '').catch(() => undefined)
-      await this.#removing('the copy', (abortSignal) => docker.getVolume(Name).remove({ abortSignal }))
-    }
     const images = await this.#engine.call('listing images', (abortSignal) =>
       docker.listImages({ filters, abortSignal }),
     )
     for (const tag of images.flatMap(({ RepoTags }) => RepoTags ?? [])) await this.removeImage(tag)
+    const { Volumes } = await this.#engine.call('listing volumes', (abortSignal) =>
+      docker.listVolumes({ filters: { name: [`${FORK_REPOSITORY}_`] }, abortSignal }),
+    )
+    await Promise.all(
+      Volumes.map(async ({ Name, Labels: given }) => {
+        // The engine creates a volume without labels for a helper that a killed server requested last.
+        const labels = (given as Labels | null) ?? {}
+        const isOwn = (labels[SERVER_LABEL] ?? this.#serverId) === this.#serverId
+        if (!isOwn || !Name.startsWith(`${FORK_REPOSITORY}_`) || !isLeft(labels)) return
+        const source = labels[SOURCE_LABEL]
+        if (source !== undefined) await this.#continueLeft(source)
+        await this.#removing('the copy', (abortSignal) => docker.getVolume(Name).remove({ abortSignal }))
+      }),
+    )
+  }
+
+  /** Copies a running container while it is paused. Returns for how many milliseconds it was. */
+  #copyPaused(name: string, id: string, signal: AbortSignal): Promise<number> {
+    return this.#pausing.run(engineName(name), async () => {
+      const sinceMs = performance.now()
+      await this.#pause(name)
+      try {
+        await this.#copySource(name, id, signal)
+      } finally {
+        await this.#unpause(engineName(name))
+      }
+      return Math.round(performance.now() - sinceMs)
+    })
+  }
+
+  async #copySource(name: string, id: string, signal: AbortSignal): Promise<void> {
+    await this.#commit(name, id, signal)
+    await this.#copy(engineName(name), volumeOf(id), id, signal)
   }
 
   async #pause(name: string): Promise<void> {
@@ -131,6 +161,24 @@ export class ContainerForks implements Forks {
         `workspace "${name}" cannot be paused for the copy; stop it before forking it`,
         error,
       )
+    }
+  }
+
+  /**
+   * Lets a container run that a killed server may have left paused. The engine may still be about to pause it, as that server
+   * requested last, so one that is not paused is looked at again.
+   */
+  async #continueLeft(container: string): Promise<void> {
+    for (let attempt = 0; attempt < UNPAUSE_ATTEMPTS; attempt += 1) {
+      if (attempt > 0) await delay(UNPAUSE_RETRY_MS, undefined, { ref: false })
+      // Not while this server copies it.
+      const isDone = await this.#pausing.run(container, () =>
+        this.#unpause(container).then(
+          () => true,
+          () => false,
+        ),
+      )
+      if (isDone) return
     }
   }
 

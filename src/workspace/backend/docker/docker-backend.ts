@@ -389,7 +389,8 @@ export class DockerBackend implements Backend {
           onOpen: () => {
             this.#processes.clear()
             this.#ports.closeLost()
-            void this.forks.clear().catch(() => undefined)
+            // The SSH workers must not remove copies in use.
+            if (this.#options.policy !== undefined) void this.forks.clear().catch(() => undefined)
             onChange({ is: 'resync' })
           },
           onEvent: (name, action) => {

@@ -1,15 +1,16 @@
 import { randomBytes } from 'node:crypto'
-import { open } from 'node:fs/promises'
+import { lstat, open } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { messageOf } from '../../../lib/errors/message.ts'
 import { cloneFile, copySparse } from '../../../lib/fs/copy-sparse.ts'
 import { fault } from '../../errors.ts'
 import type { ExecProcess, ExecRequest } from '../backend.ts'
-import type { ForkOrigin, Forks } from '../fork.ts'
+import type { ForkCopy, ForkOrigin, Forks } from '../fork.ts'
 import type { Driver } from './driver.ts'
 import { checkSpace } from './files/check-space.ts'
 import type { MachineFiles } from './files/machine-files.ts'
-import type { Metadata } from './files/metadata.ts'
+import type { Metadata, SavedMemory } from './files/metadata.ts'
+import { type MachineRunner, mostMemoryBytes } from './machine-runner.ts'
 import { SnapshotFiles } from './files/snapshot-files.ts'
 import { recordOf, type SnapshotRecord } from './files/snapshot-record.ts'
 
@@ -25,11 +26,10 @@ export interface MachineForksOptions {
   /** Runs work on a VM's metadata while nothing else changes the VM. */
   readonly exclusively: <T>(name: string, work: (metadata: Metadata) => Promise<T>) => Promise<T>
   readonly isRunning: (metadata: Metadata) => Promise<boolean>
-  /** Sets the clock of a VM that was paused. */
-  readonly setClock: (metadata: Metadata) => Promise<void>
+  readonly runner: () => Pick<MachineRunner, 'freeze' | 'setClock'>
 }
 
-/** Forks of VMs: copies of their disks, without memory. A copy shares its blocks where the file system can. */
+/** Forks of VMs: copies of their disks and their memory. A copy shares its blocks where the file system can. */
 export class MachineForks implements Forks {
   readonly #options: MachineForksOptions
   readonly #files: SnapshotFiles
@@ -39,12 +39,12 @@ export class MachineForks implements Forks {
     this.#files = new SnapshotFiles(options.machines.root, 'forks')
   }
 
-  async take(name: string, children: number, signal: AbortSignal): Promise<ForkOrigin> {
+  async take(name: string, copy: ForkCopy, signal: AbortSignal): Promise<ForkOrigin> {
     const id = randomBytes(8).toString('hex')
     try {
       return await this.#options.exclusively(name, async (metadata) => ({
         id,
-        pausedMs: await this.#copy(metadata, id, children, signal),
+        ...(await this.#copy(metadata, id, copy, signal)),
       }))
     } catch (error) {
       await this.release(id).catch(() => undefined)
@@ -59,13 +59,16 @@ export class MachineForks implements Forks {
     throw fault('BACKEND_ERROR', 'the copy of the forked workspace no longer exists; fork it again')
   }
 
-  /** Copies the disk for a fork that is being created. @throws BACKEND_ERROR when that fails */
+  /** Copies disk and memory for a fork that is being created. @throws BACKEND_ERROR when that fails */
   async restore(id: string, name: string, signal: AbortSignal): Promise<void> {
     try {
-      await this.#options.machines.copyUpper(this.#files.upperOf(id), name, signal)
+      const { machines } = this.#options
+      await machines.copyUpper(this.#files.upperOf(id), name, signal)
+      if ((await this.read(id)).memory != null)
+        await copySparse(this.#files.memoryOf(id), machines.memoryOf(name), signal)
     } catch (error) {
       signal.throwIfAborted()
-      throw fault('BACKEND_ERROR', `the disk of "${name}" cannot be copied: ${messageOf(error)}`, error)
+      throw fault('BACKEND_ERROR', `the files of "${name}" cannot be copied: ${messageOf(error)}`, error)
     }
   }
 
@@ -79,8 +82,8 @@ export class MachineForks implements Forks {
   }
 
   /** Lets a running VM continue that an earlier server left paused. */
-  async unpause({ id }: Metadata): Promise<void> {
-    await this.#options.driver.memory?.unpause({ socketDir: this.#options.socketDirOf(id) })
+  async unpause(metadata: Metadata): Promise<void> {
+    await this.#options.driver.memory?.unpause(this.#socketsOf(metadata))
   }
 
   /** Removes copies that an earlier server left. */
@@ -88,42 +91,99 @@ export class MachineForks implements Forks {
     for (const { key } of await this.#files.list()) await this.release(key)
   }
 
-  /** Copies a disk, while its VM is paused if it is running. Returns for how many milliseconds it was. */
-  async #copy(metadata: Metadata, id: string, children: number, signal: AbortSignal): Promise<number> {
-    const { machines, driver, isRunning, setClock, socketDirOf } = this.#options
+  /** Copies a VM, which is paused meanwhile if it is running. */
+  async #copy(
+    metadata: Metadata,
+    id: string,
+    { children, memory: wanted }: ForkCopy,
+    signal: AbortSignal,
+  ): Promise<Omit<ForkOrigin, 'id'>> {
+    const { machines, driver, isRunning, runner } = this.#options
     const { name } = metadata
     const from = machines.upperOf(name)
-    const { memory } = driver
-    const at = { socketDir: socketDirOf(metadata.id) }
     const runs = await isRunning(metadata)
-    if (runs && memory === undefined)
+    if (runs && driver.memory === undefined)
       throw fault(
         'FORK_UNSUPPORTED',
         `workspace "${name}" cannot be forked while it is running, because ${driver.name} cannot pause it; stop it first`,
       )
+    const why = this.#cannotCopyMemory(metadata, runs)
+    if (wanted === true && why !== undefined) throw memoryFault(name, why)
     if (runs) await this.#syncGuest(name)
+    const mayHaveMemory = wanted !== false && why === undefined
+    const hasMemory = mayHaveMemory && (!runs || (await this.#isFrozen(metadata, wanted === true)))
     let pausedMs = 0
-    const record = recordOf(metadata, { name: id, createdAt: new Date(), comment: '' })
     try {
       await syncFile(from)
-      await this.#files.write(record, async (to) => {
-        if (!runs || memory === undefined) return copyDisk(from, to, children, signal)
+      await this.#files.write(id, async (to) => {
         const sinceMs = performance.now()
         try {
-          await memory.pause(at)
-          await copyDisk(from, to, children, signal)
+          const memory = hasMemory ? await this.#copyMemory(metadata, runs, id, signal) : null
+          if (runs && memory === null) await driver.memory?.pause(this.#socketsOf(metadata))
+          await copyFile(from, to, children, signal)
+          return { ...recordOf(metadata, { name: id, createdAt: new Date(), comment: '' }), memory }
         } finally {
-          await memory.unpause(at)
-          pausedMs = Math.round(performance.now() - sinceMs)
+          if (runs) await driver.memory?.unpause(this.#socketsOf(metadata))
+          if (runs) pausedMs = Math.round(performance.now() - sinceMs)
         }
       })
+      return { pausedMs, hasMemory }
     } catch (error) {
       signal.throwIfAborted()
       throw fault('BACKEND_ERROR', `the disk of "${name}" cannot be copied: ${messageOf(error)}`, error)
+    } finally {
+      // The clock of a paused guest may have stopped. Its agent may be hostile, and need not answer.
+      const isSet = runs
+        ? runner()
+            .setClock(metadata)
+            .catch(() => undefined)
+        : undefined
+      if (hasMemory) await isSet
     }
-    // The clock of a paused guest may have stopped. Its agent may be hostile, and need not answer.
-    if (runs) void setClock(metadata).catch(() => undefined)
-    return pausedMs
+  }
+
+  /** Returns why forks cannot continue a VM's programs; undefined when they can. */
+  #cannotCopyMemory({ run, localDir, memory }: Metadata, runs: boolean): string | undefined {
+    const saver = this.#options.driver.memory
+    if (saver === undefined) return `${this.#options.driver.name} cannot save memory`
+    if (!runs) return memory == null ? 'it is stopped' : undefined
+    return run === null ? 'it is stopped' : saver.cannotSave({ line: run.line, isShared: localDir !== '' })
+  }
+
+  /** Freezes the programs of a running VM, so that its forks get their identity before any of them runs. */
+  async #isFrozen(metadata: Metadata, isRequired: boolean): Promise<boolean> {
+    try {
+      await this.#options.runner().freeze(metadata)
+      return true
+    } catch (error) {
+      if (isRequired) throw memoryFault(metadata.name, messageOf(error))
+      return false
+    }
+  }
+
+  /** Copies the memory of a VM. A running one is paused by that. */
+  async #copyMemory(
+    metadata: Metadata,
+    runs: boolean,
+    id: string,
+    signal: AbortSignal,
+  ): Promise<SavedMemory> {
+    const { driver, machines } = this.#options
+    const path = this.#files.memoryOf(id)
+    const { run, memory, name } = metadata
+    if (!runs && memory != null) {
+      await copyFile(machines.memoryOf(name), path, 0, signal)
+      return { ...memory, copyOf: metadata.id }
+    }
+    if (run === null || driver.memory === undefined) throw new Error('the VM is not running')
+    const at = { id: metadata.id, ...this.#socketsOf(metadata), line: run.line }
+    const monitor = await driver.memory.save(at, path, mostMemoryBytes(metadata))
+    const { size: bytes } = await lstat(path)
+    return { monitor, bytes, agentToken: run.agentToken, copyOf: metadata.id }
+  }
+
+  #socketsOf({ id }: Metadata): { readonly socketDir: string } {
+    return { socketDir: this.#options.socketDirOf(id) }
   }
 
   /** Asks the guest to write its files to the disk. A guest that does not is copied as after a power failure. */
@@ -142,11 +202,20 @@ export class MachineForks implements Forks {
   }
 }
 
-/** Copies a disk by sharing its blocks, or else its content. @throws BACKEND_ERROR when the copies do not fit */
-async function copyDisk(from: string, to: string, children: number, signal: AbortSignal): Promise<void> {
+/**
+ * Copies a file by sharing its blocks, or else its content.
+ *
+ * @param more how many further copies will follow
+ * @throws BACKEND_ERROR when the copies do not fit
+ */
+async function copyFile(from: string, to: string, more: number, signal: AbortSignal): Promise<void> {
   if (await cloneFile(from, to)) return
-  await checkSpace(from, children + 1)
+  await checkSpace(from, more + 1)
   await copySparse(from, to, signal)
+}
+
+function memoryFault(name: string, why: string) {
+  return fault('FORK_UNSUPPORTED', `workspace "${name}" cannot be forked with its memory: ${why}`)
 }
 
 async function syncFile(path: string): Promise<void> {

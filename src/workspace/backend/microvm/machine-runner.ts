@@ -1,10 +1,10 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
 import { messageOf } from '../../../lib/errors/message.ts'
-import { AGENT_PORT, type GuestSetting } from '../../../lib/guest/protocol.ts'
+import { AGENT_PORT, type GuestRequest, type GuestSetting } from '../../../lib/guest/protocol.ts'
 import { fault } from '../../errors.ts'
 import { limitsFromWire } from '../../network/narrow.ts'
 import type { GuestCaller } from '../backend.ts'
@@ -22,6 +22,7 @@ import type { Networks } from './networks.ts'
 import { SerialBridge } from './guest/serial-bridge.ts'
 import type { SocketDirs } from './guest/socket-dir.ts'
 import { findMachine } from './stray-machines.ts'
+import { guestIdentity, machineIdOf } from './guest/guest-identity.ts'
 import { GuestPorts } from './guest/guest-ports.ts'
 import { listenToPeer } from './guest/host-vsock.ts'
 
@@ -135,7 +136,7 @@ export class MachineRunner {
     const { run } = metadata
     const [monitor] = run?.processes ?? []
     if (run !== null && monitor !== undefined && (await this.#isCurrent(run, monitor))) {
-      if (!((await this.#requestShutdown(metadata, run)) && (await hasExitedWithin(monitor, SHUTDOWN_MS)))) {
+      if (!((await this.#requestShutdown(metadata)) && (await hasExitedWithin(monitor, SHUTDOWN_MS)))) {
         await this.#options.driver.pressPower(this.#addressOf(metadata)).catch(() => undefined)
         await hasExitedWithin(monitor, POWER_MS)
       }
@@ -181,14 +182,17 @@ export class MachineRunner {
     await this.#options.files.removeMemory(metadata.name)
   }
 
-  /** Sets the clock of a VM that an earlier server resumed or failed to suspend. */
+  /** Sets the clock of a VM that was paused, and lets frozen programs continue. */
   async setClock(metadata: Metadata): Promise<void> {
     const { name: hostname, run } = metadata
     if (run === null) return
-    const connection = await dialGuest(run.line, this.#addressOf(metadata), AGENT_PORT)
     const { agentToken } = run
-    await askGuest(connection, { do: 'prepare', hostname, agentToken, clockMs: Date.now() })
-    connection.destroy()
+    await this.#ask(metadata, { do: 'prepare', hostname, agentToken, clockMs: Date.now() })
+  }
+
+  /** Freezes a VM's programs until its clock is set. */
+  async freeze(metadata: Metadata): Promise<void> {
+    await this.#ask(metadata, { do: 'freeze' })
   }
 
   /** Kills all processes of a VM immediately, and removes its sockets and network. */
@@ -290,8 +294,7 @@ export class MachineRunner {
         consoleLog: files.consoleOf(name),
         monitorLog: files.monitorLogOf(name),
         commandLine: [
-          // Otherwise all VMs created from one image or snapshot would have the same machine id.
-          `systemd.machine_id=${createHash('sha256').update(`machine ${id}`).digest('hex').slice(0, 32)}`,
+          `systemd.machine_id=${machineIdOf(id)}`,
           // Only while the disk must be empty: a damaged disk is never formatted.
           ...(metadata.isFormatted ? [] : ['workspace.format=1']),
         ],
@@ -301,7 +304,7 @@ export class MachineRunner {
     const owner = localDir === '' ? undefined : await stat(localDir)
     const setting: GuestSetting = {
       hostname: name,
-      agentToken: metadata.memory?.agentToken ?? randomBytes(24).toString('base64url'),
+      ...guestIdentity(metadata),
       ...(this.#options.isHardened && { credentialsToken: randomBytes(24).toString('base64url') }),
       ...(network.is !== 'none' &&
         network.address !== 'dhcp' && { network: { mac: network.mac, ...network.address } }),
@@ -345,19 +348,19 @@ export class MachineRunner {
     })
   }
 
-  async #requestShutdown(metadata: Metadata, { line }: MachineRun): Promise<boolean> {
-    try {
-      const connection = await dialGuest(line, this.#addressOf(metadata), AGENT_PORT)
-      await askGuest(
-        connection,
-        { do: 'shut-down', by: this.#options.driver.shutdownBy },
-        REQUEST_SHUTDOWN_MS,
-      )
-      connection.destroy()
-      return true
-    } catch {
-      return false
-    }
+  async #requestShutdown(metadata: Metadata): Promise<boolean> {
+    const { shutdownBy: by } = this.#options.driver
+    return this.#ask(metadata, { do: 'shut-down', by }, REQUEST_SHUTDOWN_MS).then(
+      () => true,
+      () => false,
+    )
+  }
+
+  async #ask(metadata: Metadata, request: GuestRequest, timeoutMs?: number): Promise<void> {
+    if (metadata.run === null) return
+    const connection = await dialGuest(metadata.run.line, this.#addressOf(metadata), AGENT_PORT)
+    await askGuest(connection, request, timeoutMs)
+    connection.destroy()
   }
 
   async #isCurrent(run: MachineRun, monitor: MachineProcess): Promise<boolean> {
@@ -381,7 +384,7 @@ export class MachineRunner {
 }
 
 /** Returns the maximum size of a VM's memory file: its memory, with room for the states of its devices. */
-function mostMemoryBytes({ memoryMb }: Metadata): number {
+export function mostMemoryBytes({ memoryMb }: Metadata): number {
   return (memoryMb * 1.02 + 256) * 2 ** 20
 }
 

@@ -41,9 +41,11 @@ export class MachineSnapshots implements Snapshots {
       const why = reading.is === 'absent' ? 'it no longer exists' : reading.why
       throw fault('BACKEND_ERROR', `metadata.json of "${workspace}" is unreadable: ${why}`)
     }
-    const record = recordOf(reading.record, { name, createdAt, comment })
     try {
-      await this.#files.write(record, (to) => copySparse(this.#machines.upperOf(workspace), to, signal))
+      await this.#files.write(name, async (to) => {
+        await copySparse(this.#machines.upperOf(workspace), to, signal)
+        return recordOf(reading.record, { name, createdAt, comment })
+      })
     } catch (error) {
       await this.#files.remove(name).catch(() => undefined)
       signal.throwIfAborted()

@@ -109,7 +109,7 @@ export class MicroVmBackend implements Backend {
       exec: (name, request) => this.exec(name, request),
       exclusively: (name, work) => this.#exclusively(name, work),
       isRunning: (metadata) => hasMonitor(metadata, this.#hostBoot),
-      setClock: (metadata) => this.#running.setClock(metadata),
+      runner: () => this.#running,
     })
   }
 

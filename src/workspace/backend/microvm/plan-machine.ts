@@ -36,7 +36,8 @@ export async function planMachine(
   const { kept, snapshot } = from
   if (snapshot !== undefined) {
     const { image, digest, repo, forwardPorts, environment, isFormatted, upperBytes } = snapshot
-    const same = { image, repo, forwardPorts, environment, isFormatted, upperBytes }
+    const { memory = null } = snapshot
+    const same = { image, repo, forwardPorts, environment, isFormatted, upperBytes, memory }
     return { metadata: { ...newMetadata(request, digest, snapshot), ...same }, disk: 'copied' }
   }
   const digest = await images.digestOf(request.image)

@@ -128,7 +128,7 @@ export class Workspace {
     return new Workspace(this.#transport, info)
   }
 
-  /** Creates workspaces with its files and settings, without its memory. */
+  /** Creates workspaces with its files and settings, and with its programs where that is possible. */
   async fork({ signal, ...body }: ForkOptions = {}): Promise<Forks> {
     const forked = await this.#transport.ask<CamelCase<WireForked>>('POST', `${this.#path}/fork`, {
       body,

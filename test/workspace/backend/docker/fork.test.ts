@@ -79,7 +79,7 @@ python3 -c 'import os; print(os.getxattr("own", "user.note"))' 2>/dev/null || :`
 
 test('a fork has the files of its source with owners, modes, links, devices and holes, and another identity', async () => {
   expect((await outputOf(backend, source, sh(FILES, '0'))).status).toBe(0)
-  const { id, pausedMs } = await backend.forks.take(source, 2, never)
+  const { id, pausedMs } = await backend.forks.take(source, { children: 2, memory: undefined }, never)
   expect(pausedMs).toBeGreaterThan(0)
   expect((await backend.find(source))?.state.is).toBe('running')
   const forks = await Promise.all([child, sibling].map((name) => createFork(name, id)))
@@ -111,7 +111,7 @@ test('a fork has the files of its source with owners, modes, links, devices and 
 })
 
 test('the image of forks is removed with the last workspace that uses it, and nothing else is left', async () => {
-  const { id } = await backend.forks.take(source, 2, never)
+  const { id } = await backend.forks.take(source, { children: 2, memory: undefined }, never)
   await createFork(child, id)
   // A failed sibling must not take the image from the others.
   await backend.remove(child, false)
@@ -129,7 +129,7 @@ test('the image of forks is removed with the last workspace that uses it, and no
   await backend.remove(source, false)
   await backend.remove(child, false)
   // A fork of a fork uses its image, whose parent is no longer needed by name.
-  const second = await backend.forks.take(sibling, 1, never)
+  const second = await backend.forks.take(sibling, { children: 1, memory: undefined }, never)
   await backend.create(
     backendCreate(child, TEST_IMAGE, { fork: { origin: second.id, from: sibling }, createdAt: new Date() }),
     () => undefined,
@@ -149,7 +149,7 @@ test('a stopped workspace and one whose files were all deleted are forked as the
     'find /workspace -mindepth 1 -delete; chown 4321:1234 /workspace; chmod 700 /workspace',
   )
   await backend.stop(source)
-  const { id, pausedMs } = await backend.forks.take(source, 1, never)
+  const { id, pausedMs } = await backend.forks.take(source, { children: 1, memory: undefined }, never)
   expect(pausedMs).toBe(0)
   await createFork(child, id)
   await backend.forks.release(id)
@@ -160,10 +160,12 @@ test('a stopped workspace and one whose files were all deleted are forked as the
 test('a copy that fails or is aborted leaves nothing, and the workspace runs on', async () => {
   // The source's own cp runs in the helper, and fails as on a full disk.
   await inside(source, `printf '#!/bin/sh\\necho "cp: No space left on device" >&2; exit 1\\n' >/usr/bin/cp`)
-  await expect(backend.forks.take(source, 1, never)).rejects.toThrow('No space left on device')
+  await expect(backend.forks.take(source, { children: 1, memory: undefined }, never)).rejects.toThrow(
+    'No space left on device',
+  )
   await inside(source, `printf '#!/bin/sh\\nexec sleep 1000\\n' >/usr/bin/cp`)
   const aborted = new AbortController()
-  const taking = backend.forks.take(source, 1, aborted.signal)
+  const taking = backend.forks.take(source, { children: 1, memory: undefined }, aborted.signal)
   await expect.poll(remains, { timeout: 30_000 }).toContainEqual(expect.stringContaining('helper'))
   aborted.abort(new Error('enough'))
   await expect(taking).rejects.toThrow('enough')
@@ -174,12 +176,13 @@ test('a copy that fails or is aborted leaves nothing, and the workspace runs on'
 test('a server removes what a killed one left of a fork, and continues the workspace it left paused', async () => {
   await inside(source, `printf '#!/bin/sh\\nexec sleep 1000\\n' >/usr/bin/cp`)
   const aborted = new AbortController()
-  const taking = backend.forks.take(source, 1, aborted.signal)
+  const taking = backend.forks.take(source, { children: 1, memory: undefined }, aborted.signal)
   await expect.poll(remains, { timeout: 30_000 }).toContainEqual(expect.stringContaining('helper'))
   expect((await backend.find(source))?.state.is).toBe('error')
   const ended = taking.catch(messageOf)
   const next = dockerBackend({ serverId })
   await next.open(() => undefined)
+  await next.forks.clear()
   await expect.poll(remains, { timeout: 30_000 }).toEqual([])
   expect((await next.find(source))?.state.is).toBe('running')
   await next.close()

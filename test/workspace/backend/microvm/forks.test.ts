@@ -18,6 +18,8 @@ import type { Metadata } from '../../../../src/workspace/backend/microvm/files/m
 import { readPinnedDigests } from '../../../../src/workspace/backend/microvm/files/pinned-digests.ts'
 import { MachineForks } from '../../../../src/workspace/backend/microvm/machine-forks.ts'
 import { QemuDriver } from '../../../../src/workspace/backend/qemu/qemu-driver.ts'
+import { guestIdentity } from '../../../../src/workspace/backend/microvm/guest/guest-identity.ts'
+import { macOf } from '../../../../src/workspace/backend/microvm/network/network.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 
 const METADATA: Metadata = {
@@ -39,10 +41,23 @@ const METADATA: Metadata = {
   failure: '',
   run: null,
 }
+/** A machine that runs, as far as its metadata shows. */
+const RUNNING: Metadata = {
+  ...METADATA,
+  run: {
+    hostBoot: 'boot',
+    processes: [{ pid: 2, began: 'then' }],
+    line: 'serial',
+    isReady: true,
+    ipAddress: '',
+    agentToken: 'token-of-the-source',
+    consoleStart: 0,
+  },
+}
 const never = new AbortController().signal
 let root: string
 let files: MachineFiles
-/** What happened to the machine, in order. */
+/** Steps of the machine, in order. */
 let steps: string[]
 beforeEach(async () => {
   root = tempDir()
@@ -58,10 +73,12 @@ beforeEach(async () => {
 function forksOf({
   isRunning = true,
   canPause = true,
+  canFreeze = false,
   pause = () => Promise.resolve(),
 }: {
   readonly isRunning?: boolean
   readonly canPause?: boolean
+  readonly canFreeze?: boolean
   readonly pause?: () => Promise<void>
 } = {}): MachineForks {
   const options = {
@@ -73,7 +90,11 @@ function forksOf({
   } as const
   const memory: MemorySaver = {
     cannotSave: () => undefined,
-    save: () => Promise.reject(new Error('not used')),
+    save(_at, path) {
+      steps.push('save')
+      writeFileSync(path, 'memory')
+      return Promise.resolve('QEMU 7')
+    },
     pause() {
       steps.push('pause')
       return pause()
@@ -93,10 +114,16 @@ function forksOf({
     },
     exclusively: async (name, work) => work(await files.get(name)),
     isRunning: () => Promise.resolve(isRunning),
-    setClock() {
-      steps.push('clock')
-      return Promise.resolve()
-    },
+    runner: () => ({
+      freeze() {
+        steps.push('freeze')
+        return canFreeze ? Promise.resolve() : Promise.reject(new Error('the image is older than the server'))
+      },
+      setClock() {
+        steps.push('clock')
+        return Promise.resolve()
+      },
+    }),
   })
 }
 
@@ -108,7 +135,7 @@ test('a running machine is paused only while its disk is copied, and its clock i
       return Promise.resolve()
     },
   })
-  const { id, pausedMs } = await forks.take('demo', 2, never)
+  const { id, pausedMs } = await forks.take('demo', { children: 2, memory: undefined }, never)
   expect(pausedMs).toBeGreaterThanOrEqual(0)
   expect(steps).toEqual(['sync', 'pause', 'unpause', 'clock'])
   expect(await forks.read(id)).toMatchObject({ sourceWorkspace: 'demo', digest: METADATA.digest })
@@ -119,12 +146,67 @@ test('a running machine is paused only while its disk is copied, and its clock i
   await expect(forks.read(id)).rejects.toMatchObject({ code: 'BACKEND_ERROR' })
 })
 
+test('memory is saved while programs are frozen, before the disk is copied, and only a copy replaces its identity', async () => {
+  await files.write(RUNNING)
+  const forks = forksOf({ canFreeze: true })
+  const taken = await forks.take('demo', { children: 1, memory: true }, never)
+  expect(taken.hasMemory).toBe(true)
+  expect(steps).toEqual(['sync', 'freeze', 'save', 'unpause', 'clock'])
+  const { memory = null } = await forks.read(taken.id)
+  expect(memory).toEqual({
+    monitor: 'QEMU 7',
+    bytes: 6,
+    agentToken: 'token-of-the-source',
+    copyOf: METADATA.id,
+  })
+  await forks.restore(taken.id, 'child', never)
+  expect(readFileSync(files.memoryOf('child'), 'utf8')).toBe('memory')
+  const [first, second] = ['aaaaaaaa', 'bbbbbbbb'].map((id) => guestIdentity({ id, memory }))
+  expect(first?.agentToken).not.toBe('token-of-the-source')
+  expect(first?.fork?.mac).toEqual({ from: macOf(METADATA.id), to: macOf('aaaaaaaa') })
+  for (const key of ['entropy', 'machineId'] as const)
+    expect(first?.fork?.[key]).not.toBe(second?.fork?.[key])
+  // A machine that continues with its memory keeps its token, which its agent has.
+  const own = { monitor: 'QEMU 7', bytes: 6, agentToken: 'token-of-the-source' }
+  expect(guestIdentity({ id: METADATA.id, memory: own })).toEqual({ agentToken: 'token-of-the-source' })
+  await forks.release(taken.id)
+})
+
+test('the memory of a suspended machine is copied, and its programs are not frozen', async () => {
+  const memory = { monitor: 'QEMU 7', bytes: 5, agentToken: 'token-of-the-source' }
+  await files.write({ ...METADATA, memory })
+  writeFileSync(files.memoryOf('demo'), 'saved')
+  const forks = forksOf({ isRunning: false })
+  const { id, hasMemory } = await forks.take('demo', { children: 1, memory: undefined }, never)
+  expect([hasMemory, steps]).toEqual([true, []])
+  expect((await forks.read(id)).memory).toEqual({ ...memory, copyOf: METADATA.id })
+  const diskOnly = await forks.take('demo', { children: 1, memory: false }, never)
+  expect([diskOnly.hasMemory, (await forks.read(diskOnly.id)).memory]).toEqual([false, null])
+})
+
+test('memory that cannot be copied is left out, or refused when it is required', async () => {
+  await files.write(RUNNING)
+  const forks = forksOf({ canFreeze: false })
+  expect((await forks.take('demo', { children: 1, memory: undefined }, never)).hasMemory).toBe(false)
+  expect(steps).toEqual(['sync', 'freeze', 'pause', 'unpause', 'clock'])
+  const required = { children: 1, memory: true }
+  await expect(forks.take('demo', required, never)).rejects.toMatchObject({
+    code: 'FORK_UNSUPPORTED',
+    message: expect.stringContaining('the image is older'),
+  })
+  await files.write(METADATA)
+  await expect(forksOf({ isRunning: false }).take('demo', required, never)).rejects.toMatchObject({
+    code: 'FORK_UNSUPPORTED',
+    message: expect.stringContaining('it is stopped'),
+  })
+})
+
 test('a machine that is not running is not paused, and holes stay holes', async () => {
   const upper = await open(files.upperOf('demo'), 'r+')
   await upper.write(Buffer.alloc(4_096, 1), 0, 4_096, 2 ** 29)
   await upper.close()
   const forks = forksOf({ isRunning: false, canPause: false })
-  const { id, pausedMs } = await forks.take('demo', 1, never)
+  const { id, pausedMs } = await forks.take('demo', { children: 1, memory: undefined }, never)
   expect([pausedMs, steps]).toEqual([0, []])
   await forks.restore(id, 'child', never)
   const { size, blocks } = statSync(files.upperOf('child'))
@@ -134,16 +216,20 @@ test('a machine that is not running is not paused, and holes stay holes', async 
 
 test('a machine runs on when it cannot be copied, and nothing is left', async () => {
   const failing = forksOf({ pause: () => Promise.reject(new Error('QEMU does not respond')) })
-  await expect(failing.take('demo', 1, never)).rejects.toMatchObject({
+  await expect(failing.take('demo', { children: 1, memory: undefined }, never)).rejects.toMatchObject({
     code: 'BACKEND_ERROR',
     message: expect.stringContaining('QEMU does not respond'),
   })
-  expect(steps).toEqual(['sync', 'pause', 'unpause'])
+  expect(steps).toEqual(['sync', 'pause', 'unpause', 'clock'])
   const aborted = AbortSignal.abort(new Error('the server is stopping'))
-  await expect(forksOf().take('demo', 1, aborted)).rejects.toThrow('the server is stopping')
-  expect(steps.slice(3)).toEqual(['sync', 'pause', 'unpause'])
+  await expect(forksOf().take('demo', { children: 1, memory: undefined }, aborted)).rejects.toThrow(
+    'the server is stopping',
+  )
+  expect(steps.slice(4)).toEqual(['sync', 'pause', 'unpause', 'clock'])
   expect(readdirSync(join(root, 'forks'))).toEqual([])
-  await expect(forksOf({ canPause: false }).take('demo', 1, never)).rejects.toMatchObject({
+  await expect(
+    forksOf({ canPause: false }).take('demo', { children: 1, memory: undefined }, never),
+  ).rejects.toMatchObject({
     code: 'FORK_UNSUPPORTED',
     message: expect.stringContaining('stop it first'),
   })
@@ -162,13 +248,15 @@ test('copies that do not fit are refused before any is made', async () => {
 test('a disk that no longer exists is reported', async () => {
   const forks = forksOf({ isRunning: false })
   await files.removeUpper('demo')
-  await expect(forks.take('demo', 1, never)).rejects.toMatchObject({ code: 'BACKEND_ERROR' })
+  await expect(forks.take('demo', { children: 1, memory: undefined }, never)).rejects.toMatchObject({
+    code: 'BACKEND_ERROR',
+  })
   expect(await forks.hasLeftovers()).toBe(false)
 })
 
 test('a copy pins its image until it is released, and the next server removes it', async () => {
   const forks = forksOf({ isRunning: false })
-  await forks.take('demo', 1, never)
+  await forks.take('demo', { children: 1, memory: undefined }, never)
   await files.removeInstance('demo')
   expect(await readPinnedDigests(root)).toEqual(new Set([METADATA.digest]))
   const partial = join(root, 'forks', '0123456789abcdef')

@@ -25,12 +25,15 @@ const runSchema = Type.Object({
   consoleStart: whole,
 })
 
-const memorySchema = Type.Object({
+/** Memory of a suspended VM, or of a copy from which forks are created. */
+export const memorySchema = Type.Object({
   /** The monitor that wrote the file; only an equal one can load it. */
   monitor: Type.String({ minLength: 1 }),
   bytes: whole,
   /** Token that its agent still has. */
   agentToken: Type.String({ minLength: 16 }),
+  /** Id of the VM whose memory it is a copy of; absent for its own. */
+  copyOf: Type.Optional(Type.String({ pattern: '^[0-9a-f]{8}$' })),
 })
 
 /** Metadata that a copy of a VM's disk inherits. */
@@ -76,6 +79,8 @@ const metadataSchema = Type.Object({
 
 /** A VM's persistent state, in `instances/NAME/metadata.json`. */
 export type Metadata = Static<typeof metadataSchema>
+/** Memory of a VM in a file. */
+export type SavedMemory = Static<typeof memorySchema>
 /** State of a running VM. */
 export type MachineRun = Static<typeof runSchema>
 

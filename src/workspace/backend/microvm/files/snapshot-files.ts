@@ -8,6 +8,7 @@ import { readSnapshotRecord, type SnapshotReading, type SnapshotRecord } from '.
 
 const RECORD = 'snapshot.json'
 const UPPER = 'upper.ext4'
+const MEMORY = 'memory'
 /** Linux and macOS report blocks in units of 512 bytes, regardless of the file system's block size. */
 const BLOCK_BYTES = 512
 
@@ -24,6 +25,11 @@ export class SnapshotFiles {
 
   upperOf(name: string): string {
     return join(this.#of(name), UPPER)
+  }
+
+  /** Returns the file of the memory of a copy for forks. */
+  memoryOf(name: string): string {
+    return join(this.#of(name), MEMORY)
   }
 
   /**
@@ -48,24 +54,24 @@ export class SnapshotFiles {
    * Copies a disk and then writes the record, which marks the snapshot as complete. Removes an earlier
    * attempt first.
    *
-   * @param copy copies the disk to a new path
+   * @param copy copies the disk to a new path, and returns the record
    */
-  async write(record: SnapshotRecord, copy: (to: string) => Promise<void>): Promise<void> {
-    const directory = this.#of(record.name)
-    await this.remove(record.name)
+  async write(name: string, copy: (to: string) => Promise<SnapshotRecord>): Promise<void> {
+    const directory = this.#of(name)
+    await this.remove(name)
     await mkdir(directory, { recursive: true, mode: 0o700 })
     await syncDirectory(dirname(this.#directory))
     await syncDirectory(this.#directory)
     // Without the mark, the directory would look like the remains of a crash.
     await writeFileDurable(join(directory, CREATING), await creationMark(), { mode: 0o600 })
-    await copy(join(directory, UPPER))
+    const record = await copy(join(directory, UPPER))
     const text = `${JSON.stringify(record, null, 2)}\n`
     await writeFileDurable(join(directory, RECORD), text, { mode: 0o600 })
     await unlink(join(directory, CREATING)).catch(ignoreMissing)
   }
 
   async remove(name: string): Promise<void> {
-    await removeOwnFiles(this.#of(name), [RECORD, UPPER, CREATING])
+    await removeOwnFiles(this.#of(name), [RECORD, UPPER, MEMORY, CREATING])
   }
 
   #of(name: string): string {

@@ -2,7 +2,7 @@ import type { Static } from 'typebox'
 import { Type } from '../../../../lib/schema/type.ts'
 import { fits } from '../../../../lib/schema/parse-json.ts'
 import { type RecordReading, readRecord } from './record-files.ts'
-import { machineFacts, type Metadata } from './metadata.ts'
+import { machineFacts, memorySchema, type Metadata } from './metadata.ts'
 
 const schema = Type.Object({
   version: Type.Literal(1),
@@ -11,6 +11,8 @@ const schema = Type.Object({
   createdAt: Type.String({ minLength: 1 }),
   comment: Type.String(),
   ...machineFacts,
+  /** Memory of a copy for forks; absent or null for none. */
+  memory: Type.Optional(Type.Union([memorySchema, Type.Null()])),
 })
 
 /** A snapshot's record, in `snapshots/NAME/snapshot.json`, which is written last. */

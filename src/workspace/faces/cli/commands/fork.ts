@@ -7,6 +7,7 @@ import { addServerOption, contextOf } from '../context.ts'
 interface ForkOptions {
   readonly number?: number
   readonly as?: string
+  readonly diskOnly?: boolean
 }
 
 /** Adds the command `fork`. */
@@ -16,11 +17,16 @@ export function addFork(program: Command): void {
     .argument('<name>')
     .option('-n, --number <count>', 'number of forks; default 1', parseCount)
     .option('--as <prefix>', 'names are PREFIX-1, PREFIX-2 …; default NAME-fork')
+    .option('--disk-only', 'boot the forks instead of continuing its programs')
     .addHelpText('after', examples('workspace fork demo', 'workspace fork demo -n 4 --as attempt'))
-    .action(async (name: string, { number, as: prefix }: ForkOptions, command: Command) => {
+    .action(async (name: string, { number, as: prefix, diskOnly }: ForkOptions, command: Command) => {
       const { client, output } = await contextOf(command)
       const path = `/api/workspaces/${encodeURIComponent(name)}/fork`
-      const forked = await client.post<WireForked>(path, { count: number, prefix })
+      const forked = await client.post<WireForked>(path, {
+        count: number,
+        prefix,
+        ...(diskOnly === true && { memory: false }),
+      })
       output.result(forked, () => forkedText(name, forked))
     })
 }
