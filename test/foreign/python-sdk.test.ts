@@ -116,6 +116,7 @@ describe('the package for Python', () => {
       files: [state, state, state, state, state],
       pieces: true,
       import: ['running', true],
+      fork: [['running', true, true]],
       'import failures': ['WORKSPACE_ALREADY_EXISTS 409', 'INVALID_ARCHIVE 400'],
       'no port': 'WAIT_TIMED_OUT',
       port: true,

@@ -152,6 +152,8 @@ describe('levels of access', () => {
     expect(await ask('create_workspace', { name: own })).toMatch(/^status: running$/m)
     expect(await ask('workspaces')).toContain(own)
     expect(await ask('run', { workspace: own, command: 'echo in $HOSTNAME' })).toContain('exit status 0')
+    expect(await ask('fork_workspace', { workspace: own, prefix: own })).toContain(`${own}-1 | running`)
+    expect(await ask('delete_workspace', { workspace: `${own}-1` })).toContain('is deleted')
     expect(await ask('stop_workspace', { workspace: own })).toMatch(/^status: stopped$/m)
     expect(await fail('run', { workspace: own, command: 'true' })).toMatch(/is stopped, not running/)
     expect(await ask('delete_workspace', { workspace: own })).toBe(`workspace ${own} is deleted`)
