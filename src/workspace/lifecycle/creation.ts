@@ -186,7 +186,7 @@ async function createFork(
   request: CreateRequest,
   group: ForkGroup,
   createdAt: Date,
-  { progress, enterPhase, signal: stopped }: CreationContext,
+  { progress, enterPhase, egress, signal: stopped }: CreationContext,
 ): Promise<{ readonly workspace: Workspace; readonly devContainer: undefined }> {
   const { source } = group
   const signal = AbortSignal.any([stopped, group.signal])
@@ -205,6 +205,7 @@ async function createFork(
     progress,
     signal,
   )
+  await egress.attach(workspace)
   await unlessAborted(group.arrive(), signal)
   return { workspace, devContainer: undefined }
 }

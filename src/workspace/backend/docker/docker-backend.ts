@@ -21,7 +21,6 @@ import { type ContainerLimits } from './container.ts'
 import { engineName } from './engine/labels.ts'
 import { ContainerLoads } from './exec/container-load.ts'
 import { followContainerLog, readContainerLog } from './container-log.ts'
-import { type ContainerProcess, dialContainer, dialProcess } from './exec/dial.ts'
 import {
   CHANGE_DEADLINE_MS,
   DockerEngine,
@@ -43,7 +42,7 @@ import {
   workspaceFromRow,
 } from './engine/labels.ts'
 import { IsolatedNetworks } from './network/isolated-networks.ts'
-import { InsidePorts } from './exec/inside-ports.ts'
+import { ContainerPorts } from './exec/container-ports.ts'
 import { listenForUser } from './exec/listen-for-user.ts'
 import { readLoginEnvironment } from '../login-environment.ts'
 import { renewIdentity } from '../renew-identity.ts'
@@ -89,13 +88,14 @@ export class DockerBackend implements Backend {
   readonly #stopped = new AbortController()
   readonly #programs: ProgramStarter
   readonly #loads = new ContainerLoads()
-  readonly #ports = new InsidePorts()
+  readonly #ports = new ContainerPorts(
+    async (name) => {
+      const report = await this.#inspect(engineName(name))
+      return { id: report?.Id ?? '', pid: report?.State.Pid ?? 0 }
+    },
+    (name, argv) => this.exec(name, { argv }),
+  )
   readonly #logins = new Map<string, LoginEnvironment>()
-  /**
-   * Main processes by workspace, as last reported. Each use verifies that the process still belongs to the
-   * container.
-   */
-  readonly #processes = new Map<string, ContainerProcess>()
   /** Undefined when workspaces join another network, or this process starts none. */
   readonly #networks: IsolatedNetworks | undefined
   #events: Promise<void> | undefined
@@ -262,22 +262,12 @@ export class DockerBackend implements Backend {
     return this.#programs.exec(name, request)
   }
 
-  async dial(name: string, port: number): Promise<Duplex> {
-    const cached = this.#processes.get(name)
-    const stream = cached && (await dialProcess(cached, port))
-    if (stream !== undefined) return stream
-    return dialContainer(await this.#findProcess(name), port, (argv) => this.exec(name, { argv }))
+  dial(name: string, port: number): Promise<Duplex> {
+    return this.#ports.dial(name, port)
   }
 
-  readonly listenPort: Backend['listenPort'] = async (name, port, onConnection) =>
-    this.#ports.listen(name, await this.#findProcess(name), port, onConnection)
-
-  async #findProcess(name: string): Promise<ContainerProcess> {
-    const report = await this.#inspect(engineName(name))
-    const process = { id: report?.Id ?? '', pid: report?.State.Pid ?? 0 }
-    this.#processes.set(name, process)
-    return process
-  }
+  readonly listenPort: Backend['listenPort'] = (name, port, onConnection) =>
+    this.#ports.listen(name, port, onConnection)
 
   canListenInside(name: string): boolean {
     return this.#programs.isDirect(name)
@@ -387,8 +377,7 @@ export class DockerBackend implements Backend {
       if (this.isAvailable) {
         await followEvents(this.#engine, this.#options.serverId, signal, {
           onOpen: () => {
-            this.#processes.clear()
-            this.#ports.closeLost()
+            this.#ports.refresh()
             // The SSH workers must not remove copies in use.
             if (this.#options.policy !== undefined) void this.forks.clear().catch(() => undefined)
             onChange({ is: 'resync' })
@@ -396,9 +385,8 @@ export class DockerBackend implements Backend {
           onEvent: (name, action) => {
             if (action === 'oom') return onChange({ is: 'outOfMemory', name })
             this.#logins.delete(name)
-            this.#processes.delete(name)
             this.#programs.forget(name)
-            this.#ports.closeLost(name)
+            this.#ports.refresh(name)
             onChange({ is: 'changed', name })
           },
         }).catch(() => undefined)
