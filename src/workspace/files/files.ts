@@ -4,7 +4,7 @@ import { Readable } from 'node:stream'
 import type { Backend, ExecProcess } from '../backend/backend.ts'
 import { hangUpOnAbort } from '../backend/follow-program.ts'
 import { fault } from '../errors.ts'
-import { checkArgument } from '../program/program.ts'
+import { checkArgument } from '../arguments.ts'
 import { OutputTail, runToEnd } from '../program/run-program.ts'
 import { WORKSPACE_DIR } from '../workspace.ts'
 import { type FileEntry, parseStat, STAT_FIELDS } from './entry.ts'
@@ -19,7 +19,8 @@ const READY = 'ready\n'
 /** A file to write. */
 export interface FileToWrite {
   readonly path: string
-  readonly bytes: number
+  /** Undefined if only the end of the content shows it. */
+  readonly bytes: number | undefined
   /** Permission bits; undefined keeps those of an existing file. */
   readonly mode: number | undefined
   /** Whether missing directories of its path are created. */
@@ -43,11 +44,14 @@ export class WorkspaceFiles {
   readonly #workspaceName: string
   /** Aborts when the client disconnects, which ends the program inside. */
   readonly #gone: AbortSignal
+  readonly #user: string | undefined
 
-  constructor(backend: Backend, workspaceName: string, gone: AbortSignal) {
+  /** @param user defaults to the workspace's user */
+  constructor(backend: Backend, workspaceName: string, gone: AbortSignal, user?: string) {
     this.#backend = backend
     this.#workspaceName = workspaceName
     this.#gone = gone
+    this.#user = user
   }
 
   /** Returns the content of a regular file. The stream fails if the file cannot be read to its end. */
@@ -81,8 +85,17 @@ export class WorkspaceFiles {
   /** Writes a file as a whole: until all bytes have arrived, the old content stays. */
   async write({ path, bytes, mode, createsParents }: FileToWrite, content: Readable): Promise<void> {
     const temporary = `.${randomBytes(8).toString('hex')}`
-    const args = [path, String(bytes), mode?.toString(8) ?? '', temporary, createsParents ? 'yes' : '']
-    await this.#run(path, scripts.WRITE, args, content)
+    // Unpredictable, so that no content that was cut off can end with it.
+    const mark = bytes === undefined ? randomBytes(16).toString('hex') : ''
+    const args = [
+      path,
+      String(bytes ?? ''),
+      mode?.toString(8) ?? '',
+      temporary,
+      createsParents ? 'yes' : '',
+      mark,
+    ]
+    await this.#run(path, scripts.WRITE, args, mark === '' ? content : withEnd(content, mark))
   }
 
   /** Lists a directory, sorted by name. */
@@ -135,7 +148,11 @@ export class WorkspaceFiles {
   }
 
   #start(script: string, args: readonly string[]): Promise<ExecProcess> {
-    return this.#backend.exec(this.#workspaceName, { argv: ['/bin/sh', '-c', script, 'sh', ...args] })
+    const user = this.#user
+    return this.#backend.exec(this.#workspaceName, {
+      argv: ['/bin/sh', '-c', script, 'sh', ...args],
+      ...(user !== undefined && { user }),
+    })
   }
 }
 
@@ -151,7 +168,7 @@ export function parsePath(path: string): string {
 }
 
 /** Returns the error of a script's exit status. */
-function failure(fullPath: string, status: number, messages: OutputTail) {
+export function failure(fullPath: string, status: number, messages: OutputTail) {
   const lines = messages.end().bytes.toString().split('\n').filter(Boolean)
   // Tools end their messages with the system's reason.
   const reason = lines.at(-1)?.split(': ').at(-1)?.slice(0, MAX_SHOWN)
@@ -161,6 +178,17 @@ function failure(fullPath: string, status: number, messages: OutputTail) {
     return fault('FILE_DENIED', `the workspace's user has no permission for this: ${path}`)
   if (status === scripts.CONFLICT) return fault('FILE_CONFLICT', `${path}: ${reason ?? 'conflict'}`)
   return fault('BACKEND_ERROR', `${path}: ${reason ?? `a program inside exited with status ${status}`}`)
+}
+
+/** Adds a mark behind content of unknown length; content that breaks off has none. */
+function withEnd(content: Readable, mark: string): Readable {
+  return Readable.from(
+    (async function* () {
+      yield* content as AsyncIterable<Buffer>
+      yield Buffer.from(mark)
+    })(),
+    { objectMode: false },
+  )
 }
 
 /** Reads a number of bytes, or fewer if the stream ends before, and leaves the rest in it. */

@@ -36,11 +36,11 @@ fi`
 
 /**
  * Writes standard input to the file `$1` if it has `$2` bytes, with mode `$3` unless empty, through the temporary
- * file `$4` in its directory, which is created if `$5` is set. A file that cannot be replaced, because it is a
+ * file `$4` in its directory, which is created if `$5` is set. Without `$2`, it must end with `$6`, which is removed. A file that cannot be replaced, because it is a
  * mount, is overwritten.
  */
 export const WRITE = `${SHARED}
-path=$1 bytes=$2 mode=$3 temporary=$4 parents=$5
+path=$1 bytes=$2 mode=$3 temporary=$4 parents=$5 mark=$6
 if [ -L "$path" ]; then path=$(readlink -f -- "$path") || refuse ${CONFLICT} 'a broken link'; fi
 [ ! -d "$path" ] || refuse ${CONFLICT} 'a directory'
 [ ! -e "$path" ] || [ -w "$path" ] || refuse ${DENIED} denied
@@ -55,7 +55,13 @@ trap 'rm -f -- "$temporary"' EXIT
 trap 'trap "" HUP INT TERM; rm -f -- "$temporary"; exit 1' HUP INT TERM
 old=$(stat -c '%a %u:%g' -- "$path" 2>/dev/null)
 error=$(cat 2>&1 >"$temporary") || explain "$error"
-[ "$(stat -c %s -- "$temporary")" = "$bytes" ] || refuse 1 'not all bytes arrived'
+size=$(stat -c %s -- "$temporary")
+if [ -n "$mark" ]; then
+  bytes=$((size - \${#mark}))
+  [ "$(tail -c "\${#mark}" -- "$temporary")" = "$mark" ] && try truncate -s "$bytes" -- "$temporary"
+  size=$(stat -c %s -- "$temporary")
+fi
+[ "$size" = "$bytes" ] || refuse 1 'not all bytes arrived'
 # Only root can give files away.
 [ -z "$old" ] || chown "\${old#* }" -- "$temporary" 2>/dev/null
 mode=\${mode:-\${old% *}}
@@ -95,3 +101,18 @@ if [ -d "$1" ] && [ ! -L "$1" ]; then
 else
   try rm -f -- "$1"
 fi`
+
+/**
+ * Prints the entries below the directory `$1` in the format `$2` of stat, followed by the line `$3`, once for each line of
+ * its input; with `$4` also those of directories in it.
+ */
+export const WATCH = `${SHARED}
+need "$1"
+[ -d "$1" ] || refuse ${CONFLICT} 'not a directory'
+[ -r "$1" ] && cd -- "$1" 2>/dev/null || refuse ${DENIED} denied
+while IFS= read -r line; do
+  if [ -n "$4" ]; then find . ! -name . -exec stat -c "$2" -- {} + 2>/dev/null
+  else find . ! -name . -prune -exec stat -c "$2" -- {} + 2>/dev/null
+  fi
+  echo "$3"
+done`

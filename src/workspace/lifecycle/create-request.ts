@@ -1,3 +1,4 @@
+import { checkEnvironment } from '../arguments.ts'
 import type { Backend } from '../backend/backend.ts'
 import type { Snapshot } from '../backend/snapshot.ts'
 import type { DevContainerReading } from '../devcontainer/dev-container.ts'
@@ -36,6 +37,8 @@ export interface CreateInput extends SettingsInput {
   readonly noProvision?: boolean | null | undefined
   readonly dotfiles?: string | null | undefined
   readonly network?: WireNetworkLimits | null | undefined
+  /** Environment of every program in the workspace. */
+  readonly environment?: Readonly<Record<string, string>> | undefined
 }
 
 /** Files of a workspace that is created from an archive, in place of a repository. */
@@ -72,6 +75,8 @@ export interface CreateRequest extends WorkspaceSettings {
   readonly dotfiles: Repo | undefined
   /** Network limits that narrow the server's policy. */
   readonly networkLimits: NetworkLimits | undefined
+  /** Environment of every program in the workspace, in addition to that of a devcontainer.json. */
+  readonly environment: Readonly<Record<string, string>>
   /** Undefined unless it is created from an archive. */
   readonly content?: ImportedContent | undefined
   /** Undefined unless it is created as a fork. */
@@ -134,8 +139,14 @@ export async function parseCreateRequest(
     devContainer,
     dotfiles: isProvisioned ? dotfiles : undefined,
     networkLimits: limitsWithin(template, input.network, defaults.reachOf(backend)),
+    environment: parseEnvironment(input.environment),
     ...changedSettings({}, input, now),
   }
+}
+
+function parseEnvironment(environment: CreateInput['environment'] = {}): Readonly<Record<string, string>> {
+  checkEnvironment(environment)
+  return environment
 }
 
 /** Completes a request: its values take precedence, and its source replaces the template's. */

@@ -127,6 +127,7 @@ async function createWithFiles(
         environment: {
           ...egress.environmentOf(request.networkLimits?.egressProfile),
           ...devContainer?.environment,
+          ...request.environment,
         },
         forwardPorts: devContainer?.forwardPorts ?? [],
         enterPhase: context.enterPhase,
