@@ -62,6 +62,7 @@ export const unit = [
   'test/workspace/network/{allowed-networks,policy}.test.ts',
   'test/workspace/tunnel/{listening-ports,port-host}.test.ts',
   'test/workspace/{name,state-dir}.test.ts',
+  'test/workspace/{files/watch,program/live-programs}.test.ts',
 ]
 
 /** Folders of the suites that have a separate configuration and command. */

@@ -215,6 +215,12 @@ export const workspaceSchema = section({
     kernel: optionalText('kernel for VM images without one; default the newest in /boot'),
     modules: optionalText("directory of that kernel's modules; default /lib/modules/<release>"),
   }),
+  e2b: section({
+    enabled: flag(
+      false,
+      "serve E2B's API below /e2b and on its host names, so that programs written for E2B's SDKs run on this server",
+    ),
+  }),
   prune: pruneSection,
   log: section({
     level: Type.Enum(LOG_LEVELS, { default: 'info', description: 'minimum severity that is logged' }),

@@ -65,6 +65,8 @@ export interface HttpServerOptions {
   readonly admit?: onRequestHookHandler
   /** Another server that handles some requests before routing. */
   readonly divert?: Diversion
+  /** Returns a path below which a request's target is served, for hosts with a separate API. */
+  readonly prefixFor?: (host: string | undefined) => string | undefined
   /** A route that can answer some of its requests before routing. */
   readonly early?: EarlyRoute | undefined
   /** PEM texts; enables TLS. */
@@ -124,11 +126,11 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const isUpgrade = (request: IncomingMessage): boolean =>
     !order.isBusy(request.socket) && upgrades.accepts(request)
   const order = new AnswerOrder(options.errors)
-  const diverted = new Diverted(divert)
+  const diverted = new Diverted(divert, options.prefixFor)
   const app = Fastify({
     ...fastifyOptions(options, isUpgrade),
     clientErrorHandler: order.refuse,
-    ...(divert !== undefined && { rewriteUrl: diverted.route }),
+    ...((divert !== undefined || options.prefixFor !== undefined) && { rewriteUrl: diverted.route }),
   }) as FastifyInstance
   const upgrades = new Upgrades(
     app.server,
@@ -330,16 +332,18 @@ const ANY_ROUTE = '/'
 /** Diverted requests with their original targets, while they bypass the router. */
 class Diverted {
   readonly #divert: Diversion | undefined
+  readonly #prefixFor: (host: string | undefined) => string | undefined
   readonly #targets = new WeakMap<IncomingMessage, string>()
 
-  constructor(divert: Diversion | undefined) {
+  constructor(divert: Diversion | undefined, prefixFor: HttpServerOptions['prefixFor'] = () => undefined) {
     this.#divert = divert
+    this.#prefixFor = prefixFor
   }
 
   /** Returns the target for routing. */
   readonly route = (request: IncomingMessage): string => {
     const { url = ANY_ROUTE } = request
-    if (this.#divert?.isFor(request) !== true) return url
+    if (this.#divert?.isFor(request) !== true) return `${this.#prefixFor(request.headers.host) ?? ''}${url}`
     this.#targets.set(request, url)
     return ANY_ROUTE
   }

@@ -39,7 +39,7 @@ export class PortHosts {
    */
   hostFor({ workspace, port }: PortTarget, host: string): string | undefined {
     const label = `${port}--${workspace.toLowerCase()}`
-    const domain = isHere(nameOf(host)) ? 'localhost' : this.#domain
+    const domain = isHere(host) ? 'localhost' : this.#domain
     if (domain === undefined || label.length > MAX_LABEL_LENGTH) return undefined
     return `${label}.${domain}${/:\d+$/.exec(host)?.[0] ?? ''}`
   }
@@ -51,10 +51,11 @@ function nameOf(host: string): string {
 }
 
 /**
- * Returns whether a browser that reached the server by this name runs on the same machine, or through a
+ * Returns whether a client that reached the server by this `Host` runs on the same machine, or through a
  * tunnel.
  */
-function isHere(name: string): boolean {
+export function isHere(host: string): boolean {
+  const name = nameOf(host)
   return (
     name === 'localhost' ||
     name.endsWith('.localhost') ||

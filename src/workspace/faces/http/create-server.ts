@@ -14,6 +14,9 @@ import { subjectOf } from './audit-subject.ts'
 import { addBusMetrics } from './bus-metrics.ts'
 import { addPhaseMetrics } from './phase-metrics.ts'
 import type { HttpFace } from './face.ts'
+import { SandboxAccess } from './e2b/access.ts'
+import { e2bRoutes } from './e2b/e2b-face.ts'
+import { E2bHosts } from './e2b/hosts.ts'
 import { archiveRoutes } from './routes/archives.ts'
 import { connectRoute } from './routes/connect.ts'
 import { egressRoute } from './routes/egress.ts'
@@ -46,7 +49,10 @@ export function createWorkspaceHttp(
   const hosts = new PortHosts(portsDomain)
   const { token, tls } = security
   const hasTls = tls !== undefined
-  const proxy = new PortProxy({ face, hosts, token, hasTls, logger })
+  const e2b = face.config.e2b.enabled
+    ? { face, hosts: new E2bHosts(portsDomain), access: new SandboxAccess(token) }
+    : undefined
+  const proxy = new PortProxy({ face, hosts, e2b, token, hasTls, logger })
   const server = createHttpServer({
     info: {
       title: 'Workspace server',
@@ -56,6 +62,7 @@ export function createWorkspaceHttp(
     logger,
     allowedHosts: [...allowedHosts, ...(portsDomain === undefined ? [] : [`*.${portsDomain}`])],
     divert: proxy,
+    ...(e2b && { prefixFor: (host) => e2b.hosts.prefixFor(host) }),
     ...security,
     onUnauthorized: (request) =>
       face.audit.refuse(subjectOf({ raw: request }, 'api.refuse', ''), 'UNAUTHORIZED'),
@@ -95,6 +102,7 @@ export function createWorkspaceHttp(
   terminalRoute(server, face)
   systemRoutes(server, face)
   busRoutes(server, face)
+  if (e2b !== undefined) e2bRoutes(server, e2b)
   addBusMetrics(server.metrics.registry, face.bus, face.cluster)
   addPhaseMetrics(server.metrics.registry, face.timeline)
   return server

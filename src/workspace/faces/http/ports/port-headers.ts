@@ -3,6 +3,7 @@ import type { CheckedRequest } from '../../../../lib/http/proxy/checked-request.
 import { endToEnd } from '../../../../lib/http/proxy/end-to-end.ts'
 import { type Forwarder, toUpstream } from '../../../../lib/http/proxy/forwarded-headers.ts'
 import type { HeaderPairs } from '../../../../lib/http/proxy/header-pairs.ts'
+import { TRAFFIC_TOKEN } from '../e2b/access.ts'
 import { ownSetCookie, withoutGrants } from './grant-cookie.ts'
 
 /**
@@ -35,7 +36,7 @@ export function toGuest(
 ): HeaderPairs {
   return toUpstream(request, parts.forwarder).flatMap(([name, value]): HeaderPairs => {
     const lower = name.toLowerCase()
-    if (lower === 'authorization' && parts.hasToken) return []
+    if ((lower === 'authorization' && parts.hasToken) || lower === TRAFFIC_TOKEN) return []
     if (addressing.is === 'path') {
       if (lower === 'host') return [[name, `localhost:${addressing.port}`]]
       // Cookies belong to the server's host, and the origin does not identify the page.

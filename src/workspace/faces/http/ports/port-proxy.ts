@@ -24,6 +24,7 @@ import { GRANT_MS, GrantTable } from '../../../tickets/grant-table.ts'
 import { openTunnel, parsePort } from '../../../tunnel/open-tunnel.ts'
 import type { PortHosts, PortTarget } from '../../../tunnel/port-host.ts'
 import { subjectOf } from '../audit-subject.ts'
+import type { E2bParts } from '../e2b/sandbox-request.ts'
 import type { HttpFace } from '../face.ts'
 import { grantCookie, grantsOf } from './grant-cookie.ts'
 import { extractTicket } from './ticket-parameter.ts'
@@ -41,6 +42,8 @@ const PORT_TARGET = /^(?:https?:\/\/[^/?]*)?\/api\/workspaces\/[^/?]*\/proxy\/[^
 interface PortProxyParts {
   readonly face: Pick<HttpFace, 'table' | 'entrance' | 'activity' | 'tickets' | 'config' | 'audit'>
   readonly hosts: PortHosts
+  /** Host names and tokens of sandboxes for clients of E2B; undefined if the server has none. */
+  readonly e2b: E2bParts | undefined
   readonly token: string | undefined
   readonly hasTls: boolean
   readonly logger: Logger
@@ -64,7 +67,7 @@ export class PortProxy implements Diversion {
 
   /** Returns whether a request is for a port, by its host (which then serves no API) or by its path. */
   readonly isFor = ({ headers, url = '' }: IncomingMessage): boolean => {
-    return this.#parts.hosts.parse(headers.host) !== undefined || PORT_TARGET.test(url)
+    return this.#hostTarget(headers.host) !== undefined || PORT_TARGET.test(url)
   }
 
   readonly acceptsUpgrade = isForwardedUpgrade
@@ -163,10 +166,17 @@ export class PortProxy implements Diversion {
 
   /** Returns the port a request is for, without normalizing the target. @throws INVALID_REQUEST and INVALID_PORT */
   #routeOf({ message, target }: CheckedRequest): PortRoute {
-    const host = this.#parts.hosts.parse(message.headers.host)
+    const host = this.#hostTarget(message.headers.host)
     return host === undefined
       ? routeBelowPath(target)
       : { target: this.#canonical(host), addressing: { is: 'host' }, ...extractTicket(target) }
+  }
+
+  /** Returns the port that a host name denotes, except for that of the interface inside a sandbox. */
+  #hostTarget(host: string | undefined): PortTarget | undefined {
+    const { hosts, e2b } = this.#parts
+    const target = hosts.parse(host) ?? e2b?.hosts.parsePort(host)
+    return e2b?.hosts.prefixFor(host) === undefined ? target : undefined
   }
 
   #canonical(target: PortTarget): PortTarget {
@@ -176,12 +186,19 @@ export class PortProxy implements Diversion {
 
   #requireGrant(request: IncomingMessage, target: PortTarget): void {
     if (this.#parts.token === undefined || this.#hasGrant(request, target)) return
+    if (this.#hasTrafficToken(request, target)) return
     this.#auditing(request, target, () => {
       throw httpFault(
         'UNAUTHORIZED',
         `port ${target.port} of workspace "${target.workspace}" requires authorization; open it from the server's web page`,
       )
     })
+  }
+
+  #hasTrafficToken(request: IncomingMessage, { workspace: name }: PortTarget): boolean {
+    const { e2b, face } = this.#parts
+    const workspace = face.table.find(name)
+    return e2b !== undefined && workspace !== undefined && e2b.access.admitsTraffic(request, workspace)
   }
 
   /** Returns whether any grant cookie is valid for the port: pages of sibling hosts may have added cookies of that name. */
@@ -199,7 +216,7 @@ export class PortProxy implements Diversion {
     const { origin, host } = headers
     if (origin === undefined || !URL.canParse(origin)) return false
     const { host: source } = new URL(origin)
-    const workspace = this.#parts.hosts.parse(source)?.workspace
+    const workspace = this.#hostTarget(source)?.workspace
     return workspace === target.workspace.toLowerCase() && parentDomain(source) === parentDomain(host ?? '')
   }
 

@@ -1,7 +1,6 @@
 import { PassThrough, Readable } from 'node:stream'
 import { finished, pipeline } from 'node:stream/promises'
 import { constants, createGzip } from 'node:zlib'
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
 import { abortOnClose } from '../../../../lib/http/abort-on-close.ts'
 import type { HttpServer } from '../../../../lib/http/server.ts'
@@ -14,12 +13,11 @@ import { importWorkspace } from '../../../archive/import-workspace.ts'
 import { fault } from '../../../errors.ts'
 import { parseWorkspaceName } from '../../../name.ts'
 import { subjectOf } from '../audit-subject.ts'
+import { endUpload } from '../end-upload.ts'
 import type { HttpFace } from '../face.ts'
 
 const BINARY = 'application/octet-stream'
 const BYTES = { type: 'string', format: 'binary' }
-/** Time for a client to receive the refusal of an upload that it still sends. */
-const REFUSAL_GRACE_MS = 5_000
 
 interface Named {
   readonly Params: { readonly name: string }
@@ -112,19 +110,6 @@ export function archiveRoutes(
       },
     )
     done()
-  })
-}
-
-/** Reads the rest of a refused upload for a moment: closing the connection at once could discard the response. */
-function endUpload({ raw }: FastifyRequest, reply: FastifyReply): void {
-  reply.raw.once('finish', () => {
-    if (raw.complete) return
-    raw
-      .on('error', () => undefined)
-      .unpipe()
-      .resume()
-    const cut = setTimeout(() => raw.destroy(), REFUSAL_GRACE_MS)
-    raw.once('close', () => clearTimeout(cut))
   })
 }
 

@@ -1,0 +1,76 @@
+import type { FastifyRequest } from 'fastify'
+import { checkUser } from '../../../arguments.ts'
+import type { Backend } from '../../../backend/backend.ts'
+import { SANDBOX_LABEL } from '../../../api/e2b.ts'
+import { fault } from '../../../errors.ts'
+import { isWorkspaceName } from '../../../name.ts'
+import type { Workspace } from '../../../workspace.ts'
+import { subjectOf } from '../audit-subject.ts'
+import type { HttpFace } from '../face.ts'
+import type { SandboxAccess, SignedUse } from './access.ts'
+import type { E2bHosts } from './hosts.ts'
+
+/** Dependencies of the routes for clients of E2B. */
+export interface E2bParts {
+  readonly face: HttpFace
+  readonly hosts: E2bHosts
+  readonly access: SandboxAccess
+}
+
+/** Returns the workspace of a sandbox. @throws WORKSPACE_NOT_FOUND for other workspaces too */
+export function getSandbox({ table }: HttpFace, id: string): Workspace {
+  const workspace = isWorkspaceName(id) ? table.find(id) : undefined
+  if (workspace !== undefined && Object.hasOwn(workspace.labels ?? {}, SANDBOX_LABEL)) return workspace
+  throw fault('WORKSPACE_NOT_FOUND', `sandbox ${JSON.stringify(id.slice(0, 80))} does not exist`)
+}
+
+/** Finds sandboxes of requests that are for their inside, and admits these requests. */
+export class SandboxEntrance {
+  readonly #parts: E2bParts
+
+  constructor(parts: E2bParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * Returns the running sandbox that a request names in its host or header.
+   *
+   * @throws UNAUTHORIZED, WORKSPACE_NOT_FOUND, WORKSPACE_NOT_RUNNING
+   */
+  async enter(
+    request: FastifyRequest,
+    signed?: SignedUse,
+  ): Promise<{ readonly name: string; readonly backend: Backend }> {
+    const { face, hosts, access } = this.#parts
+    const id =
+      hosts.parsePort(request.headers.host)?.workspace ?? String(request.headers['e2b-sandbox-id'] ?? '')
+    if (id === '')
+      throw fault('INVALID_REQUEST', 'the request names no sandbox: set E2B_SANDBOX_URL to this server')
+    const workspace = getSandbox(face, id)
+    const { name } = workspace
+    face.audit.admission(subjectOf(request, 'api.refuse', name), () =>
+      access.checkSandbox(request.raw, workspace, signed),
+    )
+    const { backend } = await face.entrance.enter(name, 'unavailable')
+    face.activity.touch(name)
+    return { name, backend }
+  }
+}
+
+/**
+ * Returns the user of a request to a sandbox, whom the SDKs send as the name of a login without password.
+ *
+ * @throws INVALID_REQUEST for what cannot be a user
+ */
+export function userOf({ headers }: FastifyRequest): string | undefined {
+  const [, encoded = ''] = /^Basic ([A-Za-z0-9+/=]{1,200})$/i.exec(headers.authorization ?? '') ?? []
+  const [user = ''] = Buffer.from(encoded, 'base64').toString().split(':')
+  return parseUser(user)
+}
+
+/** Returns a given user, or undefined for ''. @throws INVALID_REQUEST for what cannot be a user */
+export function parseUser(text = ''): string | undefined {
+  const user = text === '' ? undefined : text
+  checkUser(user)
+  return user
+}

@@ -1,0 +1,17 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+
+/** Time for a client to receive the refusal of an upload that it still sends. */
+const REFUSAL_GRACE_MS = 5_000
+
+/** Reads the rest of a refused upload for a moment: closing the connection at once could discard the response. */
+export function endUpload({ raw }: FastifyRequest, reply: FastifyReply): void {
+  reply.raw.once('finish', () => {
+    if (raw.complete) return
+    raw
+      .on('error', () => undefined)
+      .unpipe()
+      .resume()
+    const cut = setTimeout(() => raw.destroy(), REFUSAL_GRACE_MS)
+    raw.once('close', () => clearTimeout(cut))
+  })
+}
