@@ -1,8 +1,10 @@
 import { execFileSync } from 'node:child_process'
-import { copyFileSync, cpSync, globSync, readFileSync } from 'node:fs'
+import { copyFileSync, cpSync, globSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { packageRoot } from '../../../src/lib/process/package.ts'
+import { run } from '../../../src/lib/process/run.ts'
 import { madeOnce } from '../made-once.ts'
+import { tempDir } from '../temp-dir.ts'
 
 const fixtures = join(packageRoot, 'test/fixtures/foreign')
 const installed = join(packageRoot, '.node/foreign/bin')
@@ -45,6 +47,55 @@ export function libraryClients(): readonly LibraryClient[] {
     title: `${name} ${versionOf([...command, 'version'])}`,
     command,
   }))
+}
+
+/** E2B's SDK for a language, installed at a fixed version. */
+interface E2bSdk {
+  readonly version: string
+  /** Runs a program that imports the SDK. */
+  readonly run: (program: string, argv: readonly string[], environment: Environment) => Promise<Finished>
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+type Finished = Awaited<ReturnType<typeof run>>
+
+const E2B_NPM = 'e2b@2.51.0'
+const E2B_PYPI = 'e2b==2.63.0'
+
+/** Returns E2B's SDK for JavaScript, installed if necessary. */
+export function e2bForNode(): E2bSdk {
+  const sdk = madeOnce('e2b-npm', [E2B_NPM], (folder) => {
+    const argv = ['install', '--no-save', '--no-audit', '--no-fund', '--prefix', folder, E2B_NPM]
+    execFileSync('npm', argv, { stdio: ['ignore', 'pipe', 'pipe'] })
+  })
+  return {
+    version: E2B_NPM.replace(/^.*@/, ''),
+    async run(program, argv, environment) {
+      // Imports are resolved from the program's folder.
+      const folder = tempDir()
+      symlinkSync(join(sdk, 'node_modules'), join(folder, 'node_modules'))
+      const file = join(folder, 'program.mjs')
+      writeFileSync(file, program)
+      return run(process.execPath, [file, ...argv], { environment, timeoutMs: 150_000 })
+    },
+  }
+}
+
+/** Returns E2B's SDK for Python, installed if necessary. */
+export function e2bForPython(): E2bSdk {
+  const sdk = madeOnce('e2b-pypi', [E2B_PYPI], (folder) => {
+    execFileSync('python3', ['-m', 'venv', folder], { stdio: ['ignore', 'pipe', 'pipe'] })
+    const argv = ['-m', 'pip', 'install', '-q', '--disable-pip-version-check', E2B_PYPI]
+    execFileSync(join(folder, 'bin/python'), argv, { stdio: ['ignore', 'pipe', 'pipe'] })
+  })
+  return {
+    version: E2B_PYPI.replace(/^.*=/, ''),
+    async run(program, argv, environment) {
+      const file = join(tempDir(), 'program.py')
+      writeFileSync(file, program)
+      return run(join(sdk, 'bin/python'), [file, ...argv], { environment, timeoutMs: 150_000 })
+    },
+  }
 }
 
 /** Returns the path of the client in Go. */
