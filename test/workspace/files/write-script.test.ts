@@ -1,6 +1,6 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
@@ -38,3 +38,20 @@ test.each([['dash'], ['bash']])(
     expect(readdirSync(directory)).toEqual([])
   },
 )
+
+test.each([
+  ['all of it', 'content\nMARK', 'content\n'],
+  ['nothing but the mark', 'MARK', ''],
+  ['a mark in it', 'MARKcontentMARK', 'MARKcontent'],
+  ['nothing', '', undefined],
+  ['a part', 'content', undefined],
+  ['a part of the mark', 'contentMAR', undefined],
+])('content of unknown length replaces a file when %s has arrived', (_what, input, content) => {
+  const directory = tempDir()
+  const file = join(directory, 'file')
+  writeFileSync(file, 'old')
+  const { status } = spawnSync('sh', ['-c', WRITE, 'sh', file, '', '', '.temporary', '', 'MARK'], { input })
+  expect(status).toBe(content === undefined ? 1 : 0)
+  expect(readFileSync(file, 'utf8')).toBe(content ?? 'old')
+  expect(readdirSync(directory)).toEqual(['file'])
+})
