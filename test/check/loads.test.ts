@@ -46,6 +46,7 @@ const FOR_LATER = [
   '@aws-sdk/client-s3',
   '@aws-sdk/client-sts',
   '@fastify/ajv-compiler',
+  '@fastify/busboy',
   '@fastify/swagger',
   '@fastify/swagger-ui',
   '@modelcontextprotocol/sdk',

@@ -15,3 +15,11 @@ export function endUpload({ raw }: FastifyRequest, reply: FastifyReply): void {
     raw.once('close', () => clearTimeout(cut))
   })
 }
+
+/** Cuts an upload that sends nothing for that long. Returns a function that ends the limit. */
+export function limitSilence({ raw }: FastifyRequest, limitMs: number): () => void {
+  const { socket } = raw
+  const cut = (): void => void socket.destroy()
+  socket.setTimeout(limitMs).once('timeout', cut)
+  return () => void socket.setTimeout(0).off('timeout', cut)
+}

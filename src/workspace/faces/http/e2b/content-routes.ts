@@ -1,13 +1,13 @@
 import { posix } from 'node:path'
 import { PassThrough, type Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
-import { Busboy, type BusboyInstance } from '@fastify/busboy'
+import type { BusboyInstance } from '@fastify/busboy'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { abortOnClose } from '../../../../lib/http/abort-on-close.ts'
 import { fault } from '../../../errors.ts'
 import { parsePath, WorkspaceFiles } from '../../../files/files.ts'
 import { subjectOf } from '../audit-subject.ts'
-import { endUpload } from '../end-upload.ts'
+import { endUpload, limitSilence } from '../end-upload.ts'
 import type { HttpFace } from '../face.ts'
 import type { SignedUse } from './access.ts'
 import { HIDDEN, OWN_ADMISSION } from './connect-service.ts'
@@ -59,7 +59,7 @@ export function contentRoutes(scope: FastifyInstance, { audit }: HttpFace, entra
         const gone = abortOnClose(reply)
         const files = new WorkspaceFiles(backend, name, gone, parseUser(username))
         endUpload(request, reply)
-        request.raw.setTimeout(UPLOAD_SILENCE_MS, () => request.raw.destroy())
+        const endLimit = limitSilence(request, UPLOAD_SILENCE_MS)
         const write = async (to: string, content: Readable): Promise<void> => {
           const target = { path: parsePath(to), bytes: undefined, mode: undefined, createsParents: true }
           await audit.follow(subjectOf(request, 'file.write', name), () => files.write(target, content))
@@ -68,7 +68,7 @@ export function contentRoutes(scope: FastifyInstance, { audit }: HttpFace, entra
           const written = await receive(request, path, { write, gone })
           return written.map((to) => ({ name: posix.basename(to), type: 'file', path: parsePath(to) }))
         } finally {
-          request.raw.setTimeout(0)
+          endLimit()
         }
       },
     )
@@ -114,7 +114,7 @@ async function receiveParts(
 ): Promise<readonly string[]> {
   const written: string[] = []
   let last = Promise.resolve()
-  const parts = multipartParser(type)
+  const parts = await multipartParser(type)
   const over = Promise.withResolvers<void>()
   parts.on('file', (_field, part, name) => {
     // Absent in what is not a form of files.
@@ -138,7 +138,9 @@ async function receiveParts(
   return written
 }
 
-function multipartParser(type: string): BusboyInstance {
+async function multipartParser(type: string): Promise<BusboyInstance> {
+  // Most servers never need it.
+  const { Busboy } = await import('@fastify/busboy')
   try {
     return new Busboy({
       headers: { 'content-type': type },

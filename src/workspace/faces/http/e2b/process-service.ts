@@ -13,6 +13,7 @@ import type {
 } from '../../../program/live-programs.ts'
 import { checkProgram } from '../../../program/program.ts'
 import { subjectOf } from '../audit-subject.ts'
+import { limitSilence } from '../end-upload.ts'
 import type { HttpFace } from '../face.ts'
 import { ConnectService, type StreamCall } from './connect-service.ts'
 import { type ConnectStream, readMessages } from './connect-stream.ts'
@@ -68,11 +69,11 @@ export function processService(
 
   service.upload('StreamInput', async (body, request) => {
     const { name } = await entrance.enter(request)
-    request.raw.setTimeout(INPUT_SILENCE_MS, () => request.raw.destroy())
+    const endLimit = limitSilence(request, INPUT_SILENCE_MS)
     try {
       await writeAll(body, programs, name)
     } finally {
-      request.raw.setTimeout(0)
+      endLimit()
     }
     return {}
   })

@@ -245,6 +245,7 @@ describe('the interface for clients of E2B', () => {
     }
     await expect.poll(files).toEqual(['file'])
     expect(await (await fetch(fileUrl('cut/file'), { headers: sandbox })).text()).toBe('old')
+    expect(server.log()).not.toContain('"level":50')
   })
 
   test.each([
