@@ -1,6 +1,7 @@
 import type { Static } from 'typebox'
 import { Type } from '../../lib/schema/type.ts'
 import type { FileEntry } from '../files/entry.ts'
+import type { FileChange } from '../files/watch.ts'
 import { STRICT } from './parameters.ts'
 
 const pathSchema = Type.String({ minLength: 1, description: 'absolute, or relative to /workspace' })
@@ -34,6 +35,28 @@ export const writeQuerySchema = Type.Object(
   },
   STRICT,
 )
+
+/** Query for watching a directory. */
+export const watchQuerySchema = Type.Object(
+  {
+    path: pathSchema,
+    recursive: Type.Optional(Type.Boolean({ description: 'watch directories in it as well; default false' })),
+  },
+  STRICT,
+)
+
+/** A change below a watched directory. */
+export const fileChangeSchema = Type.Object({
+  type: Type.Enum(['create', 'write', 'remove', 'rename', 'chmod'], {
+    description: 'rename: the old path of a file that has a new one, which is then created',
+  }),
+  path: Type.String({ description: 'relative to the directory' }),
+})
+
+/** Encodes a change below a watched directory. */
+export function fileChangeToWire({ kind, path }: FileChange): Static<typeof fileChangeSchema> {
+  return { type: kind, path }
+}
 
 /** Query for removing a file: a misspelled parameter must not remove more. */
 export const removeFileQuerySchema = Type.Object(

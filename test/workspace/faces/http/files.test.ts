@@ -223,6 +223,42 @@ describe.each(KINDS)('files of a workspace ($kind)', ({ backend, kind }) => {
     await run(`rm ${dir}/huge`)
   })
 
+  test('changes in a watched directory are streamed', async () => {
+    const path = `${dir}/watched`
+    await call(url('files/directory'), 'POST', { path: `${path}/in` })
+    const leave = new AbortController()
+    const response = await fetch(url('files/watch', { path, recursive: 'true' }), { signal: leave.signal })
+    const seen: string[] = []
+    const until = async (event: string): Promise<void> => {
+      for await (const chunk of response.body?.values({ preventCancel: true }) ?? []) {
+        for (const [, type, data = '{}'] of Buffer.from(chunk)
+          .toString()
+          .matchAll(/^event: (.*)\ndata: (.*)$/gm)) {
+          const change = JSON.parse(data) as { type?: string; path?: string }
+          seen.push(type === 'change' ? `${change.type} ${change.path}` : String(type))
+        }
+        if (seen.includes(event)) return
+      }
+      throw new Error(`the stream ended before "${event}": ${seen.join(', ')}`)
+    }
+    await until('ready')
+    await write(`${path}/in/new\nline`, 'content')
+    await until('write in/new\nline')
+    await run(`rm -r ${path}/in`)
+    await until('remove in')
+    leave.abort()
+    expect(seen).toEqual(expect.arrayContaining(['ready', 'create in/new\nline', 'remove in/new\nline']))
+    expect(seen.join()).not.toMatch(/\.[0-9a-f]{16}/)
+    expect(await codeOf(await fetch(url('files/watch', { path: `${path}/in` })))).toEqual([
+      404,
+      'FILE_NOT_FOUND',
+    ])
+    expect(await codeOf(await fetch(url('files/watch', { path: '/etc/passwd' })))).toEqual([
+      409,
+      'FILE_CONFLICT',
+    ])
+  })
+
   test('errors name the file and the reason', async () => {
     await run(`cd ${dir}; mkdir -p full/sub; echo > plain; mkfifo pipe`)
     const remove = (path: string) => fetch(url('files', { path }), { method: 'DELETE' })

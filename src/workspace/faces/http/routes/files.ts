@@ -4,22 +4,28 @@ import type { Static } from 'typebox'
 import { abortOnClose } from '../../../../lib/http/abort-on-close.ts'
 import type { HttpServer } from '../../../../lib/http/server.ts'
 import { Type } from '../../../../lib/schema/type.ts'
+import type { SseStream } from '../../../../lib/sse/sse-stream.ts'
 import {
   directoryBodySchema,
+  fileChangeSchema,
+  fileChangeToWire,
   fileQuerySchema,
   fileToWire,
   moveBodySchema,
   readQuerySchema,
   removeFileQuerySchema,
+  watchQuerySchema,
   writeQuerySchema,
 } from '../../../api/file.ts'
 import { workspaceParams } from '../../../api/parameters.ts'
 import type { AuditSubject } from '../../../audit/audit-log.ts'
 import { fault } from '../../../errors.ts'
 import { parsePath, WorkspaceFiles } from '../../../files/files.ts'
+import { type FileChange, watchDirectory } from '../../../files/watch.ts'
 import { parseWorkspaceName } from '../../../name.ts'
 import { subjectOf } from '../audit-subject.ts'
 import type { HttpFace } from '../face.ts'
+import { sendFailure } from '../stream-progress.ts'
 
 const BINARY = 'application/octet-stream'
 const BYTES = { type: 'string', format: 'binary' }
@@ -29,7 +35,8 @@ interface Named {
 }
 
 /** Registers the routes for files of workspaces. */
-export function fileRoutes({ app }: HttpServer, { entrance, audit, activity }: HttpFace): void {
+export function fileRoutes(server: HttpServer, { entrance, audit, activity }: HttpFace): void {
+  const { app } = server
   /** Runs one operation on files, and records it under the given action. */
   const work = async <T>(
     request: FastifyRequest<Named>,
@@ -64,6 +71,39 @@ export function fileRoutes({ app }: HttpServer, { entrance, audit, activity }: H
       )
       // A page of the workspace must not run in the server's origin.
       return reply.type(BINARY).header('content-disposition', 'attachment').send(content)
+    },
+  )
+
+  app.get<Named & { readonly Querystring: Static<typeof watchQuerySchema> }>(
+    '/api/workspaces/:name/files/watch',
+    {
+      // A HEAD request would never end.
+      exposeHeadRoute: false,
+      schema: {
+        summary: 'Watch a directory of a running workspace',
+        description:
+          'Server-sent events: `ready`, from which on changes are seen, then `change` for each of them, and `error` ' +
+          '(`{code, message}`) when the directory can no longer be watched. It is listed twice a second.',
+        params: workspaceParams,
+        querystring: watchQuerySchema,
+        response: {
+          200: {
+            description: 'data of `change` events',
+            content: { 'text/event-stream': { schema: fileChangeSchema } },
+          },
+        },
+      },
+    },
+    async (request, reply) => {
+      const { path, recursive: isRecursive = false } = request.query
+      const directory = { path: parsePath(path), isRecursive, user: undefined }
+      const { workspace, backend } = await entrance.enter(parseWorkspaceName(request.params.name), 'conflict')
+      activity.touch(workspace.name)
+      const gone = abortOnClose(reply)
+      const batches = watchDirectory(backend, workspace.name, directory, gone)
+      await audit.follow(subjectOf(request, 'file.read', workspace.name), () => batches.next())
+      await streamChanges(server.openStream(reply), reply, batches, gone)
+      return reply
     },
   )
 
@@ -202,4 +242,25 @@ function lengthOf({ headers, body }: FastifyRequest): number {
 
 function uploadFault() {
   return fault('INVALID_REQUEST', `writing a file requires a body of type ${BINARY} with a Content-Length`)
+}
+
+/** Streams changes until the directory can no longer be watched, no faster than the reader reads them. */
+async function streamChanges(
+  stream: SseStream,
+  reply: FastifyReply,
+  batches: AsyncIterable<readonly FileChange[]>,
+  gone: AbortSignal,
+): Promise<void> {
+  stream.send({}, 'ready')
+  try {
+    for await (const changes of batches)
+      for (const change of changes) {
+        stream.send(fileChangeToWire(change), 'change')
+        await stream.waitForRoom()
+      }
+  } catch (error) {
+    if (gone.aborted) return
+    sendFailure(stream, reply, 'the watch failed', error)
+  }
+  stream.end()
 }
