@@ -114,6 +114,7 @@ describe('the package for Python', () => {
       resumed: ['line 0', 'line 1', 'line 2', 'line 3', 'end'],
       signaled: 143,
       files: [state, state, state, state, state],
+      watched: 'create',
       pieces: true,
       import: ['running', true],
       fork: [['running', true, true]],

@@ -8,8 +8,10 @@ from ._events import (
     DroppedOutput,
     ExecExit,
     ExecOutput,
+    FileChange,
     ProcessOutput,
     Snapshot,
+    WatchReady,
     WorkspaceEvent,
 )
 from ._sync import Client, Files, Process, Workspace
@@ -43,6 +45,7 @@ __all__ = [
     "ExecOptions",
     "ExecOutput",
     "ExecResult",
+    "FileChange",
     "FileInfo",
     "Files",
     "Port",
@@ -54,6 +57,7 @@ __all__ = [
     "Snapshot",
     "SpawnOptions",
     "WaitTimeoutError",
+    "WatchReady",
     "Workspace",
     "WorkspaceError",
     "WorkspaceEvent",

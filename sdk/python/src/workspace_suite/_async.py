@@ -12,7 +12,15 @@ import httpx
 
 from ._address import Address, find_address, unreachable
 from ._errors import ConnectionError, WaitTimeoutError, WorkspaceError
-from ._events import DroppedOutput, ExecExit, ExecOutput, ProcessOutput, WorkspaceEvent
+from ._events import (
+    DroppedOutput,
+    ExecExit,
+    ExecOutput,
+    FileChange,
+    ProcessOutput,
+    WatchReady,
+    WorkspaceEvent,
+)
 from ._types import (
     CreateOptions,
     ExecOptions,
@@ -246,6 +254,16 @@ class AsyncFiles:
         """Returns type, size, permissions and time of a file."""
         answer = await self._transport.ask("GET", f"{self._path}/stat", query=query_of(path=path))
         return FileInfo.from_wire(answer)
+
+    async def watch(self, path: str, *, recursive: bool = False) -> AsyncIterator[WatchReady | FileChange]:
+        """Watches a directory: yields its start, and then its changes. Ending the iteration ends the watch."""
+        query = query_of(path=path, recursive=recursive)
+        async for event in self._transport.events("GET", f"{self._path}/watch", query=query):
+            if event.event == "ready":
+                yield WatchReady()
+            if event.event == "change":
+                yield FileChange(event.data["type"], event.data["path"])
+        raise ConnectionError(f"the connection to the watch of {path} was lost")
 
     async def mkdir(self, path: str) -> None:
         """Creates a directory and the missing ones above it."""

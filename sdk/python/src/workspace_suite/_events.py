@@ -42,6 +42,21 @@ class DroppedOutput:
 
 
 @dataclass(frozen=True, slots=True)
+class WatchReady:
+    """The start of a watch: changes are seen from now on."""
+
+    type: Literal["ready"] = "ready"
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """A change below a watched directory, with a path relative to it."""
+
+    type: Literal["create", "write", "remove", "rename", "chmod"]
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
 class Snapshot:
     """All workspaces, at the start and after each lost connection."""
 

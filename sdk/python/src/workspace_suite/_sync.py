@@ -11,7 +11,15 @@ import httpx
 
 from ._address import Address, find_address, unreachable
 from ._errors import ConnectionError, WaitTimeoutError, WorkspaceError
-from ._events import DroppedOutput, ExecExit, ExecOutput, ProcessOutput, WorkspaceEvent
+from ._events import (
+    DroppedOutput,
+    ExecExit,
+    ExecOutput,
+    FileChange,
+    ProcessOutput,
+    WatchReady,
+    WorkspaceEvent,
+)
 from ._types import (
     CreateOptions,
     ExecOptions,
@@ -245,6 +253,16 @@ class Files:
         """Returns type, size, permissions and time of a file."""
         answer = self._transport.ask("GET", f"{self._path}/stat", query=query_of(path=path))
         return FileInfo.from_wire(answer)
+
+    def watch(self, path: str, *, recursive: bool = False) -> Iterator[WatchReady | FileChange]:
+        """Watches a directory: yields its start, and then its changes. Ending the iteration ends the watch."""
+        query = query_of(path=path, recursive=recursive)
+        for event in self._transport.events("GET", f"{self._path}/watch", query=query):
+            if event.event == "ready":
+                yield WatchReady()
+            if event.event == "change":
+                yield FileChange(event.data["type"], event.data["path"])
+        raise ConnectionError(f"the connection to the watch of {path} was lost")
 
     def mkdir(self, path: str) -> None:
         """Creates a directory and the missing ones above it."""

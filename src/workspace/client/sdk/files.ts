@@ -2,12 +2,15 @@ import { Readable } from 'node:stream'
 import type { Static } from 'typebox'
 import type { CamelCase } from '../../api/camel-case.ts'
 import type {
+  fileChangeSchema,
   moveBodySchema,
   readQuerySchema,
   removeFileQuerySchema,
+  watchQuerySchema,
   WireFile,
   writeQuerySchema,
 } from '../../api/file.ts'
+import { ConnectionError } from './errors.ts'
 import type { Request, RequestOptions, Transport } from './transport.ts'
 
 /** A file or directory of a workspace. */
@@ -28,6 +31,12 @@ export type RemoveOptions = RequestOptions & Omit<CamelCase<Static<typeof remove
 
 /** Options for moving. */
 export type MoveOptions = RequestOptions & Omit<CamelCase<Static<typeof moveBodySchema>>, 'from' | 'to'>
+
+/** Options for watching. */
+export type WatchOptions = RequestOptions & Omit<CamelCase<Static<typeof watchQuerySchema>>, 'path'>
+
+/** An event of a watched directory; changes are seen from `ready` on. */
+export type WatchEvent = { readonly type: 'ready' } | CamelCase<Static<typeof fileChangeSchema>>
 
 /** Content of a file: a stream needs the option `bytes`; `fs.openAsBlob` returns a file of this machine. */
 export type FileContent = string | Uint8Array | Blob | AsyncIterable<Uint8Array>
@@ -85,6 +94,19 @@ export class WorkspaceFiles {
     await this.#transport.ask('POST', `${this.#path}/move`, { body: { from, to, ...options }, signal })
   }
 
+  /** Watches a directory: yields `ready`, and then its changes. Ending the iteration ends the watch. */
+  async *watch(path: string, options: WatchOptions = {}): AsyncGenerator<WatchEvent, void, void> {
+    for await (const { event, data } of this.#transport.events(
+      'GET',
+      `${this.#path}/watch`,
+      queried({ path }, options),
+    )) {
+      if (event === 'ready') yield { type: 'ready' }
+      if (event === 'change') yield data as WatchEvent
+    }
+    throw new ConnectionError(`the connection to the watch of ${path} was lost`)
+  }
+
   /** Removes a file or directory. */
   async remove(path: string, options: RemoveOptions = {}): Promise<void> {
     await this.#transport.ask('DELETE', this.#path, queried({ path }, options))
@@ -93,7 +115,7 @@ export class WorkspaceFiles {
 
 function queried(
   path: { readonly path: string },
-  { signal, ...query }: ReadOptions & WriteOptions & RemoveOptions,
+  { signal, ...query }: ReadOptions & WriteOptions & RemoveOptions & WatchOptions,
 ): Request {
   return { query: { ...path, ...query }, signal }
 }
