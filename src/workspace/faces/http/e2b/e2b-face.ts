@@ -54,6 +54,11 @@ export function e2bRoutes({ app }: HttpServer, parts: E2bParts): void {
   void app.register(
     (scope, _options, done) => {
       mapConnectErrors(scope)
+      // Before the body is read.
+      scope.addHook('onRequest', (request, _reply, next) => {
+        entrance.admit(request)
+        next()
+      })
       ConnectService.acceptMessages(scope)
       processService(scope, face, entrance, programs)
       filesystemService(scope, face, entrance, watchers)

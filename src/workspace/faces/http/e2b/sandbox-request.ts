@@ -33,7 +33,25 @@ export class SandboxEntrance {
   }
 
   /**
-   * Returns the running sandbox that a request names in its host or header.
+   * Returns the sandbox that a request names in its host or header.
+   *
+   * @throws UNAUTHORIZED, WORKSPACE_NOT_FOUND
+   */
+  admit(request: FastifyRequest, signed?: SignedUse): Workspace {
+    const { face, hosts, access } = this.#parts
+    const { host, 'e2b-sandbox-id': header = '' } = request.headers
+    const id = hosts.parsePort(host)?.workspace ?? String(header)
+    if (id === '')
+      throw fault('INVALID_REQUEST', 'the request names no sandbox: set E2B_SANDBOX_URL to this server')
+    const workspace = getSandbox(face, id)
+    face.audit.admission(subjectOf(request, 'api.refuse', workspace.name), () =>
+      access.checkSandbox(request.raw, workspace, signed),
+    )
+    return workspace
+  }
+
+  /**
+   * Admits a request like `admit`, and returns the name and backend of its sandbox, which runs.
    *
    * @throws UNAUTHORIZED, WORKSPACE_NOT_FOUND, WORKSPACE_NOT_RUNNING
    */
@@ -41,16 +59,8 @@ export class SandboxEntrance {
     request: FastifyRequest,
     signed?: SignedUse,
   ): Promise<{ readonly name: string; readonly backend: Backend }> {
-    const { face, hosts, access } = this.#parts
-    const id =
-      hosts.parsePort(request.headers.host)?.workspace ?? String(request.headers['e2b-sandbox-id'] ?? '')
-    if (id === '')
-      throw fault('INVALID_REQUEST', 'the request names no sandbox: set E2B_SANDBOX_URL to this server')
-    const workspace = getSandbox(face, id)
-    const { name } = workspace
-    face.audit.admission(subjectOf(request, 'api.refuse', name), () =>
-      access.checkSandbox(request.raw, workspace, signed),
-    )
+    const { face } = this.#parts
+    const { name } = this.admit(request, signed)
     const { backend } = await face.entrance.enter(name, 'unavailable')
     face.activity.touch(name)
     return { name, backend }

@@ -34,7 +34,6 @@ interface Timed extends Numbered {
 export function sandboxRoutes(scope: FastifyInstance, { face, hosts, access }: E2bParts): void {
   const { config, table, lifecycle, editor, audit, usage } = face
   const options = { config: OWN_ADMISSION, schema: HIDDEN }
-  // Without a `body` schema, a request without a body is valid.
   const timed = { ...options, schema: { ...HIDDEN, body: { anyOf: [timeoutBodySchema, { type: 'null' }] } } }
   const grant = (workspace: Workspace, { headers }: FastifyRequest) => {
     const domain = hosts.apiDomain(headers.host) ?? hosts.domainFor(headers.host)
