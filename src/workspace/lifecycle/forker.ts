@@ -208,6 +208,8 @@ function requestOf(name: string, group: ForkGroup): CreateRequest {
     upperBytes: 0,
     fromSnapshot: '',
     isProvisioned: false,
+    // The source's comes with its image or record.
+    environment: {},
     devContainer: { is: 'none' },
     dotfiles: undefined,
     forkGroup: group,

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { constants, tmpdir, userInfo } from 'node:os'
 import { statSync } from 'node:fs'
 import { chmod, chown, cp, mkdtemp, rm } from 'node:fs/promises'
-import { connect, createServer, type Socket } from 'node:net'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { type Duplex, duplexPair } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -16,13 +16,13 @@ import type {
   ExitStatus,
   GuestCaller,
   InsideListener,
-  InsidePort,
   Load,
   LoginEnvironment,
 } from '../../../src/workspace/backend/backend.ts'
 import { lastLogLines } from '../../../src/workspace/backend/log-lines.ts'
 import { fault } from '../../../src/workspace/errors.ts'
 import { WORKSPACE_DIR, type Workspace } from '../../../src/workspace/workspace.ts'
+import { listenAt } from './listen-at.ts'
 
 /**
  * A backend whose workspaces are directories of this machine and whose programs run on it. It passes the
@@ -222,43 +222,19 @@ export class FakeBackend implements Backend {
   async listenInside(name: string, onConnection: (connection: Duplex) => void): Promise<InsideListener> {
     const directory = await mkdtemp(join(tmpdir(), 'fake-inside-'))
     const path = join(directory, 'socket')
-    const connections = new Set<Socket>()
-    const server = createServer({ allowHalfOpen: true }, (connection) => {
-      connections.add(connection)
-      onConnection(connection.on('error', () => undefined))
-    })
-    await new Promise<void>((resolve) => server.listen(path, resolve))
+    const listener = await listenAt({ path }, onConnection)
     const { uid } = statSync(this.#workspaces.get(key(name))?.localDir || this.#volumes.get(key(name)) || '/')
     if (userInfo().uid === 0) for (const each of [directory, path]) await chown(each, uid, -1)
     await chmod(path, 0o600)
     const close = async (): Promise<void> => {
-      server.close()
-      for (const connection of connections) connection.destroy()
+      listener.close()
       await rm(directory, { recursive: true, force: true })
     }
     return { path, close }
   }
 
-  async listenPort(
-    _name: string,
-    port: number,
-    onConnection: (connection: Duplex) => void,
-  ): Promise<InsidePort> {
-    const connections = new Set<Socket>()
-    const server = createServer({ allowHalfOpen: true }, (connection) => {
-      connections.add(connection)
-      onConnection(connection.on('error', () => undefined))
-    })
-    await new Promise<void>((resolve, reject) =>
-      server.once('error', reject).listen(port, '127.0.0.1', resolve),
-    )
-    const closed = new Promise<void>((resolve) => server.once('close', resolve))
-    const close = (): void => {
-      server.close()
-      for (const connection of connections) connection.destroy()
-    }
-    return { closed, close }
-  }
+  readonly listenPort: Backend['listenPort'] = (_name, port, onConnection) =>
+    listenAt({ host: '127.0.0.1', port }, onConnection)
 
   loginEnvironment(name: string): Promise<LoginEnvironment> {
     const { username, uid } = userInfo()

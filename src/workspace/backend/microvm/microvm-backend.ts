@@ -16,7 +16,6 @@ import type {
   ExecRequest,
   GuestCaller,
   InsideListener,
-  InsidePort,
   LoginEnvironment,
 } from '../backend.ts'
 import { renewIdentity } from '../renew-identity.ts'
@@ -313,9 +312,7 @@ export class MicroVmBackend implements Backend {
     return this.#guests.listenInside(name, onConnection)
   }
 
-  listenPort(name: string, port: number, onConnection: (connection: Duplex) => void): Promise<InsidePort> {
-    return this.#guests.listenPort(name, port, onConnection)
-  }
+  readonly listenPort: Backend['listenPort'] = (...of) => this.#guests.listenPort(...of)
 
   loginEnvironment(name: string): Promise<LoginEnvironment> {
     return this.#guests.loginEnvironment(name)
@@ -339,9 +336,7 @@ export class MicroVmBackend implements Backend {
     return readMachineUsage(this.#files, await this.#images)
   }
 
-  async changedAt(name: string): Promise<Date> {
-    return this.#files.changedAt(name)
-  }
+  readonly changedAt: Backend['changedAt'] = (name) => this.#files.changedAt(name)
 
   get #running(): MachineRunner {
     if (this.#runner === undefined) throw new Error('the backend is not open')
