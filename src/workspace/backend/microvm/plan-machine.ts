@@ -35,8 +35,8 @@ export async function planMachine(
 ): Promise<MachinePlan> {
   const { kept, snapshot } = from
   if (snapshot !== undefined) {
-    const { image, digest, repo, forwardPorts, environment, isFormatted, upperBytes } = snapshot
-    const { memory = null } = snapshot
+    const { image, digest, repo, forwardPorts, isFormatted, upperBytes, memory = null } = snapshot
+    const environment = { ...snapshot.environment, ...request.environment }
     const same = { image, repo, forwardPorts, environment, isFormatted, upperBytes, memory }
     return { metadata: { ...newMetadata(request, digest, snapshot), ...same }, disk: 'copied' }
   }

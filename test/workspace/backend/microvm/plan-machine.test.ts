@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest'
+import type { SnapshotRecord } from '../../../../src/workspace/backend/microvm/files/snapshot-record.ts'
+import { planMachine } from '../../../../src/workspace/backend/microvm/plan-machine.ts'
+import type { ImageStore } from '../../../../src/workspace/image/image-store.ts'
+import { backendCreate } from '../../../support/workspace/backend-create.ts'
+
+const SNAPSHOT = {
+  image: 'base',
+  digest: 'sha256:0',
+  repo: '',
+  forwardPorts: [3000],
+  environment: { A: 'of the snapshot', B: 'of the snapshot' },
+  isFormatted: true,
+  upperBytes: 2 ** 30,
+  cpus: 1,
+  memoryMb: 512,
+} as unknown as SnapshotRecord
+
+test('a machine from a snapshot has its environment, and on top of it that of the request', async () => {
+  const request = backendCreate('demo', 'base', { environment: { B: 'of the request' } })
+  const from = { kept: undefined, snapshot: SNAPSHOT }
+  const defaults = { cpus: 1, memoryMb: 512, upperBytes: 2 ** 30 }
+  const { metadata } = await planMachine(request, from, {} as ImageStore, defaults)
+  expect(metadata.environment).toEqual({ A: 'of the snapshot', B: 'of the request' })
+})
