@@ -25,7 +25,7 @@ const AUTHORITY_MS = 3_650 * DAY_MS
 const LEAF_MS = 30 * DAY_MS
 /** Clocks of workspaces may be behind. */
 const BACKDATED_MS = 2 * DAY_MS
-const MAX_CONTEXTS = 500
+const MAX_CONTEXTS = 100
 
 /** The global type of keys differs between Node and browsers, which check this file too. */
 type Keys = Awaited<ReturnType<typeof deriveKeys>>

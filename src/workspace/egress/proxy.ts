@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { TLSSocket } from 'node:tls'
-import type { Clock } from '../../lib/clock/clock.ts'
+import type { AlarmClock } from '../../lib/clock/clock.ts'
 import { type Fault, isFault } from '../../lib/errors/fault.ts'
 import { httpFault } from '../../lib/http/faults.ts'
 import { keepHead } from '../../lib/http/keep-head.ts'
@@ -21,6 +21,7 @@ import type { Logger } from '../../lib/log/logger.ts'
 import { fault } from '../errors.ts'
 import type { EgressAuthority } from './authority.ts'
 import { withCredential } from './credential.ts'
+import { Pace } from './pace.ts'
 import type { EgressEntry, EgressFailure } from './request-log.ts'
 import {
   allowingRule,
@@ -59,7 +60,7 @@ export interface EgressProxyParts {
   readonly secrets: ReadonlyMap<string, SecretSource>
   readonly upstreams: UpstreamConnections
   readonly report: (entry: EgressEntry) => void
-  readonly clock: Clock
+  readonly clock: AlarmClock
   readonly logger: Logger
 }
 
@@ -75,13 +76,18 @@ export class EgressProxy {
   readonly #inner: Server
   readonly #targets = new WeakMap<Duplex, EgressTarget>()
   readonly #connections = new Set<Duplex>()
+  readonly #pace: Pace
 
   constructor(parts: EgressProxyParts) {
     this.#parts = parts
+    this.#pace = new Pace(parts.clock)
     const options = { shouldUpgradeCallback: isForwardedUpgrade }
     this.#outer = createServer(options, (request, response) => void this.#answer(request, response))
       .on('upgrade', (request, socket, head) => void this.#upgrade(request, socket, head))
-      .on('connect', (request, socket, head) => void this.#connect(request, socket, head))
+      .on(
+        'connect',
+        (request, socket, head) => void this.#connect(request, socket, head).catch(() => socket.destroy()),
+      )
     this.#inner = createServer(options, (request, response) => void this.#answer(request, response)).on(
       'upgrade',
       (request, socket, head) => void this.#upgrade(request, socket, head),
@@ -114,6 +120,7 @@ export class EgressProxy {
     socket.on('error', () => undefined)
     const target = targetOf('https', request.url ?? '')
     const { profile, authority } = this.#parts
+    await this.#pace.next()
     if (target === undefined || rulesFor(profile, target).length === 0) {
       this.#report(target, request, { outcome: 'refused', reason: 'host', path: '' })
       return void socket.end(connectRefusal(this.#refusal('host', target)))
@@ -155,6 +162,7 @@ export class EgressProxy {
     let rule: EgressRule | undefined
     try {
       const request = checkRequest(message)
+      await this.#pace.next()
       if (target === undefined)
         throw httpFault('INVALID_REQUEST', 'the egress proxy accepts CONNECT and absolute http:// URLs')
       requireHost(message, target)

@@ -206,7 +206,8 @@ async function createFork(
     progress,
     signal,
   )
-  await egress.attach(workspace)
+  // A failure is reported and retried; until then a fork with an egress profile reaches nothing.
+  await egress.attach(workspace).catch(() => undefined)
   await unlessAborted(group.arrive(), signal)
   return { workspace, devContainer: undefined }
 }
