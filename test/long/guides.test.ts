@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
@@ -9,6 +9,7 @@ import { removeLeftovers, uniqueName } from '../support/engine/docker.ts'
 import { freePort, serveRepository } from '../support/services/git-daemon.ts'
 import { tempDir } from '../support/temp-dir.ts'
 import { blocksOf, runTranscript, type Stage, writeBlock } from '../support/transcript.ts'
+import { startUpstream } from '../support/workspace/egress-proxy.ts'
 import { serveCli, userEnvironment } from '../support/workspace/workspace-cli.ts'
 
 vi.setConfig({ testTimeout: 120_000 })
@@ -91,6 +92,63 @@ test('the workspace guide matches what happens', async () => {
   )
   child.kill('SIGTERM')
   expect(await exit).toBe(0)
+})
+
+test('the guide on untrusted code matches what happens', async () => {
+  const cwd = tempDir()
+  const upstream = await startUpstream()
+  onTestFinished(() => upstream.close())
+  upstream.server.removeAllListeners('request')
+  upstream.server.on('request', ({ headers }, response) => {
+    const isKnown = headers.authorization === 'Bearer ghp_0123456789'
+    response.end(isKnown ? '{"full_name":"acme/app","private":true}\n' : 'unauthorized\n')
+  })
+  const caFile = join(tempDir(), 'ca.pem')
+  writeFileSync(caFile, upstream.authority.certificate)
+  const [agent, attempt] = [uniqueName('agent'), uniqueName('attempt')]
+  const ports = await freePorts(8080, 2222)
+  const [http = '', ssh = ''] = ports.map(([, port]) => port)
+  onTestFinished(async () => {
+    for (const name of [agent, `${attempt}-1`, `${attempt}-2`]) await removeLeftovers(name)
+  })
+  const stage: Stage = {
+    cwd,
+    environment: {
+      ...userEnvironment({ PATH }),
+      WORKSPACE_STATE_DIR: tempDir(),
+      WORKSPACE_HTTP__PORT: http,
+      WORKSPACE_SSH__PORT: ssh,
+      WORKSPACE_URL: `http://127.0.0.1:${http}`,
+      WORKSPACE_EGRESS__CA_FILE: caFile,
+    },
+    stands: [
+      ...ports,
+      ['create agent ', `create ${agent} `],
+      ['ssh agent ', `ssh ${agent} `],
+      ['egress agent', `egress ${agent}`],
+      ['fork agent ', `fork ${agent} `],
+      ['rm agent', `rm ${agent}`],
+      ['agent is', `${agent} is`],
+      ['from agent ', `from ${agent} `],
+      ['; agent was', `; ${agent} was`],
+      ['attempt', attempt],
+      [
+        '- host: api.github.com\n          methods: [GET]',
+        `- host: api.github.com\n          upstream: https://localhost:${upstream.port}\n          methods: [GET]`,
+      ],
+    ],
+    varies: [
+      [/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME'],
+      [/paused for \d+ ms/, 'paused for MS ms'],
+    ],
+    settles: /^workspace create /,
+    goesOn: ['workspace serve --config config.yaml'],
+  }
+  await follow(
+    'docs/guides/agents.md',
+    stage,
+    checkedBy((file) => ['workspace', 'config', 'check', '--config', file], stage),
+  )
 })
 
 test('the supervisor guide matches what happens', async () => {

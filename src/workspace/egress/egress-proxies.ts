@@ -18,6 +18,8 @@ import { UpstreamConnections } from './upstream.ts'
 
 const KEY_FILE = 'egress-key'
 const KEY_BYTES = 32
+/** Time for the table to learn why a proxy closed. */
+const REOPEN_MS = 500
 const RETRY_MS = [1_000, 5_000, 15_000, 60_000] as const
 
 /** Dependencies of EgressProxies. */
@@ -137,18 +139,23 @@ export class EgressProxies {
 
   /** Opens the proxy of a workspace that this server did not just start, and retries while it runs. */
   async #keepAttached(workspace: Workspace, failures: number): Promise<void> {
-    const { clock, logger, note } = this.#options
+    const { logger, note } = this.#options
     try {
       await this.attach(workspace)
     } catch (error) {
       if (failures === 0) note(workspace.name, `its egress proxy cannot be opened: ${messageOf(error)}`)
       logger.warn({ err: error, workspace: workspace.name }, 'opening an egress proxy failed')
-      const delayMs = RETRY_MS[Math.min(failures, RETRY_MS.length - 1)] ?? 0
-      clock.after(delayMs, () => {
-        const isNeeded = !this.#isClosed && !this.#attachments.has(nameKey(workspace.name))
-        if (isNeeded && this.#runs(workspace)) void this.#keepAttached(workspace, failures + 1)
-      })
+      this.#attachLater(workspace, failures + 1)
     }
+  }
+
+  /** Opens a proxy again after a while, unless its workspace has stopped by then: often that is why it closed. */
+  #attachLater(workspace: Workspace, failures: number): void {
+    const delayMs = RETRY_MS[Math.min(failures, RETRY_MS.length) - 1] ?? REOPEN_MS
+    this.#options.clock.after(delayMs, () => {
+      const isNeeded = !this.#isClosed && !this.#attachments.has(nameKey(workspace.name))
+      if (isNeeded && this.#runs(workspace)) void this.#keepAttached(workspace, failures)
+    })
   }
 
   #runs({ name, containerId }: Workspace): boolean {
@@ -198,7 +205,7 @@ export class EgressProxies {
       await port.closed
       if (!isWanted) return
       this.#detach(name)
-      if (this.#runs(workspace)) await this.#keepAttached(workspace, 0)
+      this.#attachLater(workspace, 0)
     }
     void reopen()
   }

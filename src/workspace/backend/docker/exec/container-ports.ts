@@ -56,7 +56,8 @@ export class ContainerPorts {
    */
   async listen(name: string, port: number, onConnection: (connection: Socket) => void): Promise<InsidePort> {
     const { id, pid } = await this.#find(name)
-    if (!canDialNamespaces() || pid <= 1) throw cannotListen(port, ELSEWHERE)
+    if (pid === 0) throw cannotListen(port, 'its container is not running')
+    if (!canDialNamespaces()) throw cannotListen(port, ELSEWHERE)
     const connections = new BoundedConnections(onConnection)
     try {
       const server = await listenInNamespace(pid, id, port, (each) => connections.add(each))
