@@ -1,7 +1,9 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
 import { TLSSocket } from 'node:tls'
-import type { AlarmClock } from '../../lib/clock/clock.ts'
+import type { Clock } from '../../lib/clock/clock.ts'
+import { Pace } from '../../lib/clock/pace.ts'
 import { type Fault, isFault } from '../../lib/errors/fault.ts'
 import { httpFault } from '../../lib/http/faults.ts'
 import { keepHead } from '../../lib/http/keep-head.ts'
@@ -21,7 +23,6 @@ import type { Logger } from '../../lib/log/logger.ts'
 import { fault } from '../errors.ts'
 import type { EgressAuthority } from './authority.ts'
 import { withCredential } from './credential.ts'
-import { Pace } from './pace.ts'
 import type { EgressEntry, EgressFailure } from './request-log.ts'
 import {
   allowingRule,
@@ -34,6 +35,8 @@ import {
 import type { SecretSource } from './settings.ts'
 import { type Destination, destinationOf, type UpstreamConnections } from './upstream.ts'
 
+/** Requests and tunnels of a workspace, which share the server's processor with other workspaces. */
+const RATE = { perMs: 0.3, burst: 1_000 } as const
 const HANDSHAKE_MS = 15_000
 const ANSWER_MS = 300_000
 const DEFAULT_PORTS = { https: 443, http: 80 } as const
@@ -60,7 +63,7 @@ export interface EgressProxyParts {
   readonly secrets: ReadonlyMap<string, SecretSource>
   readonly upstreams: UpstreamConnections
   readonly report: (entry: EgressEntry) => void
-  readonly clock: AlarmClock
+  readonly clock: Clock
   readonly logger: Logger
 }
 
@@ -80,7 +83,7 @@ export class EgressProxy {
 
   constructor(parts: EgressProxyParts) {
     this.#parts = parts
-    this.#pace = new Pace(parts.clock)
+    this.#pace = new Pace(RATE, parts.clock.nowMs)
     const options = { shouldUpgradeCallback: isForwardedUpgrade }
     this.#outer = createServer(options, (request, response) => void this.#answer(request, response))
       .on('upgrade', (request, socket, head) => void this.#upgrade(request, socket, head))
@@ -120,7 +123,7 @@ export class EgressProxy {
     socket.on('error', () => undefined)
     const target = targetOf('https', request.url ?? '')
     const { profile, authority } = this.#parts
-    await this.#pace.next()
+    await this.#keepPace()
     if (target === undefined || rulesFor(profile, target).length === 0) {
       this.#report(target, request, { outcome: 'refused', reason: 'host', path: '' })
       return void socket.end(connectRefusal(this.#refusal('host', target)))
@@ -162,7 +165,7 @@ export class EgressProxy {
     let rule: EgressRule | undefined
     try {
       const request = checkRequest(message)
-      await this.#pace.next()
+      await this.#keepPace()
       if (target === undefined)
         throw httpFault('INVALID_REQUEST', 'the egress proxy accepts CONNECT and absolute http:// URLs')
       requireHost(message, target)
@@ -224,6 +227,11 @@ export class EgressProxy {
         this.#refuse(message, response, upstreamFailed(target, upstream))
       },
     })
+  }
+
+  async #keepPace(): Promise<void> {
+    const waitMs = this.#pace.spend(1)
+    if (waitMs > 0) await delay(waitMs)
   }
 
   #refusal(reason: EgressRefusal, target: EgressTarget | undefined, message?: IncomingMessage): Fault {

@@ -1,8 +1,11 @@
 import type { Agent as HttpAgent } from 'node:http'
-import { lookup as lookupName, type LookupAddress, type LookupOptions } from 'node:dns'
+import type { LookupAddress, LookupOptions } from 'node:dns'
+import dns from 'node:dns/promises'
 import { BlockList, isIP, isIPv6, type LookupFunction, type Socket, connect as connectPlain } from 'node:net'
 import { networkInterfaces } from 'node:os'
-import { connect as connectTls, rootCertificates } from 'node:tls'
+import { connect as connectTls, createSecureContext, rootCertificates, type SecureContext } from 'node:tls'
+import { callbackify } from 'node:util'
+import { Admission } from '../../lib/clock/admission.ts'
 import { Agent } from '../../lib/http/node-http.ts'
 import { blockListOf, PRIVATE_NETWORKS } from '../network/policy.ts'
 import { LOCAL_NETWORKS } from '../network/ruleset.ts'
@@ -36,34 +39,50 @@ export function destinationOf({ upstream }: EgressRule, target: EgressTarget): D
 
 /** Connections of one workspace's egress proxy to servers. Workspaces share none. */
 export class UpstreamConnections {
-  readonly #authorities: readonly string[] | undefined
+  readonly #context: SecureContext
+  /** By scheme and trust; each pools by host and port, and forgets hosts without connections. */
   readonly #agents = new Map<string, HttpAgent>()
+  readonly #lookups = new Admission(1)
 
   /** @param authorities PEM certificates that are trusted besides the public ones */
   constructor(authorities: string | undefined) {
-    this.#authorities = authorities === undefined ? undefined : [...rootCertificates, authorities]
+    this.#context = createSecureContext({
+      minVersion: 'TLSv1.2',
+      ...(authorities !== undefined && { ca: [...rootCertificates, authorities] }),
+    })
   }
 
   /** Returns the options by which requests reach a server: pooled connections, and a function for other ones. */
   to(destination: Destination) {
     const { scheme, host, port, isTrusted } = destination
-    const createConnection = (): Socket => this.#connect(destination)
-    const key = `${scheme} ${host} ${port} ${isTrusted}`
+    const key = `${scheme} ${isTrusted}`
     let agent = this.#agents.get(key)
     if (agent === undefined) {
       agent = new Agent({ keepAlive: true, maxFreeSockets: MAX_IDLE, timeout: IDLE_MS })
-      agent.createConnection = createConnection
+      agent.createConnection = (at) =>
+        this.#connect({ scheme, host: String(at.host), port: Number(at.port), isTrusted })
       this.#agents.set(key, agent)
     }
-    return { host, port, agent, createConnection }
+    return { host, port, agent, createConnection: () => this.#connect(destination) }
   }
 
   close(): void {
     for (const agent of this.#agents.values()) agent.destroy()
   }
 
+  /**
+   * The lookup of sockets, which try all addresses. A name that an attacker controls could resolve to any address, and to another one at each
+   * lookup; the connection is made to the addresses checked here. A workspace looks up one name at a time.
+   */
+  readonly #lookup: LookupFunction = callbackify((hostname: string, options: LookupOptions) => {
+    const signal = AbortSignal.timeout(CONNECT_TIMEOUT_MS)
+    return this.#lookups.run(signal, ignoreWait, () =>
+      ALL_LOOKUPS.run(signal, ignoreWait, () => lookUpPublic(hostname, options)),
+    )
+  })
+
   #connect({ scheme, host, port, isTrusted }: Destination): Socket {
-    const where = { host, port, lookup: isTrusted ? undefined : lookupPublic, autoSelectFamily: true }
+    const where = { host, port, lookup: isTrusted ? undefined : this.#lookup, autoSelectFamily: true }
     const options = Object.fromEntries(
       Object.entries(where).filter(([, value]) => value !== undefined),
     ) as typeof where & { lookup: LookupFunction }
@@ -74,8 +93,7 @@ export class UpstreamConnections {
             ...options,
             ...(isIP(host) === 0 && { servername: host }),
             ALPNProtocols: ['http/1.1'],
-            minVersion: 'TLSv1.2',
-            ...(this.#authorities !== undefined && { ca: [...this.#authorities] }),
+            secureContext: this.#context,
           })
     // Heads and bodies are written apart, and each would wait for the acknowledgment of the one before.
     socket.setNoDelay(true)
@@ -89,22 +107,17 @@ export class UpstreamConnections {
   }
 }
 
-/**
- * Resolves a name to its addresses beyond this host and outside private networks. A name that an attacker controls could
- * resolve to any address, and to another one at each lookup; the connection is made to the addresses checked here.
- */
-const lookupPublic: LookupFunction = (hostname, options, callback) => {
-  lookupName(hostname, { ...options, all: true } as LookupOptions & { all: true }, (error, found) => {
-    if (error !== null) return callback(error, [])
-    const addresses = publicOnly(found)
-    const [first] = addresses
-    if (first === undefined) {
-      const why = `${hostname} resolves only to addresses of this host or of private networks; set upstream in its rule to allow that`
-      return callback(Object.assign(new Error(why), { code: 'EACCES' }), [])
-    }
-    if (options.all === true) callback(null, [...addresses])
-    else callback(null, first.address, first.family)
-  })
+/** Names that are looked up at once, of all workspaces: each occupies one of the few threads that files need too. */
+const ALL_LOOKUPS = new Admission(2)
+const ignoreWait = (): void => undefined
+
+/** Returns the addresses of a name that are beyond this host and outside private networks. @throws EACCES when it has none */
+async function lookUpPublic(hostname: string, options: LookupOptions): Promise<LookupAddress[]> {
+  const found = await dns.lookup(hostname, { ...options, all: true })
+  const addresses = publicOnly(found)
+  if (addresses.length > 0) return addresses
+  const why = `${hostname} resolves only to addresses of this host or of private networks; set upstream in its rule to allow that`
+  throw Object.assign(new Error(why), { code: 'EACCES' })
 }
 
 /** Two lists, because a list with the mapped addresses of IPv6 contains all of IPv4. */
@@ -113,7 +126,7 @@ const LOCAL_V6 = new BlockList()
 for (const [network, length] of LOCAL_NETWORKS_V6) LOCAL_V6.addSubnet(network, length, 'ipv6')
 
 /** Returns the addresses that are neither this host's, which change, nor in networks that are not public. */
-export function publicOnly(found: readonly LookupAddress[]): readonly LookupAddress[] {
+export function publicOnly(found: readonly LookupAddress[]): LookupAddress[] {
   const own = new Set(
     Object.values(networkInterfaces()).flatMap((each) => (each ?? []).map(({ address }) => address)),
   )
