@@ -7,7 +7,7 @@ import { waitFor } from '../../support/wait-for.ts'
 import { startUpstream } from '../../support/workspace/egress-proxy.ts'
 import { call } from '../../support/workspace/workspace-server.ts'
 
-test('N4 a machine with an egress profile makes only the requests of its rules, also after a resume', async () => {
+test('N4 a machine with an egress profile makes only the requests of its rules, also after a resume and in a fork', async () => {
   const upstream = await startUpstream()
   onTestFinished(() => upstream.close())
   const roots = machineRoots()
@@ -39,10 +39,10 @@ test('N4 a machine with an egress profile makes only the requests of its rules, 
   const created = await call(`${server.url}/api/workspaces`, 'POST', { name: 'demo', network })
   if (created.status !== 201) throw new Error(JSON.stringify(created.body))
   onTestFinished(async () => void (await call(demo, 'DELETE')))
-  const inside = async (line: string): Promise<string> =>
-    (await call(`${demo}/exec`, 'POST', { argv: ['/bin/sh', '-c', line] })).body.stdout
-  const request = (more = '') =>
-    inside(`curl -sS -m 20 -o /dev/null -w '%{http_code}' ${more} https://api.test/v1 2>&1`)
+  const inside = async (line: string, of = demo): Promise<string> =>
+    (await call(`${of}/exec`, 'POST', { argv: ['/bin/sh', '-c', line] })).body.stdout
+  const request = (more = '', of = demo) =>
+    inside(`curl -sS -m 20 -o /dev/null -w '%{http_code}' ${more} https://api.test/v1 2>&1`, of)
 
   expect([await request(), await request('-X DELETE')]).toEqual(['200', '403'])
   expect(await request("--noproxy '*'")).toMatch(/000$/)
@@ -51,4 +51,13 @@ test('N4 a machine with an egress profile makes only the requests of its rules, 
   expect((await call(`${demo}/suspend`, 'POST')).status).toBe(200)
   expect((await call(`${demo}/start`, 'POST')).status).toBe(200)
   await waitFor('the proxy', async () => (await request()) === '200')
+
+  const fork = `${server.url}/api/workspaces/fork`
+  onTestFinished(async () => void (await call(fork, 'DELETE')))
+  expect(await call(`${demo}/fork`, 'POST', { names: ['fork'] })).toMatchObject({ body: { memory: true } })
+  await waitFor('the proxy of the fork', async () => (await request('', fork)) === '200')
+  expect(await request('-X DELETE', fork)).toBe('403')
+  expect(
+    (await call(`${fork}/egress`)).body.requests.map(({ outcome }: { outcome: string }) => outcome),
+  ).toContain('refused')
 })
