@@ -91,7 +91,13 @@ function watchServer(server: Served, quiet: string) {
   let answered = 0
   let failed = 0
   const over = new AbortController()
-  const timer = setInterval(() => (mostMb = Math.max(mostMb, memoryMb())), 100)
+  let lastMb = beforeMb
+  const timer = setInterval(() => {
+    const nowMb = memoryMb()
+    // Between its fork and its exec a child shares the server's memory, which one reading then counts twice.
+    mostMb = Math.max(mostMb, Math.min(lastMb, nowMb))
+    lastMb = nowMb
+  }, 100)
   const ask = async (): Promise<void> => {
     if (await answers(server, quiet)) answered++
     else failed++
