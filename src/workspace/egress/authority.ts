@@ -15,6 +15,7 @@ import {
   X509CertificateGenerator,
 } from '@peculiar/x509'
 import { createSecureContext, type SecureContext } from 'node:tls'
+import type { Clock } from '../../lib/clock/clock.ts'
 
 const KEY = { name: 'ECDSA', namedCurve: 'P-256' } as const
 const SIGNATURE = { name: 'ECDSA', hash: 'SHA-256' } as const
@@ -25,13 +26,21 @@ const AUTHORITY_MS = 3_650 * DAY_MS
 const LEAF_MS = 30 * DAY_MS
 /** Clocks of workspaces may be behind. */
 const BACKDATED_MS = 2 * DAY_MS
+/** Remaining lifetime at which a certificate is replaced. */
+const RENEWAL_MS = 3 * DAY_MS
 const MAX_CONTEXTS = 100
+
+type WallClock = Pick<Clock, 'wallMs'>
 
 /** The global type of keys differs between Node and browsers, which check this file too. */
 type Keys = Awaited<ReturnType<typeof deriveKeys>>
 
 /** The key of all certificates for servers; it never leaves this process. */
-const leafKeys = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+const leafKeys = generateKeyPairSync('ec', {
+  namedCurve: 'P-256',
+  publicKeyEncoding: { type: 'spki', format: 'der' },
+  privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+})
 
 /**
  * The certificate authority of one workspace's egress proxy. Its key is derived from a secret of the server, so a
@@ -42,20 +51,16 @@ export class EgressAuthority {
   readonly certificate: string
   readonly #issuer: X509Certificate
   readonly #key: Keys['privateKey']
-  readonly #nowMs: number
-  readonly #contexts = new LRUCache<string, Promise<SecureContext>>({
-    max: MAX_CONTEXTS,
-    ttl: LEAF_MS - 3 * DAY_MS,
-  })
+  readonly #clock: WallClock
+  readonly #contexts: LRUCache<string, Promise<SecureContext>>
 
   /** @param workspace distinguishes the workspace from every other, past ones of its name included */
-  static async derive(secret: Buffer, workspace: string, nowMs: number): Promise<EgressAuthority> {
+  static async derive(secret: Buffer, workspace: string, clock: WallClock): Promise<EgressAuthority> {
     const keys = await deriveKeys(secret, workspace)
     const issuer = await X509CertificateGenerator.createSelfSigned({
       serialNumber: randomBytes(16).toString('hex'),
       name: [{ CN: ['Workspace egress proxy'] }, { OU: [workspace.slice(0, 60)] }],
-      notBefore: new Date(nowMs - BACKDATED_MS),
-      notAfter: new Date(nowMs + AUTHORITY_MS),
+      ...validFor(AUTHORITY_MS, clock),
       signingAlgorithm: SIGNATURE,
       keys,
       extensions: [
@@ -64,14 +69,16 @@ export class EgressAuthority {
         await SubjectKeyIdentifierExtension.create(keys.publicKey, false),
       ],
     })
-    return new EgressAuthority(issuer, keys.privateKey, nowMs)
+    return new EgressAuthority(issuer, keys.privateKey, clock)
   }
 
-  private constructor(issuer: X509Certificate, key: Keys['privateKey'], nowMs: number) {
+  private constructor(issuer: X509Certificate, key: Keys['privateKey'], clock: WallClock) {
     this.certificate = `${issuer.toString('pem')}\n`
     this.#issuer = issuer
     this.#key = key
-    this.#nowMs = nowMs
+    this.#clock = clock
+    const perf = { now: () => clock.wallMs() }
+    this.#contexts = new LRUCache({ max: MAX_CONTEXTS, ttl: LEAF_MS - RENEWAL_MS, ttlResolution: 0, perf })
   }
 
   /** Returns the TLS context with a certificate for a host name. */
@@ -85,20 +92,13 @@ export class EgressAuthority {
   }
 
   async #issue(host: string): Promise<SecureContext> {
-    const publicKey = await crypto.subtle.importKey(
-      'spki',
-      leafKeys.publicKey.export({ type: 'spki', format: 'der' }),
-      KEY,
-      true,
-      ['verify'],
-    )
+    const publicKey = await crypto.subtle.importKey('spki', leafKeys.publicKey, KEY, true, ['verify'])
     const leaf = await X509CertificateGenerator.create({
       serialNumber: randomBytes(16).toString('hex'),
       // A common name has at most 64 characters; clients read the alternative name.
       subject: [{ CN: [host.slice(0, 64)] }],
       issuer: this.#issuer.subjectName,
-      notBefore: new Date(this.#nowMs - BACKDATED_MS),
-      notAfter: new Date(this.#nowMs + LEAF_MS),
+      ...validFor(LEAF_MS, this.#clock),
       signingAlgorithm: SIGNATURE,
       signingKey: this.#key,
       publicKey,
@@ -112,10 +112,18 @@ export class EgressAuthority {
     })
     return createSecureContext({
       cert: leaf.toString('pem'),
-      key: leafKeys.privateKey.export({ type: 'pkcs8', format: 'pem' }),
+      key: leafKeys.privateKey,
       minVersion: 'TLSv1.2',
     })
   }
+}
+
+function validFor(
+  lifetimeMs: number,
+  clock: WallClock,
+): { readonly notBefore: Date; readonly notAfter: Date } {
+  const nowMs = clock.wallMs()
+  return { notBefore: new Date(nowMs - BACKDATED_MS), notAfter: new Date(nowMs + lifetimeMs) }
 }
 
 /** Derives a P-256 key pair. Source: RFC 5869; FIPS 186-5, A.2.1 (extra random bits). */

@@ -176,7 +176,7 @@ export class EgressProxies {
     // Loaded only where profiles exist.
     const { EgressAuthority } = await import('./authority.ts')
     const identity = `${name} ${createdAt.toISOString()}`
-    const authority = await EgressAuthority.derive(await this.#readSecret(), identity, clock.wallMs())
+    const authority = await EgressAuthority.derive(await this.#readSecret(), identity, clock)
     const proxy = new EgressProxy({
       profile,
       authority,
