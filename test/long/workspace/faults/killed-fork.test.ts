@@ -1,14 +1,14 @@
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { docker, leftovers, removeLeftovers, uniqueName } from '../../../support/engine/docker.ts'
-import { type EngineProxy, engineProxy } from '../../../support/engine/engine-proxy.ts'
+import { engineProxy } from '../../../support/engine/engine-proxy.ts'
+import { heal, killAt, momentsOf } from '../../../support/engine/kill-at.ts'
 import { recovery } from '../../../support/recovery.ts'
 import { serve } from '../../../support/served.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 import { call, makeWorkspace } from '../../../support/workspace/workspace-server.ts'
 
-/** When the server is killed: before a request reaches the engine, after it does, or at its response. */
-const MOMENTS = [
+const MOMENTS = momentsOf([
   'POST /volumes/create',
   'POST /containers/ID/pause',
   'POST /commit',
@@ -16,23 +16,7 @@ const MOMENTS = [
   'POST /containers/ID/start',
   'POST /containers/ID/wait',
   'POST /containers/ID/unpause',
-].flatMap((request) => (['before', 'during', 'after'] as const).map((when) => ({ when, request })))
-
-/** Kills the server at a given step of its next fork. */
-function killAt(proxy: EngineProxy, { when, request }: (typeof MOMENTS)[number], kill: () => void): void {
-  const isIt = (seen: string) =>
-    seen.replace(/\?.*/, '').replace(/\/containers\/[^/]+\/(?=[a-z]+$)/, '/containers/ID/') === request
-  proxy.onRequest = (seen) => {
-    if (when === 'after' || !isIt(seen)) return 'pass'
-    kill()
-    return when === 'before' ? 'drop' : 'pass'
-  }
-  proxy.onAnswer = (seen) => {
-    if (when !== 'after' || !isIt(seen)) return 'pass'
-    kill()
-    return 'drop'
-  }
-}
+])
 
 /** Engine objects of forks, of any server. */
 async function remains(): Promise<readonly string[]> {
@@ -66,7 +50,7 @@ test(
         'fetch failed',
       )
       await server.end('SIGKILL')
-      proxy.onRequest = proxy.onAnswer = () => 'pass'
+      heal(proxy)
       await recovery(context, async () => {
         server = await serve({ stateDir, engine: proxy.address })
       })

@@ -1,7 +1,8 @@
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { docker, leftovers, removeLeftovers, uniqueName } from '../../../support/engine/docker.ts'
-import { type EngineProxy, engineProxy } from '../../../support/engine/engine-proxy.ts'
+import { engineProxy } from '../../../support/engine/engine-proxy.ts'
+import { heal, killAt, momentsOf } from '../../../support/engine/kill-at.ts'
 import { recovery } from '../../../support/recovery.ts'
 import { serve } from '../../../support/served.ts'
 import { stuckGitServer } from '../../../support/services/stuck-git-server.ts'
@@ -9,30 +10,7 @@ import { tempDir } from '../../../support/temp-dir.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 import { call, makeWorkspace } from '../../../support/workspace/workspace-server.ts'
 
-/** When the server is killed: before a request reaches the engine, after it does, or at its response. */
-const MOMENTS = ['POST /volumes/create', 'POST /containers/create', 'POST /containers/ID/start'].flatMap(
-  (request) => (['before', 'during', 'after'] as const).map((when) => ({ when, request })),
-)
-
-/** Kills the server at a given step of its next creation. */
-function killAt(proxy: EngineProxy, { when, request }: (typeof MOMENTS)[number], kill: () => void): void {
-  const isIt = (seen: string) =>
-    seen.replace(/\/containers\/[^/]+\/start/, '/containers/ID/start') === request
-  proxy.onRequest = (seen) => {
-    if (when === 'after' || !isIt(seen)) return 'pass'
-    kill()
-    return when === 'before' ? 'drop' : 'pass'
-  }
-  proxy.onAnswer = (seen) => {
-    if (when !== 'after' || !isIt(seen)) return 'pass'
-    kill()
-    return 'drop'
-  }
-}
-
-function heal(proxy: EngineProxy): void {
-  proxy.onRequest = proxy.onAnswer = () => 'pass'
-}
+const MOMENTS = momentsOf(['POST /volumes/create', 'POST /containers/create', 'POST /containers/ID/start'])
 
 test(
   'F1 a server killed at any step of a creation leaves nothing of it',
