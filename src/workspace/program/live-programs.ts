@@ -4,11 +4,10 @@ import { fault } from '../errors.ts'
 import type { WorkspaceTable } from '../lifecycle/table.ts'
 import { nameKey } from '../name.ts'
 import { type Program, startProgram } from './program.ts'
-import { followOutput, type OutputName } from './run-program.ts'
+import { followOutput, KILLED, type OutputName, sendSignal } from './run-program.ts'
 
 /** Running programs per workspace, with those that are being started. */
 const MAX_PER_WORKSPACE = 64
-const KILLED: ExitStatus = { status: 137, signal: 'SIGKILL' }
 
 /** A program that clients can follow. */
 export interface LiveProgramRequest extends Program {
@@ -194,10 +193,6 @@ function killAfter(entry: Entry, timeoutMs: number): NodeJS.Timeout {
     sendSignal(entry.process, 'SIGKILL').catch(() => undefined)
   }
   return setTimeout(kill, Math.min(timeoutMs, LONGEST_DELAY_MS)).unref()
-}
-
-async function sendSignal(process: ExecProcess, signal: NodeJS.Signals): Promise<void> {
-  if (!(await process.signal(signal)) && signal === 'SIGKILL') await process.hangUp()
 }
 
 /** Passes output to all readers; returns a promise while any of them has no room. */

@@ -6,7 +6,7 @@ import type { WorkspaceTable } from '../lifecycle/table.ts'
 import { nameKey } from '../name.ts'
 import { OutputLog } from './output-log.ts'
 import { type Program, startProgram } from './program.ts'
-import { followOutput } from './run-program.ts'
+import { followOutput, KILLED, sendSignal } from './run-program.ts'
 
 /** Processes kept per workspace: each has up to a mebibyte of output. */
 const MAX_PER_WORKSPACE = 32
@@ -85,8 +85,7 @@ export class ProcessTable {
    * @throws PROCESS_ENDED when it has ended
    */
   async signal(workspaceName: string, id: string, signal: NodeJS.Signals): Promise<void> {
-    const { process } = this.#getRunning(workspaceName, id)
-    if (!(await process.signal(signal)) && signal === 'SIGKILL') await process.hangUp()
+    await sendSignal(this.#getRunning(workspaceName, id).process, signal)
   }
 
   /**
@@ -151,7 +150,7 @@ export class ProcessTable {
     }).then(
       finish,
       // The connection to the workspace was lost: it usually stopped, which killed the program.
-      () => finish({ status: 137, signal: 'SIGKILL' }),
+      () => finish(KILLED),
     )
     return entry
   }

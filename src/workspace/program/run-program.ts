@@ -8,7 +8,8 @@ import { hangUpOnAbort } from '../backend/follow-program.ts'
 const KILL_GRACE_MS = 5_000
 const POLL_MS = 2
 const MAX_CHUNKS = 1_024
-const KILLED: ExitStatus = { status: 137, signal: 'SIGKILL' }
+/** Status of a killed program, or of one whose workspace stopped, which kills it. */
+export const KILLED: ExitStatus = { status: 137, signal: 'SIGKILL' }
 
 /** A program's output stream. */
 export type OutputName = 'stdout' | 'stderr'
@@ -144,4 +145,9 @@ export class OutputTail {
     this.#chunks = [Buffer.from(kept)]
     this.#bytes = kept.length
   }
+}
+
+/** Signals a program's group. Where the backend cannot reach it, SIGKILL at least hangs it up. */
+export async function sendSignal(process: ExecProcess, signal: NodeJS.Signals): Promise<void> {
+  if (!(await process.signal(signal)) && signal === 'SIGKILL') await process.hangUp()
 }

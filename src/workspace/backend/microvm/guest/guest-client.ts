@@ -40,6 +40,14 @@ function dialled(connection: Duplex): Duplex {
   return channel
 }
 
+/** Reports each channel that the guest opens; closing the mux closes the connection. */
+function acceptChannels(connection: Duplex, onChannel: (channel: Duplex) => void): Mux {
+  return new Mux(connection, {
+    isFirst: true,
+    onChannel: (channel) => onChannel(channel.on('error', () => undefined)),
+  })
+}
+
 /** Enters running VMs through their agents; any number of processes may do so concurrently. */
 export class GuestClient implements BackendAccess {
   readonly #reach: (name: string) => Promise<GuestReach>
@@ -88,10 +96,7 @@ export class GuestClient implements BackendAccess {
       do: 'listen',
       ...(reach.user !== undefined && { user: reach.user }),
     })
-    const mux = new Mux(connection, {
-      isFirst: true,
-      onChannel: (channel) => onConnection(channel.on('error', () => undefined)),
-    })
+    const mux = acceptChannels(connection, onConnection)
     return {
       path,
       close() {
@@ -118,10 +123,7 @@ export class GuestClient implements BackendAccess {
         error,
       )
     }
-    const mux = new Mux(connection, {
-      isFirst: true,
-      onChannel: (channel) => onConnection(channel.on('error', () => undefined)),
-    })
+    const mux = acceptChannels(connection, onConnection)
     const closed = new Promise<void>((resolve) => connection.once('close', () => resolve()))
     return { closed, close: () => mux.close() }
   }

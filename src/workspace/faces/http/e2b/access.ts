@@ -1,7 +1,7 @@
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
+import { createHash, createHmac } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { httpFault } from '../../../../lib/http/faults.ts'
-import { createTokenTest } from '../../../../lib/http/token-rule.ts'
+import { createSecretTest, createTokenTest } from '../../../../lib/http/token-rule.ts'
 import type { Workspace } from '../../../workspace.ts'
 
 const API_KEY = 'x-api-key'
@@ -50,7 +50,11 @@ export class SandboxAccess {
   /** @throws UNAUTHORIZED when a request for a sandbox has neither its token nor the API key, nor a valid signature */
   checkSandbox(request: IncomingMessage, workspace: Workspace, signed?: SignedUse, nowMs = Date.now()): void {
     const tokens = this.tokensOf(workspace)
-    if (tokens === undefined || this.#hasKey(request) || isEqual(request.headers[ENVD_TOKEN], tokens.envd))
+    if (
+      tokens === undefined ||
+      this.#hasKey(request) ||
+      createSecretTest(tokens.envd)(request.headers[ENVD_TOKEN])
+    )
       return
     if (signed?.signature !== undefined) return checkSignature(signed, tokens.envd, nowMs)
     throw httpFault(
@@ -62,7 +66,7 @@ export class SandboxAccess {
   /** Returns whether a request for a port has the token for it. */
   admitsTraffic(request: IncomingMessage, workspace: Workspace): boolean {
     const tokens = this.tokensOf(workspace)
-    return tokens === undefined || isEqual(request.headers[TRAFFIC_TOKEN], tokens.traffic)
+    return tokens === undefined || createSecretTest(tokens.traffic)(request.headers[TRAFFIC_TOKEN])
   }
 
   #derive(use: string, { name, createdAt }: Workspace): string {
@@ -77,17 +81,9 @@ export class SandboxAccess {
 function checkSignature(signed: SignedUse, token: string, nowMs: number): void {
   const { path, operation, user, signature, expiration } = signed
   const parts = [path, operation, user, token, ...(expiration === undefined ? [] : [expiration])]
-  const expected = digest(parts.join(':')).toString('base64').replace(/=+$/, '')
-  if (!isEqual(signature, `v1_${expected}`))
+  const expected = createHash('sha256').update(parts.join(':')).digest('base64').replace(/=+$/, '')
+  if (!createSecretTest(`v1_${expected}`)(signature))
     throw httpFault('UNAUTHORIZED', 'the signature of the URL is not valid; create the URL again')
   if (expiration !== undefined && expiration * 1_000 < nowMs)
     throw httpFault('UNAUTHORIZED', 'the signature of the URL has expired; create the URL again')
-}
-
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest()
-}
-
-function isEqual(sent: string | readonly string[] | undefined, expected: string): boolean {
-  return timingSafeEqual(digest(String(sent ?? '')), digest(expected))
 }
