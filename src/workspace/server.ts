@@ -22,7 +22,6 @@ import { exposureOf } from './assembly/exposure.ts'
 import { localUrl } from './default-paths.ts'
 import { fault } from './errors.ts'
 import { openDiskMaintenance } from './assembly/open-disk-maintenance.ts'
-import { openEgress } from './assembly/open-egress.ts'
 import { createWalker, type Walker } from './disk/walker.ts'
 import { createWorkspaceHttp } from './faces/http/create-server.ts'
 import type { HttpFace } from './faces/http/face.ts'
@@ -38,7 +37,7 @@ import { type HostKey, loadHostKey } from './faces/ssh/host-key.ts'
 import { type ConnectionHandler, SshServer } from './faces/ssh/server.ts'
 import { auditLogins } from './faces/ssh/audit-logins.ts'
 import { servePage } from './faces/web/serve-page.ts'
-import type { EgressProxies } from './egress/egress-proxies.ts'
+import { EgressProxies } from './egress/egress-proxies.ts'
 import { harden } from './harden.ts'
 import { openImageLibrary } from './assembly/open-library.ts'
 import { CreationMarks } from './lifecycle/creation-marks.ts'
@@ -207,7 +206,7 @@ async function openWorkspaces(foundation: Foundation): Promise<Workspaces> {
   const activity = new ActivityTable(table, clock)
   const snapshots = new SnapshotLibrary(backends.values(), clock)
   const timeline = new Timeline(clock)
-  const egress = opened.use(openEgress(foundation, { table, backends, timeline }))
+  const egress = opened.use(new EgressProxies(config.egress, { ...foundation, table, backends, timeline }))
   const lifecycle = new Lifecycle({
     table,
     egress,

@@ -16,6 +16,11 @@ export type WorkspaceState =
   | { readonly is: 'suspended' }
   | { readonly is: 'error'; readonly message: string }
 
+/** A change to a workspace. */
+export type WorkspaceChange =
+  | { readonly type: 'created' | 'changed'; readonly workspace: Workspace }
+  | { readonly type: 'deleted'; readonly name: string }
+
 /** An isolated development environment as seen by the server. */
 export interface Workspace extends WorkspaceSettings {
   readonly name: string

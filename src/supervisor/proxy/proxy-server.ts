@@ -5,7 +5,7 @@ import { messageOf } from '../../lib/errors/message.ts'
 import { AnswerOrder } from '../../lib/http/answer-order.ts'
 import { Agent, createServer } from '../../lib/http/node-http.ts'
 import { NOTICE_HEADERS, type Notice, renderNotice } from '../../lib/http/notice-page.ts'
-import { mustClose } from '../../lib/http/proxy/answer.ts'
+import { sendOwnAnswer } from '../../lib/http/proxy/answer.ts'
 import {
   type CheckedRequest,
   checkRequest,
@@ -183,13 +183,8 @@ export class ProxyServer {
 function answer(request: IncomingMessage, response: ServerResponse, own: OwnAnswer): void {
   if (response.headersSent || response.destroyed) return
   const { type, body } = renderAnswer(request, own)
-  response.writeHead(own.status, {
-    ...NOTICE_HEADERS,
-    'content-type': type,
-    'content-length': Buffer.byteLength(body),
-    ...(mustClose(request) ? { connection: 'close' } : {}),
-  })
-  response.end(request.method === 'HEAD' ? undefined : body)
+  const headers = { ...NOTICE_HEADERS, 'content-type': type }
+  sendOwnAnswer(request, response, { status: own.status, headers, body })
 }
 
 /** A response of the proxy itself. */

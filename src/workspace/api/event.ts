@@ -1,7 +1,6 @@
 import { Type } from '../../lib/schema/type.ts'
-import type { TableChange } from '../lifecycle/table.ts'
 import type { Explanation } from '../timeline/timeline.ts'
-import type { Workspace } from '../workspace.ts'
+import type { Workspace, WorkspaceChange } from '../workspace.ts'
 import { type WireWorkspace, workspaceToWire } from './workspace.ts'
 
 /** Data of the event `snapshot`. */
@@ -30,7 +29,7 @@ export function snapshotToWire(workspaces: readonly Workspace[], explain: Explai
 }
 
 /** Encodes a workspace change. */
-export function changeToWire(change: TableChange, explain: Explain): WireChange {
+export function changeToWire(change: WorkspaceChange, explain: Explain): WireChange {
   if (change.type === 'deleted') return { type: 'deleted', name: change.name }
   const { type, workspace } = change
   return { type, workspace: workspaceToWire(workspace, explain(workspace)) }

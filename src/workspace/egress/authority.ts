@@ -55,7 +55,7 @@ export class EgressAuthority {
   readonly #contexts: LRUCache<string, Promise<SecureContext>>
 
   /** @param workspace distinguishes the workspace from every other, past ones of its name included */
-  static async derive(secret: Buffer, workspace: string, clock: WallClock): Promise<EgressAuthority> {
+  static async derive(secret: string, workspace: string, clock: WallClock): Promise<EgressAuthority> {
     const keys = await deriveKeys(secret, workspace)
     const issuer = await X509CertificateGenerator.createSelfSigned({
       serialNumber: randomBytes(16).toString('hex'),
@@ -127,7 +127,7 @@ function validFor(
 }
 
 /** Derives a P-256 key pair. Source: RFC 5869; FIPS 186-5, A.2.1 (extra random bits). */
-async function deriveKeys(secret: Buffer, workspace: string) {
+async function deriveKeys(secret: string, workspace: string) {
   const bits = Buffer.from(hkdfSync('sha256', secret, '', `workspace egress authority\0${workspace}`, 48))
   const scalar = (BigInt(`0x${bits.toString('hex')}`) % (ORDER - 1n)) + 1n
   const d = Buffer.from(scalar.toString(16).padStart(64, '0'), 'hex')

@@ -1,15 +1,16 @@
-import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { AlarmClock } from '../../lib/clock/clock.ts'
 import { messageOf } from '../../lib/errors/message.ts'
-import { writeFileDurable } from '../../lib/fs/write-durable.ts'
+import { openToken } from '../../lib/fs/token-file.ts'
 import type { Logger } from '../../lib/log/logger.ts'
 import type { AuditLog } from '../audit/audit-log.ts'
 import type { Backend, InsidePort } from '../backend/backend.ts'
 import { fault } from '../errors.ts'
 import { nameKey } from '../name.ts'
-import type { Workspace } from '../workspace.ts'
+import type { BackendName } from '../backend-name.ts'
+import type { Timeline } from '../timeline/timeline.ts'
+import type { Workspace, WorkspaceChange } from '../workspace.ts'
 import { EgressProxy } from './proxy.ts'
 import { type EgressEntry, EgressLog } from './request-log.ts'
 import type { EgressSettings } from './settings.ts'
@@ -17,19 +18,18 @@ import { installAuthority, proxyEnvironment } from './trust.ts'
 import { UpstreamConnections } from './upstream.ts'
 
 const KEY_FILE = 'egress-key'
-const KEY_BYTES = 32
 /** Time for the table to learn why a proxy closed. */
 const REOPEN_MS = 500
 const RETRY_MS = [1_000, 5_000, 15_000, 60_000] as const
 
 /** Dependencies of EgressProxies. */
 export interface EgressProxiesOptions {
-  readonly settings: EgressSettings
-  readonly find: (name: string) => Workspace | undefined
-  readonly backendOf: (workspace: Workspace) => Backend | undefined
-  readonly stateDir: string
+  readonly table: { readonly find: (name: string) => Workspace | undefined }
+  readonly backends: ReadonlyMap<BackendName, Backend>
+  readonly timeline: Pick<Timeline, 'note'>
+  /** Where the secret is kept from which authorities are derived. */
+  readonly state: { readonly path: string }
   readonly audit: AuditLog
-  readonly note: (workspace: string, text: string) => void
   readonly clock: AlarmClock
   readonly logger: Logger
 }
@@ -37,32 +37,36 @@ export interface EgressProxiesOptions {
 interface Attachment {
   /** Changes with each start of the workspace. */
   readonly run: string
-  readonly open: Promise<void>
-  close: () => void
+  readonly open: Promise<OpenProxy>
 }
 
-/** A change of the table of workspaces. */
-type Change = { readonly workspace: Workspace } | { readonly type: 'deleted'; readonly name: string }
+interface OpenProxy {
+  /** Resolves when the workspace can no longer connect to it. */
+  readonly closed: Promise<void>
+  readonly close: () => void
+}
 
 /**
  * The egress proxies of all running workspaces with a profile. Such a workspace has no other way out, so one whose proxy
  * cannot be opened reaches nothing.
  */
 export class EgressProxies {
+  readonly #settings: EgressSettings
   readonly #options: EgressProxiesOptions
   readonly #attachments = new Map<string, Attachment>()
   readonly #logs = new Map<string, EgressLog>()
-  #secret: Promise<Buffer> | undefined
+  #secret: Promise<string> | undefined
   #isClosed = false
 
-  constructor(options: EgressProxiesOptions) {
+  constructor(settings: EgressSettings, options: EgressProxiesOptions) {
+    this.#settings = settings
     this.#options = options
   }
 
   /** Environment of a new workspace with a profile; empty for others. */
   environmentOf(profileName: string | undefined): Readonly<Record<string, string>> {
     if (profileName === undefined) return {}
-    const { profiles, port } = this.#options.settings
+    const { profiles, port } = this.#settings
     return { ...profiles.get(profileName)?.environment, ...proxyEnvironment(port) }
   }
 
@@ -86,8 +90,8 @@ export class EgressProxies {
   }
 
   /** Follows the table: opens the proxies of workspaces that run, and closes the others. */
-  observe(change: Change): void {
-    if (!('workspace' in change)) {
+  observe(change: WorkspaceChange): void {
+    if (change.type === 'deleted') {
       this.#detach(change.name)
       this.#logs.delete(nameKey(change.name))
       return
@@ -107,21 +111,16 @@ export class EgressProxies {
     if (networkLimits?.egressProfile === undefined || this.#isClosed) return
     const run = `${workspace.containerId} ${workspace.pid}`
     const existing = this.#attachments.get(nameKey(name))
-    if (existing?.run === run) return existing.open
+    if (existing?.run === run) return void (await existing.open)
     this.#detach(name)
-    const attachment: Attachment = {
-      run,
-      open: this.#open(workspace, networkLimits.egressProfile, (close) => {
-        if (this.#attachments.get(nameKey(name)) === attachment) attachment.close = close
-        else close()
-      }),
-      close: () => undefined,
-    }
+    const attachment = { run, open: this.#open(workspace, networkLimits.egressProfile) }
+    const isCurrent = (): boolean => this.#attachments.get(nameKey(name)) === attachment
     this.#attachments.set(nameKey(name), attachment)
     try {
-      await attachment.open
+      const { closed } = await attachment.open
+      void closed.then(() => isCurrent() && this.#reattach(workspace))
     } catch (error) {
-      if (this.#attachments.get(nameKey(name)) === attachment) this.#detach(name)
+      if (isCurrent()) this.#detach(name)
       throw error
     }
   }
@@ -134,16 +133,25 @@ export class EgressProxies {
   #detach(name: string): void {
     const attachment = this.#attachments.get(nameKey(name))
     this.#attachments.delete(nameKey(name))
-    attachment?.close()
+    attachment?.open.then(
+      ({ close }) => close(),
+      () => undefined,
+    )
+  }
+
+  #reattach(workspace: Workspace): void {
+    this.#detach(workspace.name)
+    this.#attachLater(workspace, 0)
   }
 
   /** Opens the proxy of a workspace that this server did not just start, and retries while it runs. */
   async #keepAttached(workspace: Workspace, failures: number): Promise<void> {
-    const { logger, note } = this.#options
+    const { logger, timeline } = this.#options
     try {
       await this.attach(workspace)
     } catch (error) {
-      if (failures === 0) note(workspace.name, `its egress proxy cannot be opened: ${messageOf(error)}`)
+      if (failures === 0)
+        timeline.note(workspace.name, `its egress proxy cannot be opened: ${messageOf(error)}`)
       logger.warn({ err: error, workspace: workspace.name }, 'opening an egress proxy failed')
       this.#attachLater(workspace, failures + 1)
     }
@@ -159,15 +167,16 @@ export class EgressProxies {
   }
 
   #runs({ name, containerId }: Workspace): boolean {
-    const now = this.#options.find(name)
+    const now = this.#options.table.find(name)
     return now?.state.is === 'running' && now.containerId === containerId
   }
 
-  async #open(workspace: Workspace, profileName: string, onOpen: (close: () => void) => void): Promise<void> {
-    const { settings, backendOf, clock, logger } = this.#options
+  async #open(workspace: Workspace, profileName: string): Promise<OpenProxy> {
+    const { backends, clock, logger } = this.#options
+    const { profiles, secrets, port: number } = this.#settings
     const { name, createdAt } = workspace
-    const profile = settings.profiles.get(profileName)
-    const backend = backendOf(workspace)
+    const profile = profiles.get(profileName)
+    const backend = backends.get(workspace.backend)
     if (profile === undefined || backend === undefined)
       throw fault(
         'BACKEND_ERROR',
@@ -180,34 +189,25 @@ export class EgressProxies {
     const proxy = new EgressProxy({
       profile,
       authority,
-      secrets: settings.secrets,
+      secrets,
       upstreams: new UpstreamConnections(await this.#readAuthorities()),
       report: (entry) => this.#record(name, entry),
       clock,
       logger: logger.child({ workspace: name }),
     })
     let port: InsidePort | undefined
-    try {
-      port = await backend.listenPort(name, settings.port, proxy.serve)
-      await installAuthority(backend, name, authority.certificate)
-    } catch (error) {
+    const close = (): void => {
       port?.close()
       proxy.close()
+    }
+    try {
+      port = await backend.listenPort(name, number, proxy.serve)
+      await installAuthority(backend, name, authority.certificate)
+      return { closed: port.closed, close }
+    } catch (error) {
+      close()
       throw error
     }
-    let isWanted = true
-    onOpen(() => {
-      isWanted = false
-      port.close()
-      proxy.close()
-    })
-    const reopen = async (): Promise<void> => {
-      await port.closed
-      if (!isWanted) return
-      this.#detach(name)
-      this.#attachLater(workspace, 0)
-    }
-    void reopen()
   }
 
   #record(workspace: string, entry: EgressEntry): void {
@@ -221,30 +221,16 @@ export class EgressProxies {
   }
 
   async #readAuthorities(): Promise<string | undefined> {
-    const { caFile } = this.#options.settings
+    const { caFile } = this.#settings
     return caFile === undefined ? undefined : readFile(caFile, 'utf8')
   }
 
   /** Reads the secret that all authorities are derived from; creates it at the first use. */
-  #readSecret(): Promise<Buffer> {
-    const file = join(this.#options.stateDir, KEY_FILE)
-    this.#secret ??= readOrCreate(file).catch((error: unknown) => {
+  #readSecret(): Promise<string> {
+    this.#secret ??= openToken(join(this.#options.state.path, KEY_FILE)).catch((error: unknown) => {
       this.#secret = undefined
-      throw fault('BACKEND_ERROR', `the key of the egress proxies cannot be read: ${messageOf(error)}`, error)
+      throw fault('BACKEND_ERROR', `the key of the egress proxies cannot be used: ${messageOf(error)}`, error)
     })
     return this.#secret
   }
-}
-
-async function readOrCreate(file: string): Promise<Buffer> {
-  try {
-    const secret = await readFile(file)
-    if (secret.length === KEY_BYTES) return secret
-    throw new Error(`${file} is damaged; delete it, and restart the workspaces that have an egress profile`)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
-  }
-  const secret = randomBytes(KEY_BYTES)
-  await writeFileDurable(file, secret, { mode: 0o600 })
-  return secret
 }

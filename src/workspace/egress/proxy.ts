@@ -8,7 +8,7 @@ import { type Fault, isFault } from '../../lib/errors/fault.ts'
 import { httpFault } from '../../lib/http/faults.ts'
 import { keepHead } from '../../lib/http/keep-head.ts'
 import { createServer } from '../../lib/http/node-http.ts'
-import { mustClose } from '../../lib/http/proxy/answer.ts'
+import { sendOwnAnswer } from '../../lib/http/proxy/answer.ts'
 import {
   type CheckedRequest,
   checkRequest,
@@ -23,6 +23,7 @@ import type { Logger } from '../../lib/log/logger.ts'
 import { fault } from '../errors.ts'
 import type { EgressAuthority } from './authority.ts'
 import { withCredential } from './credential.ts'
+import { DEFAULT_PORTS, hostAndPort } from './default-ports.ts'
 import type { EgressEntry, EgressFailure } from './request-log.ts'
 import {
   allowingRule,
@@ -39,7 +40,6 @@ import { type Destination, destinationOf, type UpstreamConnections } from './ups
 const RATE = { perMs: 0.3, burst: 1_000 } as const
 const HANDSHAKE_MS = 15_000
 const ANSWER_MS = 300_000
-const DEFAULT_PORTS = { https: 443, http: 80 } as const
 const AUTHORITY = /^([a-z0-9_.-]{1,253}?)\.?(?::(\d{1,5}))?$/i
 /** Headers by which some servers replace the method, host or path that a rule has been applied to. */
 const OVERRIDES = new Set([
@@ -162,31 +162,30 @@ export class EgressProxy {
 
   async #answer(message: IncomingMessage, response: ServerResponse, upgrade?: Duplex): Promise<void> {
     const target = this.#targets.get(message.socket) ?? absoluteTarget(message)
-    let rule: EgressRule | undefined
+    const refuse = (reason: EgressFailure, failure: Fault): void => {
+      const outcome = reason === 'credential' ? 'failed' : 'refused'
+      this.#report(target, message, { outcome, reason })
+      this.#refuse(message, response, failure)
+    }
     try {
       const request = checkRequest(message)
       await this.#keepPace()
       if (target === undefined)
         throw httpFault('INVALID_REQUEST', 'the egress proxy accepts CONNECT and absolute http:// URLs')
       requireHost(message, target)
-      const found = allowingRule(rulesFor(this.#parts.profile, target), message.method ?? '', request.target)
-      if (typeof found === 'string') throw new Refused(found, this.#refusal(found, target, message))
-      rule = found
+      const rule = allowingRule(rulesFor(this.#parts.profile, target), message.method ?? '', request.target)
+      if (typeof rule === 'string') return refuse(rule, this.#refusal(rule, target, message))
       const destination = destinationOf(rule, target)
       const headers = await this.#headers(message, rule, destination)
       this.#forward(request, response, { target, rule, destination, headers, upgrade })
     } catch (error) {
-      const [reason, failure] = this.#failureOf(error)
-      const outcome = reason === 'credential' ? 'failed' : 'refused'
-      this.#report(target, message, { outcome, reason, rule })
-      this.#refuse(message, response, failure)
+      refuse(...this.#failureOf(error))
     }
   }
 
-  async #headers(message: IncomingMessage, { credential }: EgressRule, { scheme, host, port }: Destination) {
-    const name = port === DEFAULT_PORTS[scheme] ? host : `${host}:${port}`
+  async #headers(message: IncomingMessage, { credential }: EgressRule, destination: Destination) {
     const headers: HeaderPairs = [
-      ['Host', name],
+      ['Host', hostAndPort(destination)],
       ...endToEnd(message).filter(([each]) => !OVERRIDES.has(plainName(each))),
     ]
     return credential === undefined ? headers : withCredential(headers, credential, this.#parts.secrets)
@@ -247,7 +246,6 @@ export class EgressProxy {
   }
 
   #failureOf(error: unknown): readonly [EgressFailure, Fault] {
-    if (error instanceof Refused) return [error.reason, error.cause]
     if (isFault(error))
       return [error.code === 'EGRESS_CREDENTIAL_UNAVAILABLE' ? 'credential' : 'request', error]
     this.#parts.logger.error({ err: error }, 'a request through the egress proxy failed')
@@ -256,13 +254,8 @@ export class EgressProxy {
 
   #refuse(message: IncomingMessage, response: ServerResponse, failure: Fault): void {
     if (response.headersSent || response.destroyed) return void response.destroy()
-    const body = bodyOf(failure)
-    response.writeHead(STATUS_OF_KIND[failure.kind], {
-      'content-type': 'application/json',
-      'content-length': Buffer.byteLength(body),
-      ...(mustClose(message) ? { connection: 'close' } : {}),
-    })
-    response.end(message.method === 'HEAD' ? undefined : body)
+    const headers = { 'content-type': 'application/json' }
+    sendOwnAnswer(message, response, { status: STATUS_OF_KIND[failure.kind], headers, body: bodyOf(failure) })
   }
 
   #report(
@@ -289,18 +282,6 @@ export class EgressProxy {
       secret,
       ...outcome,
     })
-  }
-}
-
-/** A request that no rule allows. */
-class Refused extends Error {
-  readonly reason: EgressRefusal
-  override readonly cause: Fault
-
-  constructor(reason: EgressRefusal, cause: Fault) {
-    super(cause.message)
-    this.reason = reason
-    this.cause = cause
   }
 }
 

@@ -5,6 +5,7 @@ import { messageOf } from '../../lib/errors/message.ts'
 import { Type } from '../../lib/schema/type.ts'
 import { isWorkspaceName, NAME_RULE } from '../name.ts'
 import { isHostName } from '../network/policy.ts'
+import { DEFAULT_PORTS } from './default-ports.ts'
 import {
   compilePath,
   type Credential,
@@ -174,7 +175,7 @@ function ruleOf(rule: RuleSettings, secrets: ReadonlyMap<string, SecretSource>):
   return {
     host,
     scheme,
-    port: rule.port ?? (scheme === 'https' ? 443 : 80),
+    port: rule.port ?? DEFAULT_PORTS[scheme],
     methods: new Set(methods),
     paths: paths.map(compilePath),
     credential,
@@ -188,7 +189,7 @@ function upstreamOf(text: string): UpstreamServer {
   if (url === undefined || scheme === undefined || url.origin !== text.replace(/\/$/, ''))
     throw new Error(`upstream "${text}" is not an origin such as https://mirror.corp:8443`)
   const host = url.hostname.replace(/^\[|\]$/g, '')
-  return { scheme, host, port: url.port === '' ? (scheme === 'https' ? 443 : 80) : Number(url.port) }
+  return { scheme, host, port: url.port === '' ? DEFAULT_PORTS[scheme] : Number(url.port) }
 }
 
 function credentialOf(

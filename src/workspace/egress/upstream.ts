@@ -82,10 +82,7 @@ export class UpstreamConnections {
   })
 
   #connect({ scheme, host, port, isTrusted }: Destination): Socket {
-    const where = { host, port, lookup: isTrusted ? undefined : this.#lookup, autoSelectFamily: true }
-    const options = Object.fromEntries(
-      Object.entries(where).filter(([, value]) => value !== undefined),
-    ) as typeof where & { lookup: LookupFunction }
+    const options = { host, port, autoSelectFamily: true, ...(!isTrusted && { lookup: this.#lookup }) }
     const socket =
       scheme === 'http'
         ? connectPlain(options)

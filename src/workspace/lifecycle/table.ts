@@ -1,17 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import { fault } from '../errors.ts'
-import type { Workspace } from '../workspace.ts'
+import type { Workspace, WorkspaceChange } from '../workspace.ts'
 import { nameKey } from '../name.ts'
-
-/** A change to a workspace. */
-export type TableChange =
-  | { readonly type: 'created' | 'changed'; readonly workspace: Workspace }
-  | { readonly type: 'deleted'; readonly name: string }
 
 /** The server's view of its workspaces: the only owner of their states, served from memory. */
 export class WorkspaceTable {
   readonly #entries = new Map<string, Workspace>()
-  readonly #listeners: ((change: TableChange) => void)[] = []
+  readonly #listeners: ((change: WorkspaceChange) => void)[] = []
   readonly #complete: (workspace: Workspace) => Workspace
 
   /** @param complete adds the settings that a workspace's backend does not know */
@@ -56,7 +51,7 @@ export class WorkspaceTable {
    * Calls the listener for every change from now on. A write that leaves a workspace unchanged is not
    * reported.
    */
-  onChange(listener: (change: TableChange) => void): void {
+  onChange(listener: (change: WorkspaceChange) => void): void {
     this.#listeners.push(listener)
   }
 
@@ -91,7 +86,7 @@ export class WorkspaceTable {
     }
   }
 
-  #notify(change: TableChange): void {
+  #notify(change: WorkspaceChange): void {
     for (const listener of this.#listeners) listener(change)
   }
 }

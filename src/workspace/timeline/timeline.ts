@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../../lib/clock/clock.ts'
 import { nameKey } from '../name.ts'
-import type { Workspace, WorkspaceState } from '../workspace.ts'
+import type { Workspace, WorkspaceChange, WorkspaceState } from '../workspace.ts'
 import type { Phase } from './phase.ts'
 
 /** Entries kept for each workspace; the oldest are dropped (threat B5). */
@@ -42,9 +42,6 @@ interface History {
   /** Monotonic time at which the running phase began. */
   phaseBeganMs: number
 }
-
-/** A change of the table of workspaces. */
-type Change = { readonly workspace: Workspace } | { readonly type: 'deleted'; readonly name: string }
 
 /**
  * History of each workspace since the server started: the phases of its starts, and its states with their reasons. Kept in
@@ -105,8 +102,8 @@ export class Timeline {
   }
 
   /** Records a change of the table. */
-  observe(change: Change): void {
-    if (!('workspace' in change)) return void this.#histories.delete(nameKey(change.name))
+  observe(change: WorkspaceChange): void {
+    if (change.type === 'deleted') return void this.#histories.delete(nameKey(change.name))
     const { name, state } = change.workspace
     const history = this.#historyOf(name)
     if (isDeepStrictEqual(history.state, state)) return

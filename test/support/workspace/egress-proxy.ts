@@ -40,7 +40,7 @@ export interface Upstream {
 
 /** Starts a server that records what it receives and responds with it. */
 export async function startUpstream(host = 'localhost'): Promise<Upstream> {
-  const authority = await EgressAuthority.derive(Buffer.alloc(32, 7), 'upstream', systemClock)
+  const authority = await EgressAuthority.derive('secret of the upstream', 'upstream', systemClock)
   const received: Received[] = []
   const context = await authority.contextFor(host)
   const server = createHttpsServer(
@@ -83,7 +83,7 @@ export async function serveProfile(
   const profile = profiles.get(profileName)
   if (profile === undefined) throw new Error(`there is no profile ${profileName}`)
   const entries: EgressEntry[] = []
-  const authority = await EgressAuthority.derive(Buffer.alloc(32, 1), 'demo', systemClock)
+  const authority = await EgressAuthority.derive('secret of the server', 'demo', systemClock)
   const proxy = new EgressProxy({
     profile,
     secrets,

@@ -29,7 +29,7 @@ test('a timeline has the phases of a start with their durations, then states wit
   const ended: unknown[] = []
   timeline.onPhaseEnd((...phase) => ended.push(phase))
   timeline.because('demo', 'a client requested its creation')
-  timeline.observe({ workspace: workspace({ is: 'starting' }) })
+  timeline.observe({ type: 'changed', workspace: workspace({ is: 'starting' }) })
   timeline.enter('demo', 'image')
   await clock.pass(1_500)
   timeline.enter('DEMO', 'boot')
@@ -41,7 +41,7 @@ test('a timeline has the phases of a start with their durations, then states wit
   })
   timeline.leave('demo', 'failed')
   timeline.leave('demo', 'done')
-  timeline.observe({ workspace: workspace({ is: 'running' }) })
+  timeline.observe({ type: 'changed', workspace: workspace({ is: 'running' }) })
   expect(timeline.of('demo')).toEqual([
     { is: 'state', at: new Date(0), status: 'starting', reason: 'a client requested its creation' },
     { is: 'phase', at: new Date(0), phase: 'image', outcome: 'done', durationMs: 1_500 },
@@ -57,7 +57,7 @@ test('a timeline has the phases of a start with their durations, then states wit
 test('every state but running is explained with what happened before and a remedy', () => {
   const { timeline } = timelineOf()
   const explain = (state: Workspace['state']) => {
-    timeline.observe({ workspace: workspace(state) })
+    timeline.observe({ type: 'changed', workspace: workspace(state) })
     return timeline.explain(workspace(state))
   }
   expect(explain({ is: 'stopped' })).toMatchObject({
@@ -79,10 +79,10 @@ test('every state but running is explained with what happened before and a remed
 
 test('a reason belongs to its operation only', () => {
   const { timeline } = timelineOf()
-  timeline.observe({ workspace: workspace({ is: 'running' }) })
+  timeline.observe({ type: 'changed', workspace: workspace({ is: 'running' }) })
   timeline.because('demo', 'a client requested the stop')
   timeline.endReason('demo')
-  timeline.observe({ workspace: workspace({ is: 'stopped' }) })
+  timeline.observe({ type: 'changed', workspace: workspace({ is: 'stopped' }) })
   expect(timeline.of('demo').at(-1)).toMatchObject({
     reason: expect.stringContaining('its main process exited'),
   })
@@ -94,7 +94,7 @@ test('B5 a timeline keeps its latest 100 entries, and is forgotten with its work
   expect(timeline.of('demo')).toHaveLength(100)
   expect(timeline.of('demo').at(-1)).toMatchObject({ text: '249' })
   timeline.because('demo', 'x'.repeat(5_000))
-  timeline.observe({ workspace: workspace({ is: 'stopped' }) })
+  timeline.observe({ type: 'changed', workspace: workspace({ is: 'stopped' }) })
   expect(timeline.of('demo').at(-1)).toMatchObject({ reason: 'x'.repeat(1_000) })
   timeline.observe({ type: 'deleted', name: 'Demo' })
   expect(timeline.of('demo')).toEqual([])

@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { asksUpgrade } from './checked-request.ts'
@@ -18,8 +18,26 @@ export function checkAnswer(answer: IncomingMessage): Framing | string {
   return framing.is === 'none' ? { is: 'close' } : framing
 }
 
+/** Sends a response of the proxy itself, such as an error. */
+export function sendOwnAnswer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  {
+    status,
+    headers,
+    body,
+  }: { readonly status: number; readonly headers: OutgoingHttpHeaders; readonly body: string },
+): void {
+  response.writeHead(status, {
+    ...headers,
+    'content-length': Buffer.byteLength(body),
+    ...(mustClose(request) ? { connection: 'close' } : {}),
+  })
+  response.end(request.method === 'HEAD' ? undefined : body)
+}
+
 /** Whether the connection cannot carry further requests: after an incomplete body or a declined upgrade. */
-export function mustClose(request: IncomingMessage): boolean {
+function mustClose(request: IncomingMessage): boolean {
   return !request.complete || asksUpgrade(request)
 }
 

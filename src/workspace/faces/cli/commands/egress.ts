@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { examples } from '../../../../lib/cli/examples.ts'
 import { formatTable } from '../../../../lib/cli/table.ts'
 import type { WireEgress, WireEgressRequest } from '../../../api/egress.ts'
+import { DEFAULT_PORTS, hostAndPort } from '../../../egress/default-ports.ts'
 import { addServerOption, contextOf } from '../context.ts'
 import { exitOnSignal } from '../exit-on-signal.ts'
 
@@ -50,10 +51,9 @@ function row(request: WireEgressRequest): readonly string[] {
   return [at, why, method, urlOf(request), status === undefined ? '' : String(status), secret]
 }
 
-function urlOf({ scheme, host, port, path }: WireEgressRequest): string {
-  if (host === '') return '(not a host name)'
-  const isDefault = port === (scheme === 'https' ? 443 : 80)
-  return `${scheme}://${host}${isDefault ? '' : `:${port}`}${path}`
+function urlOf(request: WireEgressRequest): string {
+  if (request.host === '') return '(not a host name)'
+  return `${request.scheme}://${hostAndPort(request)}${request.path}`
 }
 
 /** Renders rules as they are written in a profile. */
@@ -62,7 +62,7 @@ function suggestion({ suggested_rules: rules }: WireEgress, stringify: (value: u
   const written = rules.map(({ scheme, host, port, methods, paths }) => ({
     host,
     ...(scheme === 'http' && { scheme }),
-    ...(port !== (scheme === 'https' ? 443 : 80) && { port }),
+    ...(port !== DEFAULT_PORTS[scheme] && { port }),
     ...(methods.length > 0 && { methods }),
     ...(paths.length > 0 && { paths }),
   }))

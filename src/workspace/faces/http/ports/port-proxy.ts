@@ -5,7 +5,7 @@ import { httpFault } from '../../../../lib/http/faults.ts'
 import type { Diversion, UpgradeHandler } from '../../../../lib/http/diversion.ts'
 import { NOTICE_HEADERS, renderNotice } from '../../../../lib/http/notice-page.ts'
 import { checkOrigin } from '../../../../lib/http/origin-rule.ts'
-import { mustClose } from '../../../../lib/http/proxy/answer.ts'
+import { sendOwnAnswer } from '../../../../lib/http/proxy/answer.ts'
 import {
   type CheckedRequest,
   checkRequest,
@@ -247,14 +247,12 @@ export class PortProxy implements Diversion {
       : httpFault('INTERNAL_ERROR', 'an internal error occurred; see the server log')
     const isBrowser = wantsPage(request)
     const body = isBrowser ? portNotice(failure) : JSON.stringify(errorToWire(failure))
-    response.writeHead(STATUS_OF_KIND[failure.kind], {
+    const headers = {
       ...NOTICE_HEADERS,
       'content-type': isBrowser ? 'text/html; charset=utf-8' : 'application/json',
-      'content-length': Buffer.byteLength(body),
       ...(failure.kind === 'unauthorized' && { 'www-authenticate': 'Bearer' }),
-      ...(mustClose(request) ? { connection: 'close' } : {}),
-    })
-    response.end(request.method === 'HEAD' ? undefined : body)
+    }
+    sendOwnAnswer(request, response, { status: STATUS_OF_KIND[failure.kind], headers, body })
   }
 }
 
