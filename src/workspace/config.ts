@@ -26,7 +26,8 @@ import { networkPolicy, networkSection } from './network/policy.ts'
 import { pruneSchedule, pruneSection } from './disk/prune/settings.ts'
 import { configuredTemplates, templatesSection } from './lifecycle/template.ts'
 import { reachOf } from './network/reach.ts'
-import { KEYS_FILE, TOKEN_FILE } from './state-dir.ts'
+import { KEYS_FILE, TEAM_KEYS_FILE, TOKEN_FILE } from './state-dir.ts'
+import { teamSection, teamSettings } from './team/settings.ts'
 import { BACKEND_NAMES } from './backend-name.ts'
 import type { BackendName } from './backend-name.ts'
 
@@ -221,6 +222,7 @@ export const workspaceSchema = section({
       "serve E2B's API below /e2b and on its host names, so that programs written for E2B's SDKs run on this server",
     ),
   }),
+  team: teamSection,
   prune: pruneSection,
   log: section({
     level: Type.Enum(LOG_LEVELS, { default: 'info', description: 'minimum severity that is logged' }),
@@ -255,23 +257,19 @@ function resolveConfig(
   settings: Decoded<typeof workspaceSchema>,
   environment: Readonly<Record<string, string | undefined>>,
 ) {
-  const { http, ssh, docker, vm, qemu, firecracker, vz, hardened, idle } = settings
+  const { http, docker, vm, qemu, firecracker, vz, hardened, idle } = settings
   const stateDir = settings.stateDir ?? defaultStateDir(environment)
   const imageAliases = new Map(Object.entries(settings.imageAliases))
   const network = networkPolicy(settings.network)
   const egress = egressSettings(settings.egress, environment)
-  const tokenFile = http.tokenFile ?? (hardened ? join(stateDir, TOKEN_FILE) : undefined)
+  const team = teamSettings(settings)
+  const tokenFile = http.tokenFile ?? (hardened || team.enabled ? join(stateDir, TOKEN_FILE) : undefined)
   return {
     ...settings,
     stateDir,
     http: { ...http, tokenFile },
     idle: { ...idle, wake: idle.wake ?? idle.suspendAfterMs > 0 },
-    ssh: {
-      ...ssh,
-      hostKey: ssh.hostKey ?? join(stateDir, 'ssh_host_ed25519_key'),
-      authorizedKeys: ssh.authorizedKeys ?? (hardened ? join(stateDir, KEYS_FILE) : undefined),
-      processes: ssh.processes ?? Math.min(4, availableParallelism()),
-    },
+    ssh: sshSettings(settings, stateDir),
     imageAliases,
     templates: configuredTemplates(settings.templates, {
       imageAliases,
@@ -286,6 +284,7 @@ function resolveConfig(
     importMaxBytes: settings.importSizeMax * 2 ** 30,
     network,
     egress,
+    team,
     vm: { ...vm, runDir: vm.runDir ?? defaultRunDir(environment) },
     qemu: { ...qemu, root: qemu.root ?? join(stateDir, 'qemu') },
     docker: {
@@ -296,5 +295,15 @@ function resolveConfig(
     firecracker: { ...firecracker, root: firecracker.root ?? join(stateDir, 'firecracker') },
     vz: { ...vz, root: vz.root ?? join(stateDir, 'vz') },
     prune: pruneSchedule(settings.prune),
+  }
+}
+
+function sshSettings({ ssh, hardened, team }: Decoded<typeof workspaceSchema>, stateDir: string) {
+  const defaultKeys = hardened ? join(stateDir, KEYS_FILE) : undefined
+  return {
+    ...ssh,
+    hostKey: ssh.hostKey ?? join(stateDir, 'ssh_host_ed25519_key'),
+    authorizedKeys: team.enabled ? join(stateDir, TEAM_KEYS_FILE) : (ssh.authorizedKeys ?? defaultKeys),
+    processes: ssh.processes ?? Math.min(4, availableParallelism()),
   }
 }

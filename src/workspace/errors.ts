@@ -13,9 +13,14 @@ export const WORKSPACE_CODES = {
   MISSING_WORKSPACE: 'invalid',
   NAMESPACE_RESERVED: 'forbidden',
   PORT_DENIED: 'forbidden',
+  ACCESS_DENIED: 'forbidden',
+  QUOTA_EXCEEDED: 'forbidden',
   FILE_DENIED: 'forbidden',
   EGRESS_REFUSED: 'forbidden',
   WORKSPACE_NOT_FOUND: 'missing',
+  USER_NOT_FOUND: 'missing',
+  KEY_NOT_FOUND: 'missing',
+  TOKEN_NOT_FOUND: 'missing',
   SESSION_NOT_FOUND: 'missing',
   IMAGE_NOT_FOUND: 'missing',
   SNAPSHOT_NOT_FOUND: 'missing',
@@ -29,6 +34,10 @@ export const WORKSPACE_CODES = {
   WORKSPACE_NOT_STOPPED: 'conflict',
   WORKSPACE_NOT_RUNNING: 'conflict',
   WORKSPACE_BUSY: 'conflict',
+  USER_ALREADY_EXISTS: 'conflict',
+  USER_OWNS_WORKSPACES: 'conflict',
+  KEY_ALREADY_EXISTS: 'conflict',
+  TEAM_FILE_DAMAGED: 'conflict',
   IMAGE_IN_USE: 'conflict',
   SNAPSHOT_ALREADY_EXISTS: 'conflict',
   NAMESPACE_ALREADY_REGISTERED: 'conflict',
@@ -50,6 +59,7 @@ export const WORKSPACE_CODES = {
   SUSPEND_UNSUPPORTED: 'unsupported',
   RENAME_UNSUPPORTED: 'unsupported',
   FORK_UNSUPPORTED: 'unsupported',
+  TEAM_DISABLED: 'unsupported',
 } as const
 
 /** Creates an error with one of the server's codes. */

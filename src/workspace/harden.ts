@@ -13,17 +13,18 @@ const HEADER =
   "# The public keys of the server's user, rewritten at each start. To use other keys, set ssh.authorized_keys.\n"
 
 /**
- * Creates what `hardened: true` requires and the configuration leaves out: the API's token, the authorized
- * keys, and the bus's token. Returns the configuration with them, or unchanged without that key.
+ * Creates what `hardened: true` requires and the configuration leaves out: the API's token, which `team.enabled` requires as
+ * well, the authorized keys, and the bus's token. Returns the configuration with them, or unchanged without that key.
  *
  * @param home the home directory of the server's user
  * @throws INVALID_REQUEST when that user has no public key
  * @throws TOKEN_FILE_UNUSABLE when a token file cannot be used
  */
 export async function harden(config: WorkspaceConfig, home = homedir()): Promise<WorkspaceConfig> {
-  if (!config.hardened) return config
-  const { stateDir, http, ssh, bus } = config
-  if (http.tokenFile === join(stateDir, TOKEN_FILE)) await openToken(http.tokenFile)
+  const { stateDir, http, ssh, bus, hardened, team } = config
+  const isDefaultToken = http.tokenFile === join(stateDir, TOKEN_FILE)
+  if ((hardened || team.enabled) && isDefaultToken) await openToken(join(stateDir, TOKEN_FILE))
+  if (!hardened) return config
   if (ssh.authorizedKeys === join(stateDir, KEYS_FILE)) await writeKeys(ssh.authorizedKeys, stateDir, home)
   const token = bus.token ?? (await openToken(join(stateDir, BUS_TOKEN_FILE)))
   return { ...config, bus: { ...bus, token } }

@@ -51,6 +51,9 @@ import { parseRepo, type Repo } from './lifecycle/repo.ts'
 import { WorkspaceTable } from './lifecycle/table.ts'
 import { reachOf } from './network/reach.ts'
 import { ProcessTable } from './program/process-table.ts'
+import { AccessControl } from './team/access-control.ts'
+import { Team } from './team/team.ts'
+import { TeamFile } from './team/team-file.ts'
 import { TicketTable } from './tickets/ticket-table.ts'
 import { Timeline } from './timeline/timeline.ts'
 import { SessionDirectory } from './session/session-directory.ts'
@@ -103,6 +106,8 @@ interface Foundation {
   readonly logger: Logger
   readonly clock: AlarmClock
   readonly opened: DisposalStack
+  /** Undefined on a server without users. */
+  readonly team: Team | undefined
 }
 
 /** The workspaces, and the subjects that act on them. */
@@ -111,6 +116,7 @@ interface Workspaces {
   /** Undefined when the engine's images do not belong to this server. */
   readonly pulled: PulledImages | undefined
   readonly table: WorkspaceTable
+  readonly access: AccessControl
   readonly timeline: Timeline
   readonly activity: ActivityTable
   readonly snapshots: SnapshotLibrary
@@ -135,7 +141,8 @@ async function start(
   const audit = opened.use(await AuditLog.open(config.audit.file, logger, clock))
   const hostKey = await openHostKey(config, logger)
   const walker = opened.use(givenWalker ?? createWalker(logger, join(state.path, EXTENTS_FILE)))
-  const foundation = { config, given, state, audit, logger, clock, opened }
+  const team = config.team.enabled ? new Team(await TeamFile.open(state.path), clock) : undefined
+  const foundation = { config, given, state, audit, logger, clock, opened, team }
 
   const { pulled, ...workspaces } = await openWorkspaces(foundation)
   const { backends, table, activity, snapshots, lifecycle } = workspaces
@@ -170,6 +177,8 @@ async function start(
     ...maintenance,
     sessions,
     processes,
+    team,
+    clock,
     tickets: new TicketTable(clock),
     usage: new UsageSampler(table, backends),
     images,
@@ -197,7 +206,7 @@ async function openHostKey({ ssh }: WorkspaceConfig, logger: Logger): Promise<Ho
 }
 
 async function openWorkspaces(foundation: Foundation): Promise<Workspaces> {
-  const { config, given, state, logger, clock, opened } = foundation
+  const { config, given, state, logger, clock, opened, team } = foundation
   const pulled = new PulledImages(join(state.path, 'docker-images.json'))
   const all = given ?? (await configuredBackends(config, state, pulled, logger))
   const backends = new Map(all.map((backend) => [backend.name, backend]))
@@ -238,6 +247,7 @@ async function openWorkspaces(foundation: Foundation): Promise<Workspaces> {
     backends,
     pulled: given === undefined ? pulled : undefined,
     table,
+    access: new AccessControl(team, table, config.team.quota),
     timeline,
     activity,
     snapshots,
@@ -254,13 +264,15 @@ async function openWorkspaces(foundation: Foundation): Promise<Workspaces> {
 
 async function listenSsh(
   foundation: Foundation,
-  { table, activity, backends, entrance }: Omit<Workspaces, 'pulled'>,
+  { table, access, activity, backends, entrance }: Omit<Workspaces, 'pulled'>,
   hostKey: HostKey,
 ): Promise<number> {
   const { config, audit, logger, opened } = foundation
   const ssh = new SshServer(
-    await connectionHandler(foundation, { backends, hostKey, resolve: workspaceResolver(table, entrance) }),
-    auditLogins(audit, (user) => (table.find(user) === undefined ? () => undefined : activity.begin(user))),
+    await connectionHandler(foundation, { backends, hostKey, resolve: workspaceResolver(table, entrance, access) }),
+    auditLogins(audit, access, (user) =>
+      table.find(user) === undefined ? () => undefined : activity.begin(user),
+    ),
     logger,
   )
   // Deferred before it listens: the worker processes already exist and must not outlive a failed start.
@@ -269,7 +281,10 @@ async function listenSsh(
 }
 
 /** Starts listening, and writes the record by which clients on this machine find the server. */
-async function listenHttp({ config, state, logger, opened }: Foundation, face: HttpFace): Promise<number> {
+async function listenHttp(
+  { config, state, logger, opened }: Foundation,
+  face: Omit<HttpFace, 'gate'>,
+): Promise<number> {
   const http = createWorkspaceHttp(face, await readSecurity(config), logger)
   servePage(http)
   opened.defer(() => http.stop())

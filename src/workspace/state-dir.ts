@@ -14,6 +14,10 @@ export const TOKEN_FILE = 'token'
 export const BUS_TOKEN_FILE = 'bus-token'
 /** Name of the authorized keys file that `hardened: true` creates. */
 export const KEYS_FILE = 'authorized_keys'
+/** Name of the file with the users of a server with several. */
+export const TEAM_FILE = 'team.json'
+/** Name of the file with the SSH keys of all users. */
+export const TEAM_KEYS_FILE = 'team_keys'
 /** Name of the file with the extents that disk reports remember. */
 export const EXTENTS_FILE = 'disk-extents'
 

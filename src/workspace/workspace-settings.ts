@@ -1,6 +1,7 @@
 import { parseDuration } from '../lib/config/duration.ts'
 import { fault } from './errors.ts'
 import { parseLabels, type WorkspaceLabels } from './labels.ts'
+import type { Ownership } from './team/ownership.ts'
 
 /** Idle time in milliseconds; undefined for the server's value, 0 for never. */
 export interface IdleLimits {
@@ -26,6 +27,8 @@ export interface WorkspaceSettings {
   readonly wakes?: boolean | undefined
   readonly idle?: IdleLimits | undefined
   readonly expiry?: Expiry | undefined
+  /** To whom it belongs; undefined for the administrators only. */
+  readonly ownership?: Ownership | undefined
 }
 
 /** A duration in seconds, or a text such as `90m`. */
@@ -67,6 +70,7 @@ export function changedSettings(
     wakes: input.wake === undefined ? before.wakes : (input.wake ?? undefined),
     idle: changedIdle(before.idle, input.idle),
     expiry: changedExpiry(before.expiry, input, now),
+    ownership: before.ownership,
   }
 }
 

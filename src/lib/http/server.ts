@@ -24,7 +24,7 @@ import { lazyCompilers } from './lazy-compilers.ts'
 import { createMetrics, type Metrics, serveMetrics } from './metrics.ts'
 import { checkOrigin } from './origin-rule.ts'
 import { type ApiInfo, serveReference } from './reference.ts'
-import { createTokenRule, createTokenTest } from './token-rule.ts'
+import { createTokenRule, createTokenTest, type TokenTest } from './token-rule.ts'
 import { Upgrades } from './upgrades.ts'
 
 const STOP_GRACE_MS = 8_000
@@ -56,7 +56,8 @@ export interface HttpServerOptions {
   readonly logger: Logger
   readonly allowedHosts: readonly string[]
   readonly errors: ErrorShape
-  readonly token?: string | undefined
+  /** The token that requests require, or a test for valid ones; undefined if none is required. */
+  readonly token?: string | TokenTest | undefined
   /** Called for each request with a missing or wrong token. */
   readonly onUnauthorized?: (request: IncomingMessage) => void
   /** Requests that require the token; default: all. */
@@ -165,7 +166,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     app,
     metrics,
     upgrades,
-    hasToken: options.token === undefined ? () => true : createTokenTest(options.token),
+    hasToken: tokenTest(options),
     validBody({ body, validationError }) {
       if (validationError !== undefined) throw toFault(validationError as FastifyError, options.errors)
       return body
@@ -203,6 +204,11 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       clearTimeout(cut)
     },
   }
+}
+
+function tokenTest({ token }: HttpServerOptions): TokenTest {
+  if (token === undefined) return () => true
+  return typeof token === 'string' ? createTokenTest(token) : token
 }
 
 /** Creates a function that answers a request early, if possible, and returns whether it did. */

@@ -3,6 +3,10 @@ import type { IncomingMessage } from 'node:http'
 import { httpFault } from './faults.ts'
 
 const NAME_DIGITS = 8
+
+/** Returns whether a request has a valid token. */
+export type TokenTest = (request: IncomingMessage) => boolean
+
 const names = new WeakMap<IncomingMessage, string>()
 
 /** Returns the start of a digest that identifies the request's token; undefined if none was required. */
@@ -11,8 +15,11 @@ export function tokenNameOf(request: IncomingMessage): string | undefined {
 }
 
 /** Requires `Authorization: Bearer <token>`, or another header with only the token; always compared in constant time. */
-export function createTokenRule(token: string, header?: string): (request: IncomingMessage) => void {
-  const isRight = createTokenTest(token, header)
+export function createTokenRule(
+  token: string | TokenTest,
+  header?: string,
+): (request: IncomingMessage) => void {
+  const isRight = typeof token === 'string' ? createTokenTest(token, header) : token
   const wanted = header === undefined ? 'Authorization: Bearer <token>' : `${header}: <token>`
   return (request) => {
     if (!isRight(request)) throw httpFault('UNAUTHORIZED', `this server requires its token: send "${wanted}"`)
@@ -20,7 +27,7 @@ export function createTokenRule(token: string, header?: string): (request: Incom
 }
 
 /** Returns a test for requests with the token required by `createTokenRule`. */
-export function createTokenTest(token: string, header?: string): (request: IncomingMessage) => boolean {
+export function createTokenTest(token: string, header?: string): TokenTest {
   const isToken = createSecretTest(token)
   const name = digest(`name:${token}`).toString('hex').slice(0, NAME_DIGITS)
   return (request) => {
@@ -38,7 +45,8 @@ export function createSecretTest(secret: string): (sent: string | readonly strin
   return (sent) => timingSafeEqual(digest(String(sent ?? '')), expected)
 }
 
-function bearerOf(authorization = ''): string | undefined {
+/** Returns the token of an `Authorization` header; undefined if it has none. */
+export function bearerOf(authorization = ''): string | undefined {
   return /^Bearer (.+)$/i.exec(authorization)?.[1]
 }
 

@@ -6,6 +6,7 @@ import { fault } from '../errors.ts'
 import type { Lifecycle } from '../lifecycle/lifecycle.ts'
 import type { WorkspaceTable } from '../lifecycle/table.ts'
 import { OutputTail, runToEnd } from '../program/run-program.ts'
+import type { Creator } from '../team/creator.ts'
 import { WORKSPACE_DIR, type Workspace } from '../workspace.ts'
 import { MAX_MESSAGE_BYTES, programFault, tarFault } from './export-workspace.ts'
 import type { Section } from './format.ts'
@@ -20,6 +21,7 @@ export interface ImportContext {
   readonly lifecycle: Pick<Lifecycle, 'prepareCreate'>
   readonly defaultBackend: BackendName
   readonly maxBytes: number
+  readonly creator: Creator
 }
 
 /**
@@ -30,7 +32,7 @@ export interface ImportContext {
  * @throws INVALID_ARCHIVE, ARCHIVE_TOO_LARGE, and the errors of a creation
  */
 export async function importWorkspace(
-  { table, lifecycle, defaultBackend, maxBytes }: ImportContext,
+  { table, lifecycle, defaultBackend, maxBytes, creator }: ImportContext,
   body: Readable,
   options: ImportOptions,
   gone: AbortSignal,
@@ -38,7 +40,9 @@ export async function importWorkspace(
   const stop = new AbortController()
   const signal = AbortSignal.any([gone, stop.signal])
   const { manifest, entries } = await openArchive(body, { maxBytes, signal })
-  const input = createInputOf(manifest, options, defaultBackend)
+  const input = { ...createInputOf(manifest, options, defaultBackend), creator }
+  // Before the name is looked up.
+  if (typeof input.name === 'string') creator.checkName(input.name)
   const existing = typeof input.name === 'string' ? table.find(input.name) : undefined
   if (existing !== undefined)
     throw fault(

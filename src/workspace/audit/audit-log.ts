@@ -43,6 +43,15 @@ export const AUDIT_ACTIONS = [
   'tunnel.open',
   'egress.credential',
   'egress.request',
+  'access.set',
+  'user.add',
+  'user.set',
+  'user.remove',
+  'user.login',
+  'key.add',
+  'key.remove',
+  'token.create',
+  'token.revoke',
   'ssh.login',
   'ssh.enter',
   'api.refuse',
@@ -55,6 +64,8 @@ export interface AuditSubject {
   readonly action: (typeof AUDIT_ACTIONS)[number]
   /** The workspace name from the request, whether or not it exists. */
   readonly workspace: string
+  /** The user whom the action is about; set only for `user.…`, `key.…` and `token.…` actions. */
+  readonly subject?: string
   /** The image name from the request; set only for `image.…` actions, which have no workspace. */
   readonly image?: string
   /** The snapshot name from the request; set only for `snapshot.…` actions. */
@@ -69,6 +80,8 @@ export interface AuditSubject {
   readonly fingerprint?: string
   /** Prefix of a digest of the request's token. It identifies the token without revealing it. */
   readonly token?: string | undefined
+  /** Name of the user, on a server with several. */
+  readonly user?: string | undefined
   /** Why the server acted on its own. */
   readonly reason?: 'idle' | 'schedule' | 'expired'
 }
@@ -124,22 +137,26 @@ export class AuditLog {
 
   /** Records one action and its outcome. */
   record(
-    { action, workspace, image, snapshot, target, secret, address, fingerprint, token, reason }: AuditSubject,
+    { action, workspace, subject, image, snapshot, target, secret, user, address, ...by }: AuditSubject,
     { outcome, code, leftOut }: Outcome,
   ): void {
     if (this.#file === undefined) return
     const time = new Date(this.#clock.wallMs()).toISOString()
-    const who = { address, fingerprint, token, reason, outcome, code, left_out: leftOut || undefined }
+    const { fingerprint, token, reason } = by
+    const who = { user, address, fingerprint, token, reason }
+    const result = { outcome, code, left_out: leftOut || undefined }
     // A refused name can be arbitrarily long.
     const entry = {
       time,
       action,
       workspace: workspace.slice(0, 80),
+      subject: subject?.slice(0, 80),
       image: image?.slice(0, 255),
       snapshot: snapshot?.slice(0, 80),
       target: target?.slice(0, 300),
       secret,
       ...who,
+      ...result,
     }
     this.#pending.push(`${JSON.stringify(entry)}\n`)
     this.#writing ??= this.#write()
@@ -169,7 +186,7 @@ export class AuditLog {
    */
   enter(subject: AuditSubject, where: string): void {
     if (this.#file === undefined) return
-    const key = [subject.action, subject.address, subject.token, where].join(' ')
+    const key = [subject.action, subject.address, subject.token, subject.user, where].join(' ')
     if (this.#entered.has(key)) return
     this.#entered.set(key, true)
     this.record(subject, { outcome: 'ok' })

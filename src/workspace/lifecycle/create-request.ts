@@ -15,6 +15,7 @@ import { changedSettings, type SettingsInput, type WorkspaceSettings } from '../
 import { parseWorkspaceName } from '../name.ts'
 import type { ForkGroup } from './fork-group.ts'
 import { parseRepo, type Repo } from './repo.ts'
+import type { Creator } from '../team/creator.ts'
 import { findTemplate, limitsWithin, type Template, type Templates } from './template.ts'
 
 const MIN_UPPER_BYTES = 2 ** 30
@@ -39,6 +40,8 @@ export interface CreateInput extends SettingsInput {
   readonly network?: WireNetworkLimits | null | undefined
   /** Environment of every program in the workspace. */
   readonly environment?: Readonly<Record<string, string>> | undefined
+  /** Who creates it; undefined for the server itself. */
+  readonly creator?: Creator | undefined
 }
 
 /** Files of a workspace that is created from an archive, in place of a repository. */
@@ -106,6 +109,8 @@ export async function parseCreateRequest(
   now = new Date(),
 ): Promise<CreateRequest> {
   const name = parseWorkspaceName(given.name)
+  given.creator?.checkName(name)
+  given.creator?.checkSource(given)
   const template = findTemplate(defaults.templates, given.template)
   const input = template === undefined ? given : withTemplate(given, template)
   if (isGiven(input.repo) && isGiven(input.localDir)) {
@@ -140,7 +145,7 @@ export async function parseCreateRequest(
     dotfiles: isProvisioned ? dotfiles : undefined,
     networkLimits: limitsWithin(template, input.network, defaults.reachOf(backend)),
     environment: parseEnvironment(input.environment),
-    ...changedSettings({}, input, now),
+    ...changedSettings({ ownership: given.creator?.ownership }, input, now),
   }
 }
 

@@ -103,7 +103,8 @@ async function recordSettings(
   request: CreateRequest,
   createdAt: Date,
 ): Promise<void> {
-  if (request.idle === undefined && request.expiry === undefined) return settings.remove(request.name)
+  const { idle, expiry, ownership } = request
+  if ((idle ?? expiry ?? ownership) === undefined) return settings.remove(request.name)
   await settings.write({ ...request, createdAt }, request)
 }
 

@@ -5,6 +5,7 @@ import type { ForkOrigin, Forks } from '../backend/fork.ts'
 import type { BackendName } from '../backend-name.ts'
 import { fault } from '../errors.ts'
 import { nameKey, parseWorkspaceName } from '../name.ts'
+import type { Creator } from '../team/creator.ts'
 import type { Timeline } from '../timeline/timeline.ts'
 import type { Workspace } from '../workspace.ts'
 import type { CreateRequest } from './create-request.ts'
@@ -26,6 +27,8 @@ export interface ForkInput {
   readonly names?: readonly string[] | null | undefined
   /** Whether they continue its programs; by default where that is possible. */
   readonly memory?: boolean | null | undefined
+  /** Who creates them; undefined for the server itself. */
+  readonly creator?: Creator | undefined
 }
 
 /** New forks. */
@@ -102,20 +105,21 @@ export class Forker {
     const source = table.get(name)
     const forks = this.#forksOf(source)
     const names = this.#namesOf(source, input)
+    input.creator?.checkQuota(names.map(() => source))
     const group = new ForkGroup(source, names.length)
     const createdAt = new Date(clock.wallMs())
-    const why = `a client forked it from "${source.name}"`
-    const admitted = names.map((each) => lifecycle.admit(requestOf(each, group), createdAt, why))
+    const why = 'a client created it as a fork'
+    const admitted = names.map((each) =>
+      lifecycle.admit(requestOf(each, group, input.creator), createdAt, why),
+    )
     const creations = admitted.map(({ make }) => make(() => undefined))
     for (const creation of creations) creation.catch((error: unknown) => group.fail(error))
     const copy = { children: names.length, memory: input.memory ?? undefined }
     const begun = { group, createdAt, names, creations, forks }
     try {
       const origin = await forks.take(source.name, copy, group.signal)
-      timeline.note(
-        source.name,
-        `a client forked it to ${names.join(', ')} (paused for ${origin.pausedMs} ms)`,
-      )
+      // Without their names, which not everybody may see who sees the source.
+      timeline.note(source.name, `a client forked it ${counted(names.length)} (paused for ${origin.pausedMs} ms)`)
       group.begin(origin)
       return { ...begun, origin }
     } catch (error) {
@@ -145,7 +149,7 @@ export class Forker {
   }
 
   /** Returns the names of the forks, all of which are free. */
-  #namesOf({ name }: Workspace, { count, prefix, names }: ForkInput): readonly string[] {
+  #namesOf({ name }: Workspace, { count, prefix, names, creator }: ForkInput): readonly string[] {
     const { table } = this.#options
     if (names !== null && names !== undefined && (typeof count === 'number' || typeof prefix === 'string'))
       throw fault('INVALID_REQUEST', 'names excludes count and prefix')
@@ -157,6 +161,7 @@ export class Forker {
     if (wanted.length === 0 || wanted.length > MAX_FORKS)
       throw fault('INVALID_REQUEST', `a request creates 1 to ${MAX_FORKS} forks, not ${wanted.length}`)
     const parsed = wanted.map(parseWorkspaceName)
+    for (const each of parsed) creator?.checkName(each)
     if (new Set(parsed.map(nameKey)).size < parsed.length)
       throw fault('INVALID_REQUEST', 'names contains the same name twice')
     const taken = parsed.map((each) => table.find(each)).find((each) => each !== undefined)
@@ -180,6 +185,10 @@ export class Forker {
   }
 }
 
+function counted(count: number): string {
+  return count === 1 ? 'once' : `${count} times`
+}
+
 function numbered(prefix: string, count: number, isTaken: (name: string) => boolean): readonly string[] {
   const found: string[] = []
   for (let i = 1; found.length < count; i += 1) {
@@ -190,7 +199,7 @@ function numbered(prefix: string, count: number, isTaken: (name: string) => bool
 }
 
 /** Describes a fork: everything of its source but an expiry, because a copy must not delete itself. */
-function requestOf(name: string, group: ForkGroup): CreateRequest {
+function requestOf(name: string, group: ForkGroup, creator: Creator | undefined): CreateRequest {
   const { backend, image, repo, cpus, memoryMb, networkLimits, labels, wakes, idle } = group.source
   return {
     name,
@@ -203,6 +212,7 @@ function requestOf(name: string, group: ForkGroup): CreateRequest {
     labels,
     wakes,
     idle,
+    ownership: creator?.ownership,
     isImageGiven: true,
     localDir: '',
     upperBytes: 0,

@@ -93,6 +93,7 @@ export class Lifecycle {
     const getSnapshot = snapshots.getUsable.bind(snapshots)
     const createdAt = new Date(this.#options.clock.wallMs())
     const request = { ...(await parseCreateRequest(input, { ...defaults, getSnapshot }, createdAt)), content }
+    input.creator?.checkQuota([request])
     return this.admit(request, createdAt, 'a client requested its creation')
   }
 

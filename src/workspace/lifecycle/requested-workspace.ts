@@ -8,7 +8,7 @@ export function requestedWorkspace(
   state: WorkspaceState,
 ): Workspace {
   const { name, backend, image, localDir, cpus, memoryMb, repo, networkLimits, labels, wakes } = request
-  const { idle, expiry, forkGroup } = request
+  const { idle, expiry, ownership, forkGroup } = request
   const backendFields = { containerId: '', ipAddress: '', pid: 0, rootfsPath: '' }
   return {
     name,
@@ -22,6 +22,7 @@ export function requestedWorkspace(
     wakes,
     idle,
     expiry,
+    ownership,
     repo: repo?.url ?? '',
     forkedFrom: forkGroup?.source.name,
     forwardPorts: forkGroup?.source.forwardPorts ?? [],

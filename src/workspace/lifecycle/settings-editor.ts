@@ -4,6 +4,7 @@ import { parseWorkspaceName } from '../name.ts'
 import { changedSettings, type SettingsInput, type WorkspaceSettings } from '../workspace-settings.ts'
 import type { SettingsStore } from '../settings/settings-store.ts'
 import type { Timeline } from '../timeline/timeline.ts'
+import type { Ownership } from '../team/ownership.ts'
 import type { Workspace } from '../workspace.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import type { WorkspaceTable } from './table.ts'
@@ -36,6 +37,17 @@ export class SettingsEditor {
     return this.#replace(nameInput, 'a client changed its settings', (workspace) =>
       changedSettings(workspace, input, new Date(clock.wallMs())),
     )
+  }
+
+  /** Changes to whom a workspace belongs and with whom it is shared. */
+  async share(
+    nameInput: unknown,
+    edit: (before: Ownership | undefined) => Ownership,
+  ): Promise<Workspace> {
+    return this.#replace(nameInput, 'a client changed who may access it', (workspace) => ({
+      ...workspace,
+      ownership: edit(workspace.ownership),
+    }))
   }
 
   /** Removes an expiry that has taken effect, unless it has been changed since. */

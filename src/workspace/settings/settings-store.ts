@@ -8,6 +8,8 @@ import { parseJson } from '../../lib/schema/parse-json.ts'
 import { Type } from '../../lib/schema/type.ts'
 import { fault } from '../errors.ts'
 import { isWorkspaceName, nameKey } from '../name.ts'
+import { ACCESS_LEVELS } from '../team/access-level.ts'
+import type { Ownership } from '../team/ownership.ts'
 import type { Workspace } from '../workspace.ts'
 import { EXPIRE_ACTIONS, type WorkspaceSettings } from '../workspace-settings.ts'
 
@@ -31,6 +33,16 @@ const recordSchema = Type.Object(
     expiry: orNull(
       Type.Object(
         { atMs: Type.Integer({ minimum: 0, maximum: 8.64e15 }), action: Type.Enum([...EXPIRE_ACTIONS]) },
+        { additionalProperties: false },
+      ),
+    ),
+    /** Absent on a server without users. */
+    ownership: Type.Optional(
+      Type.Object(
+        {
+          owner: Type.Optional(Type.String()),
+          shares: Type.Record(Type.String(), Type.Enum([...ACCESS_LEVELS])),
+        },
         { additionalProperties: false },
       ),
     ),
@@ -162,7 +174,7 @@ function belongsTo(record: SettingsRecord, { name, backend, createdAt }: Identit
 
 function recordOf(
   { name, backend, createdAt }: Identity,
-  { labels, wakes, idle, expiry }: WorkspaceSettings,
+  { labels, wakes, idle, expiry, ownership }: WorkspaceSettings,
 ): SettingsRecord {
   return {
     version: 1,
@@ -174,11 +186,16 @@ function recordOf(
     stopAfterMs: idle?.stopAfterMs ?? null,
     suspendAfterMs: idle?.suspendAfterMs ?? null,
     expiry: expiry === undefined ? null : { atMs: expiry.at.getTime(), action: expiry.action },
+    ...(ownership !== undefined && { ownership: ownershipRecord(ownership) }),
   }
 }
 
+function ownershipRecord({ owner, shares }: Ownership): NonNullable<SettingsRecord['ownership']> {
+  return { ...(owner !== undefined && { owner }), shares: { ...shares } }
+}
+
 function settingsOf(record: SettingsRecord): WorkspaceSettings {
-  const { labels, wakes, stopAfterMs, suspendAfterMs, expiry } = record
+  const { labels, wakes, stopAfterMs, suspendAfterMs, expiry, ownership } = record
   const hasIdle = stopAfterMs !== null || suspendAfterMs !== null
   return {
     labels: labels ?? undefined,
@@ -187,5 +204,6 @@ function settingsOf(record: SettingsRecord): WorkspaceSettings {
       ? { stopAfterMs: stopAfterMs ?? undefined, suspendAfterMs: suspendAfterMs ?? undefined }
       : undefined,
     expiry: expiry === null ? undefined : { at: new Date(expiry.atMs), action: expiry.action },
+    ownership,
   }
 }

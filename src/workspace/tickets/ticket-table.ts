@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { httpFault } from '../../lib/http/faults.ts'
 import { nameKey } from '../name.ts'
+import type { Principal } from '../team/access-control.ts'
 import type { Clock } from '../../lib/clock/clock.ts'
 
 const VALID_MS = 30_000
@@ -16,19 +17,26 @@ export interface Ticket {
   readonly expiresAt: Date
 }
 
+interface Entry {
+  readonly opens: string
+  readonly holder: Principal
+  readonly expiresAtMs: number
+}
+
 /**
  * Issues one-time tickets that replace the token where a browser page cannot set a header: for a WebSocket
  * and for a link. A ticket is part of a URL, which others may see, so it admits to one thing, once, for 30 s.
  */
 export class TicketTable {
-  readonly #tickets = new Map<string, { readonly opens: string; readonly expiresAtMs: number }>()
+  readonly #tickets = new Map<string, Entry>()
   readonly #clock: Clock
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
-  issue(workspace: string, purpose: TicketPurpose): Ticket {
+  /** @param holder who may then use it */
+  issue(workspace: string, purpose: TicketPurpose, holder: Principal): Ticket {
     const nowMs = this.#clock.wallMs()
     // All tickets have the same lifetime, so the oldest come first.
     for (const [ticket, { expiresAtMs }] of this.#tickets) {
@@ -37,19 +45,20 @@ export class TicketTable {
     }
     const ticket = randomBytes(32).toString('base64url')
     const expiresAtMs = nowMs + VALID_MS
-    this.#tickets.set(ticket, { opens: keyOf(workspace, purpose), expiresAtMs })
+    this.#tickets.set(ticket, { opens: keyOf(workspace, purpose), holder, expiresAtMs })
     return { ticket, expiresAt: new Date(expiresAtMs) }
   }
 
   /**
-   * Consumes a ticket, even one for another purpose.
+   * Consumes a ticket, even one for another purpose, and returns to whom it was issued.
    *
    * @throws UNAUTHORIZED when it does not admit to this, or is expired or used
    */
-  redeem(ticket: string | undefined, workspace: string, purpose: TicketPurpose): void {
+  redeem(ticket: string | undefined, workspace: string, purpose: TicketPurpose): Principal {
     const entry = ticket === undefined ? undefined : this.#tickets.get(ticket)
     if (ticket !== undefined) this.#tickets.delete(ticket)
-    if (entry?.opens === keyOf(workspace, purpose) && entry.expiresAtMs > this.#clock.wallMs()) return
+    if (entry?.opens === keyOf(workspace, purpose) && entry.expiresAtMs > this.#clock.wallMs())
+      return entry.holder
     const what = purpose.for === 'terminal' ? 'a terminal' : `port ${purpose.port}`
     throw httpFault(
       'UNAUTHORIZED',

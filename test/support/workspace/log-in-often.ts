@@ -13,6 +13,7 @@ import {
   workspaceResolver,
 } from '../../../src/workspace/faces/ssh/workspace-resolver.ts'
 import { WorkspaceTable } from '../../../src/workspace/lifecycle/table.ts'
+import { AccessControl } from '../../../src/workspace/team/access-control.ts'
 import { loadHostKey } from '../../../src/workspace/faces/ssh/host-key.ts'
 
 // Logs in over SSH as often as its argument requests, and prints how many acknowledgments the kernel delayed in
@@ -20,8 +21,13 @@ import { loadHostKey } from '../../../src/workspace/faces/ssh/host-key.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'logins-'))
 const { privateKey } = await loadHostKey(join(root, 'host_key'))
+const table = new WorkspaceTable()
 const resolver = createWorkspaceResolver(
-  workspaceResolver(new WorkspaceTable(), { wake: (workspace) => Promise.resolve(workspace) }),
+  workspaceResolver(
+    table,
+    { wake: (workspace) => Promise.resolve(workspace) },
+    new AccessControl(undefined, table),
+  ),
   new Map(),
 )
 const logger = createLogger({ level: 'silent', format: 'json' })

@@ -35,8 +35,11 @@ export interface OpenSsh {
 }
 
 /** Generates a key and pins the server's host key, as reported over HTTP. */
-export async function openSsh(server: { readonly url: string; readonly sshPort: number }): Promise<OpenSsh> {
-  const { body } = await call(`${server.url}/api/ssh-host-key`)
+export async function openSsh(
+  server: { readonly url: string; readonly sshPort: number },
+  headers: Readonly<Record<string, string>> = {},
+): Promise<OpenSsh> {
+  const { body } = await call(`${server.url}/api/ssh-host-key`, 'GET', undefined, headers)
   const directory = mkdtempSync(join(tmpdir(), 'open-ssh-'))
   const keyFile = makeKey(directory, 'ed25519')
   const knownHosts = join(directory, 'known_hosts')

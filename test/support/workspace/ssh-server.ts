@@ -9,6 +9,7 @@ import {
   workspaceResolver,
 } from '../../../src/workspace/faces/ssh/workspace-resolver.ts'
 import { WorkspaceTable } from '../../../src/workspace/lifecycle/table.ts'
+import { AccessControl } from '../../../src/workspace/team/access-control.ts'
 import { loadHostKey } from '../../../src/workspace/faces/ssh/host-key.ts'
 import { SshServer } from '../../../src/workspace/faces/ssh/server.ts'
 import { tempDir } from '../temp-dir.ts'
@@ -19,8 +20,13 @@ export async function sshServer(options: { readonly graceMs?: number } = {}) {
   const destination = new PassThrough().setEncoding('utf8').on('data', (line: string) => lines.push(line))
   const logger = createLogger({ level: 'debug', format: 'json', destination })
   const hostKey = await loadHostKey(join(tempDir(), 'host_key'))
+  const table = new WorkspaceTable()
   const resolver = createWorkspaceResolver(
-    workspaceResolver(new WorkspaceTable(), { wake: (workspace) => Promise.resolve(workspace) }),
+    workspaceResolver(
+      table,
+      { wake: (workspace) => Promise.resolve(workspace) },
+      new AccessControl(undefined, table),
+    ),
     new Map(),
   )
   const { privateKey } = hostKey

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { tokenNameOf } from '../../../lib/http/token-rule.ts'
 import type { AuditSubject } from '../../audit/audit-log.ts'
+import { userNameOf } from './team/gate.ts'
 
 /** Returns the audit subject of a request: its action, workspace, client address and token. */
 export function subjectOf(
@@ -9,7 +10,8 @@ export function subjectOf(
   workspace: string,
 ): AuditSubject {
   const { raw } = request
-  return { action, workspace, address: raw.socket.remoteAddress ?? '', token: tokenNameOf(raw) }
+  const address = raw.socket.remoteAddress ?? ''
+  return { action, workspace, address, token: tokenNameOf(raw), user: userNameOf(raw) }
 }
 
 /** Returns the audit subject of a request for an image. */

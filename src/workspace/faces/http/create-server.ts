@@ -8,12 +8,14 @@ import { fileSchema } from '../../api/file.ts'
 import { imageSchema } from '../../api/image.ts'
 import { processSchema } from '../../api/program.ts'
 import { snapshotSchema } from '../../api/snapshot.ts'
+import { wireUserSchema } from '../../api/team.ts'
 import { workspaceSchema } from '../../api/workspace.ts'
 import { fault } from '../../errors.ts'
 import { subjectOf } from './audit-subject.ts'
 import { addBusMetrics } from './bus-metrics.ts'
 import { addPhaseMetrics } from './phase-metrics.ts'
 import type { HttpFace } from './face.ts'
+import { Gate } from './team/gate.ts'
 import { SandboxAccess } from './e2b/access.ts'
 import { e2bRoutes } from './e2b/e2b-face.ts'
 import { E2bHosts } from './e2b/hosts.ts'
@@ -34,6 +36,7 @@ import { infoRoutes } from './routes/info.ts'
 import { portRoutes } from './routes/ports.ts'
 import { sessionRoutes } from './routes/sessions.ts'
 import { systemRoutes } from './routes/system.ts'
+import { teamRoutes } from './routes/team.ts'
 import { terminalRoute } from './routes/terminal.ts'
 import { usageRoute } from './routes/usage.ts'
 import { templateRoute } from './routes/templates.ts'
@@ -41,18 +44,20 @@ import { workspaceRoutes } from './routes/workspaces.ts'
 
 /** Creates the HTTP server of the workspace server, ready to listen. */
 export function createWorkspaceHttp(
-  face: HttpFace,
+  given: Omit<HttpFace, 'gate'>,
   security: { readonly token?: string | undefined; readonly tls?: { cert: string; key: string } | undefined },
   logger: Logger,
 ): HttpServer {
+  const { token, tls } = security
+  const gate = new Gate(given.access, token, given.team !== undefined)
+  const face: HttpFace = { ...given, gate }
   const { allowedHosts, portsDomain } = face.config.http
   const hosts = new PortHosts(portsDomain)
-  const { token, tls } = security
   const hasTls = tls !== undefined
   const e2b = face.config.e2b.enabled
     ? { face, hosts: new E2bHosts(portsDomain), access: new SandboxAccess(token) }
     : undefined
-  const proxy = new PortProxy({ face, hosts, e2b, token, hasTls, logger })
+  const proxy = new PortProxy({ face, hosts, e2b, gate, hasTls, logger })
   const server = createHttpServer({
     info: {
       title: 'Workspace server',
@@ -63,7 +68,9 @@ export function createWorkspaceHttp(
     allowedHosts: [...allowedHosts, ...(portsDomain === undefined ? [] : [`*.${portsDomain}`])],
     divert: proxy,
     ...(e2b && { prefixFor: (host) => e2b.hosts.prefixFor(host) }),
-    ...security,
+    tls,
+    token: gate.requiresToken ? gate.hasToken : undefined,
+    admit: gate.admit,
     onUnauthorized: (request) =>
       face.audit.refuse(subjectOf({ raw: request }, 'api.refuse', ''), 'UNAUTHORIZED'),
     errors: {
@@ -82,6 +89,7 @@ export function createWorkspaceHttp(
   server.app.addSchema(envelopeSchema)
   server.app.addSchema(processSchema)
   server.app.addSchema(fileSchema)
+  server.app.addSchema(wireUserSchema)
   infoRoutes(server, face)
   imageRoutes(server, face)
   snapshotRoutes(server, face)
@@ -93,7 +101,7 @@ export function createWorkspaceHttp(
   usageRoute(server, face)
   sessionRoutes(server, face)
   connectRoute(server, face)
-  ticketRoute(server, face, { hosts, hasTls, requiresToken: token !== undefined })
+  ticketRoute(server, face, { hosts, hasTls })
   portRoutes(server)
   insideRoutes(server, face)
   execRoute(server, face)
@@ -101,6 +109,7 @@ export function createWorkspaceHttp(
   processRoutes(server, face)
   terminalRoute(server, face)
   systemRoutes(server, face)
+  teamRoutes(server, face)
   busRoutes(server, face)
   if (e2b !== undefined) e2bRoutes(server, e2b)
   addBusMetrics(server.metrics.registry, face.bus, face.cluster)

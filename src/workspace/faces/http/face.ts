@@ -1,3 +1,4 @@
+import type { Clock } from '../../../lib/clock/clock.ts'
 import type { ActivityTable } from '../../activity/activity-table.ts'
 import type { AuditLog } from '../../audit/audit-log.ts'
 import type { Backend } from '../../backend/backend.ts'
@@ -15,6 +16,8 @@ import type { Lifecycle } from '../../lifecycle/lifecycle.ts'
 import type { Renamer } from '../../lifecycle/renamer.ts'
 import type { SettingsEditor } from '../../lifecycle/settings-editor.ts'
 import type { WorkspaceTable } from '../../lifecycle/table.ts'
+import type { AccessControl } from '../../team/access-control.ts'
+import type { Team } from '../../team/team.ts'
 import type { TicketTable } from '../../tickets/ticket-table.ts'
 import type { Timeline } from '../../timeline/timeline.ts'
 import type { ProcessTable } from '../../program/process-table.ts'
@@ -22,6 +25,7 @@ import type { SessionDirectory } from '../../session/session-directory.ts'
 import type { SnapshotLibrary } from '../../snapshot/snapshot-library.ts'
 import type { UsageSampler } from '../../usage/usage-sampler.ts'
 import type { BackendName } from '../../backend-name.ts'
+import type { Gate } from './team/gate.ts'
 
 /** Dependencies of the HTTP routes. */
 export interface HttpFace {
@@ -47,6 +51,11 @@ export interface HttpFace {
   readonly sessions: SessionDirectory
   readonly processes: ProcessTable
   readonly tickets: TicketTable
+  readonly access: AccessControl
+  /** Undefined on a server without users. */
+  readonly team: Team | undefined
+  readonly gate: Gate
+  readonly clock: Clock
   readonly usage: UsageSampler
   readonly images: ImageLibrary
   readonly snapshots: SnapshotLibrary

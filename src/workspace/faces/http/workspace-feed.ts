@@ -1,44 +1,82 @@
 import { encodeEvent, type SseStream } from '../../../lib/sse/sse-stream.ts'
 import { changeToWire, snapshotToWire } from '../../api/event.ts'
 import type { WorkspaceTable } from '../../lifecycle/table.ts'
+import { nameKey } from '../../name.ts'
+import type { AccessControl, Principal } from '../../team/access-control.ts'
 import type { Timeline } from '../../timeline/timeline.ts'
-import type { Workspace } from '../../workspace.ts'
+import type { Workspace, WorkspaceChange } from '../../workspace.ts'
 
 /**
  * Streams workspace changes to any number of readers: a snapshot first, then every later change. Each event is encoded once for
- * all readers.
+ * all readers who see everything. For others, a workspace that they may no longer see is a deleted one, and events have no IDs,
+ * which would count the changes of others.
  */
 export class WorkspaceFeed {
   readonly #table: WorkspaceTable
   readonly #timeline: Timeline
+  readonly #access: AccessControl
   readonly #readers = new Set<SseStream>()
+  readonly #limited = new Set<LimitedReader>()
   #lastId = 0
   /** Cached until the next change: thousands of readers may reconnect at the same time. */
   #snapshot: Buffer | undefined
 
-  constructor(table: WorkspaceTable, timeline: Timeline) {
+  constructor(table: WorkspaceTable, timeline: Timeline, access: AccessControl) {
     this.#table = table
     this.#timeline = timeline
+    this.#access = access
     table.onChange((change) => {
       this.#lastId++
       this.#snapshot = undefined
-      if (this.#readers.size === 0) return
-      const event = encodeEvent(changeToWire(change, this.#explain), 'workspace', this.#lastId)
-      for (const reader of this.#readers) reader.sendEncoded(event)
+      if (this.#readers.size > 0) {
+        const event = encodeEvent(changeToWire(change, this.#explain), 'workspace', this.#lastId)
+        for (const reader of this.#readers) reader.sendEncoded(event)
+      }
+      for (const reader of this.#limited) this.#sendLimited(reader, change)
     })
   }
 
   readonly #explain = (workspace: Workspace) => this.#timeline.explain(workspace)
 
   /** Sends the snapshot to a reader and subscribes it until it closes. */
-  add(reader: SseStream): void {
+  add(stream: SseStream, principal: Principal): void {
+    if (principal.is !== 'server') return this.#addLimited(stream, principal)
     this.#snapshot ??= encodeEvent(
       snapshotToWire(this.#table.list(), this.#explain),
       'snapshot',
       this.#lastId,
     )
-    reader.sendEncoded(this.#snapshot)
-    this.#readers.add(reader)
-    void reader.closed.then(() => this.#readers.delete(reader))
+    stream.sendEncoded(this.#snapshot)
+    this.#readers.add(stream)
+    void stream.closed.then(() => this.#readers.delete(stream))
   }
+
+  #addLimited(stream: SseStream, principal: Principal): void {
+    const visible = this.#access.visible(principal)
+    stream.send(snapshotToWire(visible, this.#explain), 'snapshot')
+    const reader = { stream, principal, seen: new Set(visible.map(({ name }) => nameKey(name))) }
+    this.#limited.add(reader)
+    void stream.closed.then(() => this.#limited.delete(reader))
+  }
+
+  #sendLimited({ stream, principal, seen }: LimitedReader, change: WorkspaceChange): void {
+    const name = change.type === 'deleted' ? change.name : change.workspace.name
+    const key = nameKey(name)
+    if (change.type === 'deleted' || !this.#access.canSee(principal, change.workspace)) {
+      if (seen.delete(key)) stream.send(changeToWire({ type: 'deleted', name }, this.#explain), 'workspace')
+      return
+    }
+    const type = seen.has(key) ? change.type : 'created'
+    seen.add(key)
+    const workspace = this.#access.shown(principal, change.workspace)
+    stream.send(changeToWire({ type, workspace }, this.#explain), 'workspace')
+  }
+}
+
+/** A reader who sees some workspaces. */
+interface LimitedReader {
+  readonly stream: SseStream
+  readonly principal: Principal
+  /** Keys of the workspaces that it was told of. */
+  readonly seen: Set<string>
 }

@@ -1,7 +1,7 @@
 import ssh2, { type AuthContext, type Connection } from '../../../lib/ssh/ssh2.ts'
 import type { Logger } from '../../../lib/log/logger.ts'
 import type { KeyRule } from './authorized-keys.ts'
-import { fingerprintOf } from './host-key.ts'
+import { fingerprintOf } from '../../../lib/ssh/fingerprint.ts'
 
 const MAX_ATTEMPTS = 6
 

@@ -135,19 +135,19 @@ export class ConnectionServer {
     connection.on('error', (error) => logFailure(error, ip, logger))
     fixWindows(connection)
     fixRequests(connection)
-    let user = ''
+    const login = { user: '', fingerprint: '' }
     let refusal: LoginRefusal | undefined
     authenticate(
       connection,
       ip,
       keyRule,
       logger,
-      (login) => {
-        user = login.user
+      (proven) => {
+        Object.assign(login, { user: proven.user, fingerprint: proven.fingerprint })
         refusal = undefined
         clearTimeout(admitted?.grace)
         if (admitted) admitted.socket.off('data', admitted.acknowledge)
-        admitted?.events.onProven?.(login)
+        admitted?.events.onProven?.(proven)
       },
       (last) => (refusal = last),
     )
@@ -167,7 +167,7 @@ export class ConnectionServer {
         session.once('close', () => (sessions -= 1))
         const address = `${ip} ${port} ${localAddress} ${localPort}`
         const target = {
-          user,
+          user: login.user,
           access,
           agent,
           connection: address,
@@ -176,12 +176,12 @@ export class ConnectionServer {
         }
         serveSession(session, target, logger)
       }
-      enter(user).then(
+      enter(login).then(
         (granted) => start({ is: 'granted', access: granted }),
         (error: unknown) => start({ is: 'denied', error }),
       )
     })
-    serveForwards(connection, () => enter(user), refuse, deniedPorts, logger)
+    serveForwards(connection, () => enter(login), refuse, deniedPorts, logger)
   }
 }
 
@@ -197,9 +197,9 @@ function reportingResolver(
   report: (code: string | undefined) => void,
 ): WorkspaceResolver {
   const reported = { entry: false, refusal: false }
-  return async (user): Promise<WorkspaceAccess> => {
+  return async (login): Promise<WorkspaceAccess> => {
     try {
-      const entered = await resolver(user)
+      const entered = await resolver(login)
       if (!reported.entry) report(undefined)
       reported.entry = true
       return entered

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
+import { fingerprintOf } from '../../../lib/ssh/fingerprint.ts'
 import ssh2, { type ParsedKey } from '../../../lib/ssh/ssh2.ts'
 import { defineFaults } from '../../../lib/errors/fault.ts'
 import { writeFileDurable } from '../../../lib/fs/write-durable.ts'
@@ -55,11 +55,6 @@ function parseHostKey(content: string): ParsedKey | Error {
   const key = ssh2.utils.parseKey(content)
   if (key instanceof Error || (key.isPrivateKey() && key.type === 'ssh-ed25519')) return key
   return new Error(`it is ${key.isPrivateKey() ? 'a private' : 'a public'} key of type ${key.type}`)
-}
-
-/** Returns a public key's fingerprint as OpenSSH prints it. */
-export function fingerprintOf(blob: Buffer): string {
-  return `SHA256:${createHash('sha256').update(blob).digest('base64').replace(/=+$/, '')}`
 }
 
 function unusable(file: string, cause: unknown) {

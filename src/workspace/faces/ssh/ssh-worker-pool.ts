@@ -6,7 +6,7 @@ import { isFault } from '../../../lib/errors/fault.ts'
 import type { Logger } from '../../../lib/log/logger.ts'
 import { siblingModule } from '../../../lib/process/sibling.ts'
 import type { ResolveResult, WorkerCommand, WorkerReport, WorkerSettings } from './ssh-worker-protocol.ts'
-import type { NameResolver } from './workspace-resolver.ts'
+import type { LoginName, NameResolver } from './workspace-resolver.ts'
 import type { ConnectionHandler } from './server.ts'
 
 const RESTART_MS = 500
@@ -121,7 +121,7 @@ export class SshWorkerPool implements ConnectionHandler {
         worker.connections.delete(report.connection)
         break
       case 'resolve':
-        void this.#resolve(report.user).then((result) =>
+        void this.#resolve(report.login).then((result) =>
           send(worker, { do: 'resolved', request: report.request, result }),
         )
         break
@@ -131,12 +131,12 @@ export class SshWorkerPool implements ConnectionHandler {
     }
   }
 
-  async #resolve(user: string): Promise<ResolveResult> {
+  async #resolve(login: LoginName): Promise<ResolveResult> {
     try {
-      return { is: 'found', ...(await this.#resolveName(user)) }
+      return { is: 'found', ...(await this.#resolveName(login)) }
     } catch (error) {
       if (isFault(error)) return { is: 'failed', code: error.code, kind: error.kind, message: error.message }
-      this.#logger.error({ err: error, workspace: user }, 'a workspace could not be entered')
+      this.#logger.error({ err: error, workspace: login.user }, 'a workspace could not be entered')
       return {
         is: 'failed',
         code: 'INTERNAL_ERROR',

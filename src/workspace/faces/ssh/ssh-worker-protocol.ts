@@ -1,6 +1,7 @@
 import type { FaultKind } from '../../../lib/errors/fault.ts'
 import type { BackendName } from '../../backend-name.ts'
 import type { Login, LoginRefusal } from './authenticate.ts'
+import type { LoginName } from './workspace-resolver.ts'
 
 /** Settings of a worker process. */
 export interface WorkerSettings {
@@ -40,5 +41,5 @@ export type WorkerReport =
   | { readonly is: 'refused'; readonly connection: number; readonly refusal: LoginRefusal }
   | { readonly is: 'entry'; readonly connection: number; readonly code: string | undefined }
   | { readonly is: 'closed'; readonly connection: number }
-  | { readonly is: 'resolve'; readonly request: number; readonly user: string }
+  | { readonly is: 'resolve'; readonly request: number; readonly login: LoginName }
   | { readonly is: 'log'; readonly line: string }

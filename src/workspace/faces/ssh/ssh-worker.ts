@@ -15,7 +15,7 @@ import { anyKey, listedKeys } from './authorized-keys.ts'
 import { createGcTrigger } from './gc-trigger.ts'
 import { ConnectionServer } from './connection-server.ts'
 import type { ResolveResult, WorkerCommand, WorkerReport, WorkerSettings } from './ssh-worker-protocol.ts'
-import type { WorkspaceAccess } from './workspace-resolver.ts'
+import type { LoginName, WorkspaceAccess } from './workspace-resolver.ts'
 
 // A process that speaks SSH for the server: encryption keeps a thread busy, so it runs outside the server's process.
 
@@ -69,7 +69,7 @@ async function start(settings: WorkerSettings): Promise<ConnectionServer> {
     backends.set(backend, new GuestClient(reachMachine(new MachineFiles(root), new SocketDirs(runDir))))
   return new ConnectionServer({
     privateKey: settings.privateKey,
-    resolver: (user) => enter(user, backends),
+    resolver: (login) => enter(login, backends),
     deniedPorts: settings.deniedPorts,
     keyRule: settings.authorizedKeys === undefined ? anyKey : listedKeys(settings.authorizedKeys),
     logger: createLogger({ level, format: 'json', destination }),
@@ -93,13 +93,13 @@ function serve(server: ConnectionServer, connection: number, socket: Socket | un
 }
 
 async function enter(
-  user: string,
+  login: LoginName,
   backends: ReadonlyMap<BackendName, BackendAccess>,
 ): Promise<WorkspaceAccess> {
   const request = ++lastRequest
   const resolved = Promise.withResolvers<ResolveResult>()
   requests.set(request, resolved.resolve)
-  report({ is: 'resolve', request, user })
+  report({ is: 'resolve', request, login })
   const result = await resolved.promise
   if (result.is === 'failed') throw new Fault(result.code, result.kind, result.message)
   const backend = backends.get(result.backend)

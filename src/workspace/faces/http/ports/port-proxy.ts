@@ -15,17 +15,18 @@ import { forward, type Forwarding, type UpstreamFailure } from '../../../../lib/
 import { type Forwarder, isLoop } from '../../../../lib/http/proxy/forwarded-headers.ts'
 import { responseOn } from '../../../../lib/http/proxy/socket-response.ts'
 import { STATUS_OF_KIND } from '../../../../lib/http/status.ts'
-import { createTokenTest } from '../../../../lib/http/token-rule.ts'
 import type { Logger } from '../../../../lib/log/logger.ts'
 import { errorToWire } from '../../../api/error.ts'
 import { fault } from '../../../errors.ts'
 import { parseWorkspaceName } from '../../../name.ts'
 import { GRANT_MS, GrantTable } from '../../../tickets/grant-table.ts'
+import type { Principal } from '../../../team/access-control.ts'
 import { openTunnel, parsePort } from '../../../tunnel/open-tunnel.ts'
 import type { PortHosts, PortTarget } from '../../../tunnel/port-host.ts'
 import { subjectOf } from '../audit-subject.ts'
 import type { E2bParts } from '../e2b/sandbox-request.ts'
 import type { HttpFace } from '../face.ts'
+import type { Gate } from '../team/gate.ts'
 import { grantCookie, grantsOf } from './grant-cookie.ts'
 import { extractTicket } from './ticket-parameter.ts'
 import { type PortAddressing, toBrowser, toGuest } from './port-headers.ts'
@@ -40,11 +41,11 @@ const PORT_PATH = /^(\/api\/workspaces\/([^/?]*)\/proxy\/([^/?]*))(\/.*)$/
 const PORT_TARGET = /^(?:https?:\/\/[^/?]*)?\/api\/workspaces\/[^/?]*\/proxy\/[^/?]*\//
 
 interface PortProxyParts {
-  readonly face: Pick<HttpFace, 'table' | 'entrance' | 'activity' | 'tickets' | 'config' | 'audit'>
+  readonly face: Pick<HttpFace, 'table' | 'entrance' | 'activity' | 'tickets' | 'config' | 'audit' | 'access'>
   readonly hosts: PortHosts
   /** Host names and tokens of sandboxes for clients of E2B; undefined if the server has none. */
   readonly e2b: E2bParts | undefined
-  readonly token: string | undefined
+  readonly gate: Gate
   readonly hasTls: boolean
   readonly logger: Logger
 }
@@ -56,13 +57,11 @@ export class PortProxy implements Diversion {
   readonly #forwarder: Forwarder
   /** Responses in progress; a stream from a workspace may never end. */
   readonly #answers = new Set<ServerResponse>()
-  readonly #hasToken: (request: IncomingMessage) => boolean
 
   constructor(parts: PortProxyParts) {
     this.#parts = parts
     this.#grants = new GrantTable(systemClock)
     this.#forwarder = { name: 'workspace', protocol: parts.hasTls ? 'https' : 'http' }
-    this.#hasToken = parts.token === undefined ? () => false : createTokenTest(parts.token)
   }
 
   /** Returns whether a request is for a port, by its host (which then serves no API) or by its path. */
@@ -121,7 +120,8 @@ export class PortProxy implements Diversion {
       })
     }
     const timeoutMs = upgrade === undefined ? ANSWER_MS : UPGRADE_MS
-    const hasToken = this.#hasToken(message)
+    const { gate } = this.#parts
+    const hasToken = gate.requiresToken && gate.hasToken(message)
     forward({
       request: checked,
       response,
@@ -138,12 +138,19 @@ export class PortProxy implements Diversion {
     })
   }
 
-  /** Admits a request that has the token or a ticket in its path. @throws UNAUTHORIZED */
+  /** Admits a request that has a token or a ticket in its path. @throws UNAUTHORIZED */
   #admit(request: IncomingMessage, target: PortTarget, ticket: string | undefined): void {
-    if (this.#parts.token === undefined || this.#hasToken(request)) return
-    this.#auditing(request, target, () =>
-      this.#parts.face.tickets.redeem(ticket, target.workspace, { for: 'port', port: target.port }),
-    )
+    const { gate } = this.#parts
+    if (gate.hasToken(request)) return gate.require(request, target.workspace, 'use')
+    this.#auditing(request, target, () => this.#redeem(ticket, target))
+  }
+
+  /** Consumes a ticket and returns who holds it. @throws UNAUTHORIZED, WORKSPACE_NOT_FOUND and ACCESS_DENIED */
+  #redeem(ticket: string | undefined, { workspace, port }: PortTarget): Principal {
+    const { tickets, access } = this.#parts.face
+    const holder = tickets.redeem(ticket, workspace, { for: 'port', port })
+    access.require(holder, workspace, 'use')
+    return holder
   }
 
   /** Runs `admit` and writes a refusal (missing or invalid token, ticket or grant) to the audit log. */
@@ -185,7 +192,7 @@ export class PortProxy implements Diversion {
   }
 
   #requireGrant(request: IncomingMessage, target: PortTarget): void {
-    if (this.#parts.token === undefined || this.#hasGrant(request, target)) return
+    if (!this.#parts.gate.requiresToken || this.#hasGrant(request, target)) return
     if (this.#hasTrafficToken(request, target)) return
     this.#auditing(request, target, () => {
       throw httpFault(
@@ -203,7 +210,13 @@ export class PortProxy implements Diversion {
 
   /** Returns whether any grant cookie is valid for the port: pages of sibling hosts may have added cookies of that name. */
   #hasGrant(request: IncomingMessage, target: PortTarget): boolean {
-    return grantsOf(request, this.#parts.hasTls).some((grant) => this.#grants.opens(grant, target))
+    const { access, table } = this.#parts.face
+    const workspace = table.find(target.workspace)
+    return grantsOf(request, this.#parts.hasTls).some((grant) => {
+      const holder = this.#grants.holderOf(grant, target)
+      if (holder === undefined) return false
+      return workspace === undefined ? holder.is === 'server' : access.mayUse(holder, workspace)
+    })
   }
 
   /** Refuses requests from pages of other origins, except from other ports of the same workspace. */
@@ -222,11 +235,11 @@ export class PortProxy implements Diversion {
 
   /** Redeems a ticket and redirects to the same URL without it, so that it appears in no history and no Referer. */
   #enter(response: ServerResponse, target: PortTarget, ticket: string, path: string): void {
-    const { token, face, hasTls } = this.#parts
+    const { gate, hasTls } = this.#parts
     const cookies: string[] = []
-    if (token !== undefined) {
-      face.tickets.redeem(ticket, target.workspace, { for: 'port', port: target.port })
-      cookies.push(grantCookie(this.#grants.issue(target), GRANT_MS / 1_000, hasTls))
+    if (gate.requiresToken) {
+      const grant = this.#grants.issue(target, this.#redeem(ticket, target))
+      cookies.push(grantCookie(grant, GRANT_MS / 1_000, hasTls))
     }
     response
       .writeHead(302, {

@@ -26,7 +26,7 @@ interface Named {
 /** Registers the routes that export and import workspaces. */
 export function archiveRoutes(
   { app }: HttpServer,
-  { config, table, lifecycle, entrance, audit, activity }: HttpFace,
+  { config, table, lifecycle, entrance, audit, activity, gate, access }: HttpFace,
 ): void {
   app.get<Named>(
     '/api/workspaces/:name/export',
@@ -103,8 +103,9 @@ export function archiveRoutes(
         const gone = abortOnClose(reply)
         endUpload(request, reply)
         const workspace = await audit.follow(subject, async () => {
+          const creator = access.creatorOf(gate.principalOf(request.raw))
           if (body === undefined) throw bodyFault()
-          return importWorkspace(context, body.pipe(new PassThrough()), query, gone)
+          return importWorkspace({ ...context, creator }, body.pipe(new PassThrough()), query, gone)
         })
         return reply.status(201).send(workspaceToWire(workspace))
       },

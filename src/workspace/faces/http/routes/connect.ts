@@ -18,10 +18,11 @@ const PATH = /^\/api\/workspaces\/([^/]*)\/connect\/([^/]*)$/
 
 /** Registers raw TCP tunnels to ports inside workspaces. */
 export function connectRoute({ app, upgrades }: HttpServer, face: HttpFace): void {
-  const { entrance, audit, activity, config } = face
+  const { entrance, audit, activity, config, gate } = face
   upgrades.handle(PROTOCOL, async (request, socket) => {
     refuseBody(request)
     const [name, port] = targetOf(request)
+    gate.require(request, name, 'use')
     const inside = await audit.follow(subjectOf({ raw: request }, 'tunnel.open', name), () =>
       openTunnel(entrance, name, port, config.tunnel.denyPorts),
     )

@@ -5,8 +5,11 @@ import type { HttpFace } from '../face.ts'
 import { WorkspaceFeed } from '../workspace-feed.ts'
 
 /** Registers the stream of workspace changes. */
-export function eventRoute({ app, openStream }: HttpServer, { table, timeline }: HttpFace): void {
-  const feed = new WorkspaceFeed(table, timeline)
+export function eventRoute(
+  { app, openStream }: HttpServer,
+  { table, timeline, gate, access }: HttpFace,
+): void {
+  const feed = new WorkspaceFeed(table, timeline, access)
   app.get(
     '/api/events',
     {
@@ -25,6 +28,9 @@ export function eventRoute({ app, openStream }: HttpServer, { table, timeline }:
         },
       },
     },
-    (_request, reply) => feed.add(openStream(reply)),
+    (request, reply) => {
+      const principal = gate.principalOf(request.raw)
+      feed.add(openStream(reply), principal)
+    },
   )
 }

@@ -8,11 +8,16 @@ import type { HttpFace } from '../face.ts'
 const listed = { 200: sessionListSchema }
 
 /** Registers the routes for tmux sessions inside workspaces. */
-export function sessionRoutes({ app }: HttpServer, { sessions, audit }: HttpFace): void {
+export function sessionRoutes({ app }: HttpServer, { sessions, audit, gate, access }: HttpFace): void {
   app.get(
     '/api/sessions',
     { schema: { summary: 'List tmux sessions of all running workspaces', response: listed } },
-    async () => ({ sessions: (await sessions.listAll()).map(sessionToWire) }),
+    async (request) => {
+      const principal = gate.principalOf(request.raw)
+      const all = await sessions.listAll()
+      const visible = all.filter(({ workspaceName }) => access.canSeeName(principal, workspaceName))
+      return { sessions: visible.map(sessionToWire) }
+    },
   )
 
   app.get<{ Params: { readonly name: string } }>(

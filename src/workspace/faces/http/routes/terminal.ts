@@ -17,8 +17,8 @@ const MAX_MESSAGE_BYTES = 2 ** 20
 const PATH = /^\/api\/workspaces\/([^/]*)\/terminal$/
 
 /** Registers the route for terminals inside workspaces, over WebSockets. */
-export function terminalRoute({ app, upgrades, hasToken }: HttpServer, face: HttpFace): void {
-  const { table, entrance, lifecycle, audit, activity, tickets } = face
+export function terminalRoute({ app, upgrades }: HttpServer, face: HttpFace): void {
+  const { table, entrance, lifecycle, audit, activity, tickets, gate, access } = face
   const terminals = new TerminalTable(table)
   const server = new WebSocketServer({
     noServer: true,
@@ -32,10 +32,12 @@ export function terminalRoute({ app, upgrades, hasToken }: HttpServer, face: Htt
     async (request, socket) => {
       const { name, query } = targetOf(request)
       const ticket = query.get('pass') ?? undefined
-      if (!hasToken(request))
-        audit.admission(subjectOf({ raw: request }, 'terminal.open', name), () =>
-          tickets.redeem(ticket, name, { for: 'terminal' }),
-        )
+      const principal = gate.hasToken(request)
+        ? gate.principalOf(request)
+        : audit.admission(subjectOf({ raw: request }, 'terminal.open', name), () =>
+            tickets.redeem(ticket, name, { for: 'terminal' }),
+          )
+      access.require(principal, name, 'use')
       refuseOtherProtocols(request)
       const terminalRequest = terminalFromQuery(query)
       const { workspace, backend } = await entrance.enter(name, 'conflict')

@@ -13,12 +13,11 @@ import { withTicket } from '../ports/ticket-parameter.ts'
 interface Address {
   readonly hosts: PortHosts
   readonly hasTls: boolean
-  readonly requiresToken: boolean
 }
 
 /** Registers the route that issues tickets, which replace the token where a browser cannot send a header. */
 export function ticketRoute({ app }: HttpServer, face: HttpFace, address: Address): void {
-  const { table, tickets, config, audit } = face
+  const { table, tickets, config, audit, gate } = face
   app.post<{ Params: { readonly name: string }; Body: Static<typeof ticketBodySchema> }>(
     '/api/workspaces/:name/passes',
     {
@@ -32,15 +31,16 @@ export function ticketRoute({ app }: HttpServer, face: HttpFace, address: Addres
     async (request, reply) => {
       const { name } = table.get(parseWorkspaceName(request.params.name))
       const { body } = request
+      const holder = gate.principalOf(request.raw)
       void reply.status(201)
-      if (body.for === 'terminal') return ticketToWire(tickets.issue(name, body))
+      if (body.for === 'terminal') return ticketToWire(tickets.issue(name, body, holder))
       const { port } = body
       const ticket = await audit.follow(subjectOf(request, 'port.open', name), async () => {
         refuseDenied(port, config.tunnel.denyPorts)
-        return tickets.issue(name, body)
+        return tickets.issue(name, body, holder)
       })
       const url = urlOf(name, port, request.headers.host ?? '', address)
-      return ticketToWire(ticket, withTicket(url, address.requiresToken ? ticket.ticket : undefined))
+      return ticketToWire(ticket, withTicket(url, gate.requiresToken ? ticket.ticket : undefined))
     },
   )
 }

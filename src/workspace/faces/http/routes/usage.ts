@@ -1,19 +1,25 @@
 import type { HttpServer } from '../../../../lib/http/server.ts'
 import { encodeEvent, type SseStream } from '../../../../lib/sse/sse-stream.ts'
 import { usageSchema, usageToWire } from '../../../api/usage.ts'
+import type { Principal } from '../../../team/access-control.ts'
+import type { Usage } from '../../../usage/usage-sampler.ts'
 import type { HttpFace } from '../face.ts'
 import { wantsEvents } from '../stream-progress.ts'
 
 /** Registers the route for CPU and memory usage, once or as a stream. */
-export function usageRoute({ app, openStream }: HttpServer, { usage }: HttpFace): void {
-  const readers = new Set<SseStream>()
+export function usageRoute({ app, openStream }: HttpServer, { usage, gate, access }: HttpFace): void {
+  const readers = new Map<SseStream, Principal>()
   let stopListening: (() => void) | undefined
-  const follow = (reader: SseStream): void => {
-    readers.add(reader)
-    // Encoded once for all readers.
+  const visible = (principal: Principal, usages: readonly Usage[]): readonly Usage[] =>
+    principal.is === 'server' ? usages : usages.filter(({ name }) => access.canSeeName(principal, name))
+  const follow = (reader: SseStream, holder: Principal): void => {
+    readers.set(reader, holder)
     stopListening ??= usage.listen((usages) => {
+      // Encoded once for all readers who see everything.
       const event = encodeEvent(usageToWire(usages), 'usage')
-      for (const each of readers) each.sendEncoded(event)
+      for (const [each, principal] of readers)
+        if (principal.is === 'server') each.sendEncoded(event)
+        else each.send(usageToWire(visible(principal, usages)), 'usage')
     })
     const unsubscribe = (): void => {
       readers.delete(reader)
@@ -38,10 +44,12 @@ export function usageRoute({ app, openStream }: HttpServer, { usage }: HttpFace)
       },
     },
     async (request, reply) => {
-      if (!wantsEvents(request.headers.accept)) return usageToWire(await usage.read())
+      const principal = gate.principalOf(request.raw)
+      const read = async () => usageToWire(visible(principal, await usage.read()))
+      if (!wantsEvents(request.headers.accept)) return read()
       const stream = openStream(reply)
-      stream.send(usageToWire(await usage.read()), 'usage')
-      follow(stream)
+      stream.send(await read(), 'usage')
+      follow(stream, principal)
       return reply
     },
   )

@@ -39,7 +39,7 @@ const workspace = Type.Ref('Workspace')
 /** Registers the routes for workspaces: list, create, get, change, start, stop, suspend, reset, delete. */
 export function workspaceRoutes(
   server: HttpServer,
-  { config, table, timeline, lifecycle, editor, renamer, forker, audit }: HttpFace,
+  { config, table, timeline, lifecycle, editor, renamer, forker, audit, gate, access }: HttpFace,
 ): void {
   const { app } = server
   const encode = (each: Workspace) => workspaceToWire(each, timeline.explain(each))
@@ -54,7 +54,8 @@ export function workspaceRoutes(
     },
     (request) => {
       const filters = parseLabelFilters(request.query.label)
-      const selected = table.list().filter(({ labels }) => matchesLabels(labels, filters))
+      const visible = access.visible(gate.principalOf(request.raw))
+      const selected = visible.filter(({ labels }) => matchesLabels(labels, filters))
       return { workspaces: selected.map(encode) }
     },
   )
@@ -74,7 +75,10 @@ export function workspaceRoutes(
     },
     async (request, reply) => {
       const subject = subjectOf(request, 'workspace.create', textIn(request.body, 'name'))
-      const prepare = async () => lifecycle.prepareCreate(createFromWire(server.validBody(request)))
+      const prepare = async () => {
+        const creator = access.creatorOf(gate.principalOf(request.raw))
+        return lifecycle.prepareCreate({ ...createFromWire(server.validBody(request)), creator })
+      }
       const creation = await audit.followRefusal(subject, prepare)
       const make: typeof creation.make = (progress) => audit.follow(subject, () => creation.make(progress))
       if (wantsEvents(request.headers.accept))
@@ -95,7 +99,10 @@ export function workspaceRoutes(
       },
     },
     (request) => {
-      const found = table.get(parseWorkspaceName(request.params.name))
+      const found = access.shown(
+        gate.principalOf(request.raw),
+        table.get(parseWorkspaceName(request.params.name)),
+      )
       const reach = reachOf(found.backend, config, found.networkLimits)
       return workspaceWithDetails(found, reach, timeline.explain(found))
     },
@@ -140,7 +147,11 @@ export function workspaceRoutes(
       const { name } = request.params
       const subject = subjectOf(request, 'workspace.rename', name)
       return encode(
-        await audit.follow(subject, async () => renamer.rename(name, server.validBody(request).name)),
+        await audit.follow(subject, async () => {
+          const { name: to } = server.validBody(request)
+          access.requireSameBeginning(gate.principalOf(request.raw), name, to)
+          return renamer.rename(name, to)
+        }),
       )
     },
   )
@@ -161,7 +172,10 @@ export function workspaceRoutes(
     async (request, reply) => {
       const { name } = request.params
       const subject = subjectOf(request, 'workspace.fork', name)
-      const forked = await audit.follow(subject, async () => forker.fork(name, server.validBody(request)))
+      const forked = await audit.follow(subject, async () => {
+        const creator = access.creatorOf(gate.principalOf(request.raw))
+        return forker.fork(name, { ...server.validBody(request), creator })
+      })
       return reply.status(201).send(forkedToWire(forked))
     },
   )

@@ -1,0 +1,104 @@
+import type { IncomingMessage } from 'node:http'
+import type { onRequestHookHandler } from 'fastify'
+import { httpFault } from '../../../../lib/http/faults.ts'
+import { bearerOf, createTokenTest, type TokenTest } from '../../../../lib/http/token-rule.ts'
+import { isWorkspaceName } from '../../../name.ts'
+import { type AccessControl, type Principal, SERVER } from '../../../team/access-control.ts'
+import type { AccessLevel } from '../../../team/access-level.ts'
+import { SELF } from '../../../team/user.ts'
+import { rightOf } from './route-rights.ts'
+
+const principals = new WeakMap<IncomingMessage, { readonly principal: Principal; readonly user: string }>()
+
+/** Returns the name of the user who sent a request; undefined on a server without users, and for the server's token. */
+export function userNameOf(request: IncomingMessage): string | undefined {
+  return principals.get(request)?.user || undefined
+}
+
+/** Finds out who sends a request, and whether they may. */
+export class Gate {
+  readonly #access: AccessControl
+  readonly #isServerToken: TokenTest | undefined
+  /** Whether requests must identify their sender. */
+  readonly requiresToken: boolean
+
+  /**
+   * @param token the server's token; undefined if it requires none
+   * @param hasUsers whether personal tokens exist as well
+   */
+  constructor(access: AccessControl, token: string | undefined, hasUsers: boolean) {
+    this.#access = access
+    this.requiresToken = token !== undefined || hasUsers
+    if (token !== undefined) this.#isServerToken = createTokenTest(token)
+  }
+
+  /** Whether a request has a valid token; true if none is required. */
+  readonly hasToken = (request: IncomingMessage): boolean =>
+    !this.requiresToken || this.identify(request) !== undefined
+
+  /** Returns who sends a request; undefined without a valid token. */
+  identify(request: IncomingMessage): Principal | undefined {
+    const known = principals.get(request)
+    if (known !== undefined) return known.principal
+    const principal = this.#identify(request)
+    if (principal === undefined) return undefined
+    principals.set(request, { principal, user: this.#access.userOf(principal)?.name ?? '' })
+    return principal
+  }
+
+  /** Returns who sends a request. @throws UNAUTHORIZED without a valid token */
+  principalOf(request: IncomingMessage): Principal {
+    if (!this.requiresToken) return SERVER
+    const principal = this.identify(request)
+    if (principal !== undefined) return principal
+    throw httpFault('UNAUTHORIZED', 'this server requires a token: send "Authorization: Bearer <token>"')
+  }
+
+  /** Requires a level for a workspace. @throws UNAUTHORIZED, WORKSPACE_NOT_FOUND and ACCESS_DENIED */
+  require(request: IncomingMessage, workspace: string, level: AccessLevel): void {
+    this.#access.require(this.principalOf(request), workspace, level)
+  }
+
+  /** Refuses requests that their senders may not make, before their bodies are read. */
+  readonly admit: onRequestHookHandler = (request, _reply, done) => {
+    const { config, url: route } = request.routeOptions
+    // Paths without a route, and routes that decide for themselves.
+    if (route !== undefined && config.needsNoToken !== true) {
+      const { name = '', user = '' } = request.params as Readonly<Record<string, string | undefined>>
+      this.#authorize(this.principalOf(request.raw), rightOf(request.method, route), { name, user })
+    }
+    done()
+  }
+
+  #authorize(
+    principal: Principal,
+    right: ReturnType<typeof rightOf>,
+    { name, user }: { readonly name: string; readonly user: string },
+  ): void {
+    switch (right) {
+      case 'user':
+        return
+      case 'administrator':
+        return this.#access.requireAdministrator(principal)
+      case 'self':
+        return this.#requireSelf(principal, user)
+      default:
+        // An invalid name is refused by its route, for everybody alike.
+        if (isWorkspaceName(name)) this.#access.require(principal, name, right)
+    }
+  }
+
+  #requireSelf(principal: Principal, name: string): void {
+    const user = this.#access.userOf(principal)
+    const isSelf = user !== undefined && (name === SELF || name === user.name)
+    // A limited token must not get an unlimited one.
+    if (isSelf && this.#access.isUnlimited(principal)) return
+    this.#access.requireAdministrator(principal)
+  }
+
+  #identify(request: IncomingMessage): Principal | undefined {
+    if (this.#isServerToken?.(request) === true) return SERVER
+    const secret = bearerOf(request.headers.authorization)
+    return secret === undefined ? undefined : this.#access.identify(secret)
+  }
+}

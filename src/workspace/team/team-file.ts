@@ -1,0 +1,93 @@
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { messageOf } from '../../lib/errors/message.ts'
+import { ignoreMissing } from '../../lib/fs/ignore-missing.ts'
+import { writeFileDurable } from '../../lib/fs/write-durable.ts'
+import { KeyedLock } from '../../lib/process/keyed-lock.ts'
+import { parseJson } from '../../lib/schema/parse-json.ts'
+import { Type } from '../../lib/schema/type.ts'
+import { fault } from '../errors.ts'
+import { TEAM_FILE, TEAM_KEYS_FILE } from '../state-dir.ts'
+import { type User, userSchema } from './user.ts'
+
+const fileSchema = Type.Object({ version: Type.Literal(1), users: Type.Array(userSchema) })
+
+const KEYS_HEADER =
+  '# The SSH keys of all users, rewritten at each change. Add keys with "workspace key add".\n'
+
+/**
+ * The users, in one file of the state directory. A change is on disk before it takes effect. A second file has their
+ * SSH keys in OpenSSH's format, for the processes that authenticate connections.
+ */
+export class TeamFile {
+  readonly #path: string
+  readonly #keysPath: string
+  readonly #lock = new KeyedLock()
+  #users: readonly User[]
+
+  private constructor(stateDir: string, users: readonly User[]) {
+    this.#path = join(stateDir, TEAM_FILE)
+    this.#keysPath = join(stateDir, TEAM_KEYS_FILE)
+    this.#users = users
+  }
+
+  /**
+   * Reads the users; there are none at the first start.
+   *
+   * @throws TEAM_FILE_DAMAGED when the file is not as it was written: without it, nobody's access is known
+   */
+  static async open(stateDir: string): Promise<TeamFile> {
+    const path = join(stateDir, TEAM_FILE)
+    const content = await readFile(path, 'utf8').catch(ignoreMissing)
+    const file = new TeamFile(stateDir, content === undefined ? [] : parseUsers(content, path))
+    await file.#writeKeys()
+    return file
+  }
+
+  get users(): readonly User[] {
+    return this.#users
+  }
+
+  /**
+   * Replaces the users, one change after another.
+   *
+   * @param edit returns the new users and a result
+   * @throws BACKEND_ERROR when the files cannot be written, and everything that `edit` throws
+   */
+  async change<T>(edit: (users: readonly User[]) => readonly [readonly User[], T]): Promise<T> {
+    return this.#lock.run('', async () => {
+      const [users, result] = edit(this.#users)
+      try {
+        await writeFileDurable(this.#path, contentOf(users), { mode: 0o600 })
+        this.#users = users
+        await this.#writeKeys()
+      } catch (error) {
+        throw fault('BACKEND_ERROR', `the state directory cannot be written: ${messageOf(error)}`, error)
+      }
+      return result
+    })
+  }
+
+  async #writeKeys(): Promise<void> {
+    const keys = this.#users.filter(({ isDisabled }) => !isDisabled).flatMap(({ keys: own }) => own)
+    const lines = keys.map(({ publicKey }) => `${publicKey}\n`)
+    await writeFileDurable(this.#keysPath, KEYS_HEADER + lines.join(''), { mode: 0o600 })
+  }
+}
+
+/** Returns the users' line and its digest, without which a damaged role would be a valid one. */
+function contentOf(users: readonly User[]): string {
+  const line = JSON.stringify({ version: 1, users })
+  return `${line}\n${createHash('sha256').update(line).digest('hex')}\n`
+}
+
+function parseUsers(content: string, path: string): readonly User[] {
+  const [line = '', digest = ''] = content.split('\n')
+  const parsed = parseJson(fileSchema, line)
+  if (parsed !== undefined && createHash('sha256').update(line).digest('hex') === digest) return parsed.users
+  throw fault(
+    'TEAM_FILE_DAMAGED',
+    `${path} is damaged or from a newer version; restore it from a backup, or delete it to begin without users`,
+  )
+}
