@@ -60,6 +60,10 @@ export const WORKSPACE_CODES = {
   RENAME_UNSUPPORTED: 'unsupported',
   FORK_UNSUPPORTED: 'unsupported',
   TEAM_DISABLED: 'unsupported',
+  LOGIN_UNAVAILABLE: 'upstream',
+  LOGIN_REFUSED: 'unauthorized',
+  LOGIN_NOT_FOUND: 'missing',
+  TOO_MANY_LOGINS: 'unavailable',
 } as const
 
 /** Creates an error with one of the server's codes. */

@@ -52,6 +52,7 @@ import { WorkspaceTable } from './lifecycle/table.ts'
 import { reachOf } from './network/reach.ts'
 import { ProcessTable } from './program/process-table.ts'
 import { AccessControl } from './team/access-control.ts'
+import type { DeviceLogin } from './team/device-login.ts'
 import { Team } from './team/team.ts'
 import { TeamFile } from './team/team-file.ts'
 import { TicketTable } from './tickets/ticket-table.ts'
@@ -178,6 +179,7 @@ async function start(
     sessions,
     processes,
     team,
+    login: await openLogin(foundation),
     clock,
     tickets: new TicketTable(clock),
     usage: new UsageSampler(table, backends),
@@ -203,6 +205,14 @@ async function openHostKey({ ssh }: WorkspaceConfig, logger: Logger): Promise<Ho
   logger.info({ fingerprint: hostKey.fingerprint }, 'SSH host key')
   if (sshCiphers() !== 'compiled') logger.warn(`SSH ciphers run in slower JavaScript: ${ciphersRemedy()}`)
   return hostKey
+}
+
+/** Imports on demand the modules of OpenID login. */
+async function openLogin({ config, team, clock, opened }: Foundation): Promise<DeviceLogin | undefined> {
+  const { oidc, loginLifetimeMs } = config.team
+  if (oidc === undefined || team === undefined) return undefined
+  const { DeviceLogin: Login } = await import('./team/device-login.ts')
+  return opened.use(await Login.open(oidc, loginLifetimeMs, { team, clock }))
 }
 
 async function openWorkspaces(foundation: Foundation): Promise<Workspaces> {
@@ -269,7 +279,11 @@ async function listenSsh(
 ): Promise<number> {
   const { config, audit, logger, opened } = foundation
   const ssh = new SshServer(
-    await connectionHandler(foundation, { backends, hostKey, resolve: workspaceResolver(table, entrance, access) }),
+    await connectionHandler(foundation, {
+      backends,
+      hostKey,
+      resolve: workspaceResolver(table, entrance, access),
+    }),
     auditLogins(audit, access, (user) =>
       table.find(user) === undefined ? () => undefined : activity.begin(user),
     ),

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { User } from '../login/user.ts'
-import { splitGroups } from '../login/groups.ts'
+import { splitGroups } from '../../lib/openid/groups.ts'
 import { isPasswordProof } from '../login/password-login.ts'
 import type { ServiceToken } from '../session/service-token.ts'
 import type { Session } from '../session/session-store.ts'

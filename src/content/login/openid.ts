@@ -1,12 +1,11 @@
 import * as client from 'openid-client'
 import { messageOf } from '../../lib/errors/message.ts'
+import { parseGroups } from '../../lib/openid/groups.ts'
+import { type Claims, claimsOf, OpenIdProvider } from '../../lib/openid/provider.ts'
 import type { Settings } from '../config-schema.ts'
 import { fault } from '../errors.ts'
 import type { Flow } from './flow.ts'
-import { parseGroups } from './groups.ts'
 import type { Login } from '../session/sessions.ts'
-
-const ANSWER_S = 10
 
 type OpenIdConfig = NonNullable<Settings['oidc']>
 
@@ -14,12 +13,15 @@ type OpenIdConfig = NonNullable<Settings['oidc']>
 export class OpenIdLogin {
   readonly #config: OpenIdConfig
   readonly #isWanted: (group: string) => boolean
-  #provider: Promise<client.Configuration> | undefined
+  readonly #provider: OpenIdProvider
 
   /** @param isWanted whether a rule names a group */
   constructor(config: OpenIdConfig, isWanted: (group: string) => boolean) {
     this.#config = config
     this.#isWanted = isWanted
+    this.#provider = new OpenIdProvider(config, (message, cause) =>
+      fault('PROVIDER_UNAVAILABLE', message, cause),
+    )
   }
 
   get label(): string {
@@ -37,7 +39,7 @@ export class OpenIdLogin {
    * @throws PROVIDER_UNAVAILABLE when the provider does not respond
    */
   async begin(redirectUri: string, next: string): Promise<{ readonly url: string; readonly flow: Flow }> {
-    const provider = await this.#connect()
+    const provider = await this.#provider.connect()
     const flow: Flow = {
       state: client.randomState(),
       nonce: client.randomNonce(),
@@ -61,8 +63,8 @@ export class OpenIdLogin {
    * @throws LOGIN_REFUSED or PROVIDER_UNAVAILABLE when the login fails
    */
   async finish(currentUrl: URL, { state, nonce, verifier }: Flow): Promise<Login> {
-    const provider = await this.#connect()
-    let claims: Readonly<Record<string, unknown>>
+    const provider = await this.#provider.connect()
+    let claims: Claims
     try {
       const tokens = await client.authorizationCodeGrant(provider, currentUrl, {
         expectedState: state,
@@ -70,21 +72,14 @@ export class OpenIdLogin {
         pkceCodeVerifier: verifier,
         idTokenExpected: true,
       })
-      const given: Readonly<Record<string, unknown>> = tokens.claims() ?? {}
-      const subject = given['sub']
-      // Many providers report addresses and groups only at the user-info endpoint.
-      const { groupsClaim = 'email' } = this.#config
-      claims =
-        ('email' in given && groupsClaim in given) || typeof subject !== 'string'
-          ? given
-          : { ...given, ...(await client.fetchUserInfo(provider, tokens.access_token, subject)) }
+      claims = await claimsOf(provider, tokens, ['email', this.#config.groupsClaim ?? 'email'])
     } catch (error) {
       throw fault('LOGIN_REFUSED', `login with ${this.label} failed: ${messageOf(error)}`, error)
     }
     return this.#admit(claims)
   }
 
-  #admit(claims: Readonly<Record<string, unknown>>): Login {
+  #admit(claims: Claims): Login {
     const { allowedEmails: emails, allowedDomains: domains, groupsClaim } = this.#config
     const email = typeof claims['email'] === 'string' ? claims['email'].toLowerCase() : undefined
     const isVerified = email !== undefined && claims['email_verified'] === true
@@ -98,29 +93,6 @@ export class OpenIdLogin {
     const domain = email?.slice(email.lastIndexOf('@') + 1) ?? ''
     if (isVerified && (lower(emails).includes(email) || lower(domains).includes(domain))) return login
     throw fault('LOGIN_REFUSED', `${email ?? 'an account without an email address'} is not allowed to log in`)
-  }
-
-  #connect(): Promise<client.Configuration> {
-    // A failed discovery is retried by the next login.
-    this.#provider ??= this.#discover().catch((error: unknown) => {
-      this.#provider = undefined
-      throw fault(
-        'PROVIDER_UNAVAILABLE',
-        `the login provider ${this.#config.issuer} does not respond: ${messageOf(error)}`,
-        error,
-      )
-    })
-    return this.#provider
-  }
-
-  #discover(): Promise<client.Configuration> {
-    const { issuer, clientId: id, clientSecret: secret } = this.#config
-    const url = new URL(issuer)
-    return client.discovery(url, id, secret, secret === undefined ? client.None() : undefined, {
-      timeout: ANSWER_S,
-      // A provider over http is on this machine or in a closed network, as configured.
-      execute: url.protocol === 'http:' ? [client.allowInsecureRequests] : [],
-    })
   }
 }
 

@@ -50,6 +50,11 @@ export class WorkspaceClient {
     return this.#ask<T>('PATCH', path, undefined, body)
   }
 
+  /** Sends a PUT request. */
+  async put<T>(path: string, body: unknown): Promise<T> {
+    return this.#ask<T>('PUT', path, undefined, body)
+  }
+
   /** Sends a POST request whose response has no content. */
   async send(path: string, body: unknown): Promise<void> {
     await this.#ask('POST', path, undefined, body)

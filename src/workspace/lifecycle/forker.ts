@@ -119,7 +119,10 @@ export class Forker {
     try {
       const origin = await forks.take(source.name, copy, group.signal)
       // Without their names, which not everybody may see who sees the source.
-      timeline.note(source.name, `a client forked it ${counted(names.length)} (paused for ${origin.pausedMs} ms)`)
+      timeline.note(
+        source.name,
+        `a client forked it ${counted(names.length)} (paused for ${origin.pausedMs} ms)`,
+      )
       group.begin(origin)
       return { ...begun, origin }
     } catch (error) {

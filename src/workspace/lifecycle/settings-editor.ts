@@ -40,10 +40,7 @@ export class SettingsEditor {
   }
 
   /** Changes to whom a workspace belongs and with whom it is shared. */
-  async share(
-    nameInput: unknown,
-    edit: (before: Ownership | undefined) => Ownership,
-  ): Promise<Workspace> {
+  async share(nameInput: unknown, edit: (before: Ownership | undefined) => Ownership): Promise<Workspace> {
     return this.#replace(nameInput, 'a client changed who may access it', (workspace) => ({
       ...workspace,
       ownership: edit(workspace.ownership),

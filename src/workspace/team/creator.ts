@@ -84,7 +84,7 @@ export class Creator {
     if (workspaces !== undefined && owned.length + wanted.length > workspaces)
       throw fault(
         'QUOTA_EXCEEDED',
-        `you own ${owned.length} workspaces, and may own ${workspaces}; delete one, or ask an administrator`,
+        `you own ${owned.length} of at most ${workspaces} workspaces; delete one, or ask an administrator`,
       )
     checkSum('cpus', cpus, owned, wanted)
     checkSum('memoryMb', memoryMb, owned, wanted)

@@ -74,7 +74,7 @@ export class Team {
   get(idOrName: string): User {
     const user = this.find(idOrName)
     if (user !== undefined) return user
-    throw fault('USER_NOT_FOUND', `user "${idOrName.slice(0, 80)}" does not exist; see "workspace user list"`)
+    throw fault('USER_NOT_FOUND', `user "${idOrName.slice(0, 80)}" does not exist; see "workspace user ls"`)
   }
 
   /** Returns the valid token with a secret, and its user. */

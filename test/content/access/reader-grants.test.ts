@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { AccessRules } from '../../../src/content/access/access-rules.ts'
 import { ReaderGrants } from '../../../src/content/access/reader-grants.ts'
-import { parseGroups, splitGroups } from '../../../src/content/login/groups.ts'
+import { parseGroups, splitGroups } from '../../../src/lib/openid/groups.ts'
 import type { Session } from '../../../src/content/session/session-store.ts'
 
 const rules = new AccessRules({

@@ -27,6 +27,7 @@ import { addServe } from './commands/serve.ts'
 import { addSessions } from './commands/sessions.ts'
 import { addSsh } from './commands/ssh.ts'
 import { addSystem } from './commands/system.ts'
+import { addTeam } from './commands/team.ts'
 import { addTemplates } from './commands/templates.ts'
 import { addTop } from './commands/top.ts'
 import { addWorkspaceCommands } from './commands/workspaces.ts'
@@ -68,6 +69,8 @@ export function createWorkspaceProgram(): Command {
   addSystem(program)
   program.commandsGroup('Bus:')
   addBus(program)
+  program.commandsGroup('Team:')
+  addTeam(program)
   program.commandsGroup('Server:')
   addServe(program)
   addInfo(program)

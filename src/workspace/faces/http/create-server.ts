@@ -26,6 +26,7 @@ import { eventRoute } from './routes/events.ts'
 import { busRoutes } from './routes/bus.ts'
 import { execRoute, processRoutes } from './routes/programs.ts'
 import { fileRoutes } from './routes/files.ts'
+import { loginRoutes } from './routes/login.ts'
 import { imageRoutes } from './routes/images.ts'
 import { insideRoutes } from './routes/inside.ts'
 import { PortHosts } from '../../tunnel/port-host.ts'
@@ -110,6 +111,7 @@ export function createWorkspaceHttp(
   terminalRoute(server, face)
   systemRoutes(server, face)
   teamRoutes(server, face)
+  loginRoutes(server, face)
   busRoutes(server, face)
   if (e2b !== undefined) e2bRoutes(server, e2b)
   addBusMetrics(server.metrics.registry, face.bus, face.cluster)

@@ -17,6 +17,7 @@ import type { Renamer } from '../../lifecycle/renamer.ts'
 import type { SettingsEditor } from '../../lifecycle/settings-editor.ts'
 import type { WorkspaceTable } from '../../lifecycle/table.ts'
 import type { AccessControl } from '../../team/access-control.ts'
+import type { DeviceLogin } from '../../team/device-login.ts'
 import type { Team } from '../../team/team.ts'
 import type { TicketTable } from '../../tickets/ticket-table.ts'
 import type { Timeline } from '../../timeline/timeline.ts'
@@ -54,6 +55,8 @@ export interface HttpFace {
   readonly access: AccessControl
   /** Undefined on a server without users. */
   readonly team: Team | undefined
+  /** Undefined without an OpenID provider. */
+  readonly login: DeviceLogin | undefined
   readonly gate: Gate
   readonly clock: Clock
   readonly usage: UsageSampler

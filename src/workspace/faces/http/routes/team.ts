@@ -124,7 +124,7 @@ export function teamRoutes({ app }: HttpServer, face: HttpFace): void {
         if (owned.length > 0)
           throw fault(
             'USER_OWNS_WORKSPACES',
-            `user "${name}" owns ${owned.length} workspaces, such as "${owned[0]?.name}"; delete them or give them to another user, or disable the user`,
+            `user "${name}" owns workspaces, such as "${owned[0]?.name}"; delete them or give them to another user, or disable the user`,
           )
         await withTeam().remove(id)
       })
