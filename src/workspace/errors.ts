@@ -38,6 +38,7 @@ export const WORKSPACE_CODES = {
   USER_OWNS_WORKSPACES: 'conflict',
   KEY_ALREADY_EXISTS: 'conflict',
   TEAM_FILE_DAMAGED: 'conflict',
+  AUDIT_LOG_DAMAGED: 'conflict',
   IMAGE_IN_USE: 'conflict',
   SNAPSHOT_ALREADY_EXISTS: 'conflict',
   NAMESPACE_ALREADY_REGISTERED: 'conflict',

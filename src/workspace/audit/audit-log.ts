@@ -4,6 +4,7 @@ import { defineFaults, isFault } from '../../lib/errors/fault.ts'
 import { messageOf } from '../../lib/errors/message.ts'
 import type { Logger } from '../../lib/log/logger.ts'
 import type { Clock } from '../../lib/clock/clock.ts'
+import { type FileEnd, link, readEnd } from './chain.ts'
 
 const ENTERED_MS = 600_000
 
@@ -96,7 +97,7 @@ interface Outcome {
 
 /**
  * Appends audit entries to a file as JSON lines. The file is reopened for every write, so that it can be
- * renamed and rotated at any time. Entries that cannot be written go to the log instead: an entry is never
+ * renamed and rotated at any time. Each entry ends with a digest of itself and all before it, so that changes are evident. Entries that cannot be written go to the log instead: an entry is never
  * lost silently and never blocks the caller.
  */
 export class AuditLog {
@@ -106,6 +107,8 @@ export class AuditLog {
   readonly #limit: RefusalLimit
   readonly #entered = new LRUCache<string, true>({ max: 1_000, ttl: ENTERED_MS })
   #pending: string[] = []
+  /** The end of the file; undefined if it must be read. */
+  #end: FileEnd | undefined
   #writing: Promise<void> | undefined
 
   /**
@@ -116,7 +119,7 @@ export class AuditLog {
   static async open(file: string | undefined, logger: Logger, clock: Clock): Promise<AuditLog> {
     const log = new AuditLog(file, logger, clock)
     try {
-      await log.#append('')
+      await log.#append([])
     } catch (error) {
       const remedy = 'make it writable for the server, or change audit.file'
       throw auditFault(
@@ -158,7 +161,7 @@ export class AuditLog {
       ...who,
       ...result,
     }
-    this.#pending.push(`${JSON.stringify(entry)}\n`)
+    this.#pending.push(JSON.stringify(entry))
     this.#writing ??= this.#write()
   }
 
@@ -217,18 +220,31 @@ export class AuditLog {
   /** Writes entries in batches: one write for everything that is pending. */
   async #write(): Promise<void> {
     while (this.#pending.length > 0) {
-      const lines = this.#pending.splice(0).join('')
+      const entries = this.#pending.splice(0)
       try {
-        await this.#append(lines)
+        await this.#append(entries)
       } catch (error) {
+        // Some of them may have been written.
+        this.#end = undefined
+        const lines = entries.join('\n')
         this.#logger.error({ err: error, entries: lines }, 'audit entries could not be written')
       }
     }
     this.#writing = undefined
   }
 
-  async #append(lines: string): Promise<void> {
-    if (this.#file !== undefined) await appendFile(this.#file, lines, { flag: 'a', mode: 0o600 })
+  async #append(entries: readonly string[]): Promise<void> {
+    if (this.#file === undefined) return
+    if (this.#end === undefined) await appendFile(this.#file, '', { mode: 0o600 })
+    const end = this.#end ?? (await readEnd(this.#file))
+    let { chain } = end
+    const lines = entries.map((entry) => {
+      const linked = link(chain, entry)
+      chain = linked.chain
+      return `${linked.line}\n`
+    })
+    await appendFile(this.#file, `${end.isBroken ? '\n' : ''}${lines.join('')}`, { mode: 0o600 })
+    this.#end = { chain, isBroken: false }
   }
 }
 

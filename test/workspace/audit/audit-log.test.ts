@@ -4,6 +4,7 @@ import { PassThrough } from 'node:stream'
 import { expect, onTestFinished, test } from 'vitest'
 import { createLogger } from '../../../src/lib/log/logger.ts'
 import { AuditLog, type AuditSubject } from '../../../src/workspace/audit/audit-log.ts'
+import { auditEntries } from '../../support/workspace/audit-entries.ts'
 import { FakeBackend } from '../../support/workspace/fake-backend.ts'
 import { openHttpTunnel } from '../../support/http/http-tunnel.ts'
 import { tempDir } from '../../support/temp-dir.ts'
@@ -13,11 +14,6 @@ import { systemClock } from '../../../src/lib/clock/clock.ts'
 
 const logger = createLogger({ level: 'silent', format: 'json' })
 const subject: AuditSubject = { action: 'ssh.login', workspace: 'demo', address: '192.0.2.1' }
-const entriesOf = (file: string) =>
-  readFileSync(file, 'utf8')
-    .split('\n')
-    .slice(0, -1)
-    .map((line) => JSON.parse(line))
 
 test('the audit log records who did what with which outcome', async () => {
   const file = join(tempDir(), 'audit.jsonl')
@@ -32,7 +28,7 @@ test('the audit log records who did what with which outcome', async () => {
   await api('', 'POST', { name: 'a b' })
   await openHttpTunnel(`${server.url}/api/workspaces/demo/connect/9`)
   await api('/demo/sessions/none', 'DELETE')
-  await waitFor('the idle stop', () => entriesOf(file).some(({ reason }) => reason === 'idle'))
+  await waitFor('the idle stop', () => auditEntries(file).some(({ reason }) => reason === 'idle'))
   await api('/demo/stop', 'POST')
   await api('/demo/start', 'POST')
   await api('/demo', 'DELETE')
@@ -41,11 +37,11 @@ test('the audit log records who did what with which outcome', async () => {
     headers: { 'content-type': 'application/json', accept: 'text/event-stream' },
     body: JSON.stringify({ name: 'other', repo: 'http://127.0.0.1:9/x.git' }),
   }).then((response) => response.text())
-  await waitFor('the last entry', () => entriesOf(file).length === 10)
+  await waitFor('the last entry', () => auditEntries(file).length === 10)
   const from = { time: expect.stringMatching(/^\d{4}-.*Z$/), address: '127.0.0.1' }
   const ok = { ...from, outcome: 'ok' }
   const failed = (code: string) => ({ ...from, outcome: 'failed', code })
-  expect(entriesOf(file)).toEqual([
+  expect(auditEntries(file)).toEqual([
     { action: 'workspace.create', workspace: 'demo', ...ok },
     { action: 'workspace.create', workspace: 'demo', ...failed('WORKSPACE_ALREADY_EXISTS') },
     { action: 'workspace.create', workspace: 'a b', ...failed('INVALID_WORKSPACE_NAME') },
@@ -71,7 +67,7 @@ test('W12 no secret reaches the audit log or the log', async () => {
   await call(`${server.url}/api/workspaces`, 'POST', { name: 'demo', repo }, headers)
   await call(`${server.url}/api/workspaces`, 'POST', { name: 'demo', repo: `${repo}?canary` }, headers)
   await server.stop()
-  expect(entriesOf(file).map(({ code }) => code)).toEqual(['CLONE_FAILED', 'INVALID_REPO_URL'])
+  expect(auditEntries(file).map(({ code }) => code)).toEqual(['CLONE_FAILED', 'INVALID_REPO_URL'])
   expect(readFileSync(file, 'utf8')).not.toContain('canary')
   expect(server.log()).not.toMatch(/canary-(?:password|token)/)
 })
@@ -83,12 +79,12 @@ test('the audit log appends to an existing file, and to a new one after a rename
     log.record({ ...subject, workspace: name }, { outcome: 'ok' })
     await log.close()
   }
-  expect(entriesOf(file).map(({ workspace }) => workspace)).toEqual(['one', 'two'])
+  expect(auditEntries(file).map(({ workspace }) => workspace)).toEqual(['one', 'two'])
   const log = await AuditLog.open(file, logger, systemClock)
   renameSync(file, `${file}.1`)
   log.record({ ...subject, fingerprint: 'SHA256:x' }, { outcome: 'ok' })
   await log.close()
-  expect(entriesOf(file)).toMatchObject([{ action: 'ssh.login', fingerprint: 'SHA256:x' }])
+  expect(auditEntries(file)).toMatchObject([{ action: 'ssh.login', fingerprint: 'SHA256:x' }])
 })
 
 test('the audit log writes whole lines in order under concurrency and with any content', async () => {
@@ -97,7 +93,7 @@ test('the audit log writes whole lines in order under concurrency and with any c
   const names = Array.from({ length: 2_000 }, (_, i) => `${i}\n"${'x'.repeat(i)}`)
   for (const workspace of names) log.record({ ...subject, workspace }, { outcome: 'ok' })
   await log.close()
-  expect(entriesOf(file).map(({ workspace }) => workspace)).toEqual(names.map((name) => name.slice(0, 80)))
+  expect(auditEntries(file).map(({ workspace }) => workspace)).toEqual(names.map((name) => name.slice(0, 80)))
 })
 
 test('a server whose audit file cannot be written does not start', async () => {

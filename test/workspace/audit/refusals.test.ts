@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { createLogger } from '../../../src/lib/log/logger.ts'
 import { AuditLog } from '../../../src/workspace/audit/audit-log.ts'
+import { auditEntries } from '../../support/workspace/audit-entries.ts'
 import { FakeBackend } from '../../support/workspace/fake-backend.ts'
 import { fingerprint, openSsh } from '../../support/workspace/open-ssh.ts'
 import { ask, serveInside } from '../../support/workspace/port-client.ts'
@@ -21,10 +22,7 @@ async function start(settings: object = {}) {
   })
   onTestFinished(() => server.stop())
   const entries = (action: string): readonly Entry[] =>
-    readFileSync(file, 'utf8')
-      .split('\n')
-      .slice(0, -1)
-      .map((line) => JSON.parse(line) as Entry)
+    (auditEntries(file) as Entry[])
       .filter((entry) => entry['action'] === action)
       .map(({ time: _time, action: _action, ...rest }) => rest)
   return { server, file, entries }

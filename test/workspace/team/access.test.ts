@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { loadWorkspaceConfig } from '../../../src/workspace/config.ts'
 import { TeamFile } from '../../../src/workspace/team/team-file.ts'
+import { auditEntries } from '../../support/workspace/audit-entries.ts'
 import { FakeBackend } from '../../support/workspace/fake-backend.ts'
 import { makeKey, openSsh, publicKey } from '../../support/workspace/open-ssh.ts'
 import { ask, serveInside } from '../../support/workspace/port-client.ts'
@@ -49,8 +50,7 @@ describe('SSH', () => {
     await share({ bob: 'use' })
     expect(await run()).toBe('admitted')
 
-    const entries = (await readFile(auditFile, 'utf8')).trim().split('\n')
-    const entered = entries.map((line) => JSON.parse(line)).filter(({ action }) => action === 'ssh.enter')
+    const entered = auditEntries(auditFile).filter(({ action }) => action === 'ssh.enter')
     expect(entered.map(({ user, outcome }) => [user, outcome])).toContainEqual(['bob', 'ok'])
 
     await share({})

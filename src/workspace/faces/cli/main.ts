@@ -6,6 +6,7 @@ import type { Fault } from '../../../lib/errors/fault.ts'
 import { packageVersion } from '../../../lib/process/package.ts'
 import { completedValues } from './completed-values.ts'
 import { addArchive } from './commands/archive.ts'
+import { addAudit } from './commands/audit.ts'
 import { addConfig } from './commands/config.ts'
 import { addConnect } from './commands/connect.ts'
 import { addCopy } from './commands/cp.ts'
@@ -77,6 +78,7 @@ export function createWorkspaceProgram(): Command {
   addServerCommands(program)
   addConfig(program)
   addDoctor(program)
+  addAudit(program)
   addInstallService(program)
   program.commandsGroup('Other:')
   addOutputOptions(program)

@@ -1,7 +1,8 @@
-import { mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { BAD_TAGS } from '../../../contract/image-tags.ts'
+import { auditEntries } from '../../../support/workspace/audit-entries.ts'
 import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
 import { openStore, sha256, storeImage } from '../../../support/workspace/images.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
@@ -34,11 +35,7 @@ beforeEach(async () => {
 
 const images = (path = '', method = 'GET', body?: unknown) =>
   call(`${server.url}/api/images${path}`, method, body)
-const audited = () =>
-  readFileSync(auditFile, 'utf8')
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as object)
+const audited = (): readonly object[] => auditEntries(auditFile)
 
 test('images are listed with their source, alias and default', async () => {
   const base = await storeImage(store, 'one', 'base')

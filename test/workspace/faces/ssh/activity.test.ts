@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process'
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { run } from '../../../../src/lib/process/run.ts'
+import { auditEntries } from '../../../support/workspace/audit-entries.ts'
 import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
 import { openSsh } from '../../../support/workspace/open-ssh.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
@@ -33,10 +33,7 @@ test('an SSH login is audited with its key and keeps its workspace from being st
   )
 
   const { stdout } = await run('ssh-keygen', ['-lf', `${ssh.keyFile}.pub`])
-  const logins = readFileSync(file, 'utf8')
-    .split('\n')
-    .filter((line) => line.includes('ssh.login'))
-    .map((line) => JSON.parse(line) as Record<string, unknown>)
+  const logins = auditEntries(file).filter(({ action }) => action === 'ssh.login')
   expect(logins).toEqual([
     {
       time: expect.any(String),
