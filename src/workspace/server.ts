@@ -10,10 +10,9 @@ import { ActivityTable } from './activity/activity-table.ts'
 import { startHousekeeping } from './assembly/start-housekeeping.ts'
 import { AuditLog } from './audit/audit-log.ts'
 import type { Backend } from './backend/backend.ts'
-import { DockerBackend } from './backend/docker/docker-backend.ts'
-import { MountedSocketDirs } from './backend/docker/exec/mounted-socket-dirs.ts'
 import { PulledImages } from './backend/docker/images/pulled-images.ts'
-import { machineDirectories, microVmBackends } from './assembly/configured-machines.ts'
+import { configuredBackends } from './assembly/configured-backends.ts'
+import { machineDirectories } from './assembly/configured-machines.ts'
 import type { Bus } from './bus/bus.ts'
 import type { BusCluster } from './bus/cluster/cluster.ts'
 import { openBus } from './bus/open-bus.ts'
@@ -384,35 +383,6 @@ async function listening(
       error,
     )
   }
-}
-
-async function configuredBackends(
-  config: WorkspaceConfig,
-  { path, serverId }: StateDir,
-  pulled: PulledImages,
-  logger: Logger,
-): Promise<readonly Backend[]> {
-  const { docker } = config
-  const machines = microVmBackends(config)
-  if (!config.enabledBackends.includes('docker')) return machines
-  // Everything works without them, but more slowly.
-  const mountedSocketDirs = await MountedSocketDirs.own(mountedSocketRoot(path)).catch((error: unknown) => {
-    logger.warn({ err: error }, 'programs in workspaces run over the slower engine stream')
-    return undefined
-  })
-  return [
-    new DockerBackend({
-      host: docker.host,
-      network: docker.network,
-      limits: docker,
-      policy: config.network,
-      helperImage: config.defaultImage,
-      serverId,
-      mountedSocketDirs,
-      pulled,
-    }),
-    ...machines,
-  ]
 }
 
 async function readSecurity({ http }: WorkspaceConfig) {

@@ -1,7 +1,7 @@
 import { parseDuration } from '../lib/config/duration.ts'
 import { fault } from './errors.ts'
 import { parseLabels, type WorkspaceLabels } from './labels.ts'
-import type { Ownership } from './team/ownership.ts'
+import type { Ownership } from './ownership.ts'
 
 /** Idle time in milliseconds; undefined for the server's value, 0 for never. */
 export interface IdleLimits {

@@ -7,6 +7,7 @@ import { run } from '../../src/lib/process/run.ts'
 import { analyzerUser } from '../support/analyzer/analyzer-cli.ts'
 import { removeLeftovers, uniqueName } from '../support/engine/docker.ts'
 import { freePort, serveRepository } from '../support/services/git-daemon.ts'
+import { startDeviceProvider } from '../support/device-provider.ts'
 import { tempDir } from '../support/temp-dir.ts'
 import { blocksOf, runTranscript, type Stage, writeBlock } from '../support/transcript.ts'
 import { startUpstream } from '../support/workspace/egress-proxy.ts'
@@ -146,6 +147,43 @@ test('the guide on untrusted code matches what happens', async () => {
   }
   await follow(
     'docs/guides/agents.md',
+    stage,
+    checkedBy((file) => ['workspace', 'config', 'check', '--config', file], stage),
+  )
+})
+
+test('the guide for a team matches what happens', async () => {
+  const cwd = tempDir()
+  const account = { preferred_username: 'ana', groups: ['engineering'] }
+  const { issuer } = await startDeviceProvider({ one: account }, 'one')
+  const name = uniqueName('ana-demo')
+  const ports = await freePorts(8080, 2222)
+  const [http = '', ssh = ''] = ports.map(([, port]) => port)
+  onTestFinished(() => removeLeftovers(name))
+  const stateDir = tempDir()
+  const environment = {
+    ...userEnvironment({ PATH }),
+    WORKSPACE_STATE_DIR: stateDir,
+    WORKSPACE_URL: `http://127.0.0.1:${http}`,
+    WORKSPACE_TOKEN_FILE: join(stateDir, 'token'),
+    WORKSPACE_HTTP__PORT: http,
+    WORKSPACE_SSH__PORT: ssh,
+  }
+  const stage: Stage = {
+    cwd,
+    environment,
+    stands: [...ports, ['ana-demo', name], ['/home/ana', cwd], ['https://login.example.com', issuer]],
+    varies: [
+      [/user_code=[A-Z]{4}-[A-Z]{4}/, 'user_code=CODE'],
+      [/until \d{4}-\d\d-\d\d/, 'until DATE'],
+      [/SHA256:\S+\)/, 'SHA256:KEY)'],
+      [/tok_[0-9a-f]{16}/, 'TOKEN'],
+    ],
+    settles: /^workspace user ls/,
+    goesOn: ['workspace serve --config config.yaml'],
+  }
+  await follow(
+    'docs/guides/team.md',
     stage,
     checkedBy((file) => ['workspace', 'config', 'check', '--config', file], stage),
   )

@@ -10,9 +10,14 @@ export interface DeviceProvider {
   readonly enter: (userCode: string, account: string) => Promise<void>
 }
 
-/** Starts a provider with accounts, each with its claims. */
+/**
+ * Starts a provider with accounts, each with its claims.
+ *
+ * @param autoAccount the account that enters every code by itself; default none
+ */
 export async function startDeviceProvider(
   accounts: Readonly<Record<string, Readonly<Record<string, unknown>>>>,
+  autoAccount?: string,
 ): Promise<DeviceProvider> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -42,20 +47,26 @@ export async function startDeviceProvider(
     // Without these, it prints a notice for each.
     ttl: { AccessToken: 600, DeviceCode: 600, Grant: 600, IdToken: 600 },
   })
-  server.on('request', provider.callback())
-  return {
-    issuer,
-    async enter(userCode, account) {
-      const code = await provider.DeviceCode.findByUserCode(userCode.replaceAll(/[^A-Z]/g, ''))
-      if (code === undefined) throw new Error(`the provider does not know the code ${userCode}`)
-      const grant = new provider.Grant({ accountId: account, clientId: 'workspace' })
-      grant.addOIDCScope('openid profile groups')
-      code.grantId = await grant.save()
-      code.accountId = account
-      code.scope = 'openid profile groups'
-      code.claims = {}
-      code.authTime = Math.floor(Date.now() / 1_000)
-      await code.save()
-    },
+  const enter = async (userCode: string, account: string): Promise<void> => {
+    const code = await provider.DeviceCode.findByUserCode(userCode.replaceAll(/[^A-Z]/g, ''))
+    if (code === undefined) throw new Error(`the provider does not know the code ${userCode}`)
+    const grant = new provider.Grant({ accountId: account, clientId: 'workspace' })
+    grant.addOIDCScope('openid profile groups')
+    code.grantId = await grant.save()
+    code.accountId = account
+    code.scope = 'openid profile groups'
+    code.claims = {}
+    code.authTime = Math.floor(Date.now() / 1_000)
+    await code.save()
   }
+  provider.use(async (context, next) => {
+    await next()
+    const { body, path } = context
+    const { user_code: userCode } = (body ?? {}) as { readonly user_code?: string }
+    if (autoAccount !== undefined && path === '/device/auth' && userCode !== undefined)
+      await enter(userCode, autoAccount)
+  })
+  const answer = provider.callback()
+  server.on('request', (request, response) => void answer(request, response))
+  return { issuer, enter }
 }

@@ -6,7 +6,7 @@ const time = Type.String({ format: 'date-time' })
 
 /** A login that has begun. */
 export const loginSchema = Type.Object({
-  id: Type.String({ description: 'identifies the login; keep it secret, because it leads to the token' }),
+  id: Type.String({ description: 'identifies the login; keep it secret, because the token is given for it' }),
   user_code: Type.String({ description: 'code to enter' }),
   url: Type.String({ description: 'address to open' }),
   complete_url: Type.Optional(Type.String({ description: 'the address with the code' })),

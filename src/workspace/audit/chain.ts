@@ -8,7 +8,7 @@ const TAIL_BYTES = 64 * 1024
 const CHAIN = /^(\{.*),"chain":"([0-9a-f]{64})"\}$/
 
 /** The chain before the first entry. */
-export const GENESIS = ''
+const GENESIS = ''
 
 /** Appends to an entry the digest of it and of the chain before it. @param entry a JSON object of one line */
 export function link(previous: string, entry: string): { readonly line: string; readonly chain: string } {
@@ -51,7 +51,7 @@ async function readTail(handle: FileHandle): Promise<string> {
   return buffer.toString('utf8', 0, bytesRead)
 }
 
-/** What a check of entries found. */
+/** Result of a check of entries. */
 export interface ChainReport {
   readonly entries: number
   /** Entries from before the log had chains. */

@@ -1,9 +1,9 @@
 import { fault } from '../errors.ts'
 import { nameKey } from '../name.ts'
 import type { Workspace } from '../workspace.ts'
-import { type AccessLevel, includes, lower } from './access-level.ts'
+import { type AccessLevel, includes, lower } from '../access-level.ts'
 import { Creator, type Quota } from './creator.ts'
-import { GROUP_PREFIX } from './ownership.ts'
+import { GROUP_PREFIX } from '../ownership.ts'
 import type { Team } from './team.ts'
 import type { User } from './user.ts'
 

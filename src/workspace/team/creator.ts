@@ -1,7 +1,7 @@
 import { fault } from '../errors.ts'
 import { nameKey } from '../name.ts'
 import type { Workspace } from '../workspace.ts'
-import type { Ownership } from './ownership.ts'
+import type { Ownership } from '../ownership.ts'
 import type { User } from './user.ts'
 
 /** Limits for the workspaces that a member owns together; undefined for none. */
@@ -17,7 +17,7 @@ export interface WorkspaceSize {
   readonly memoryMb: number
 }
 
-/** What a request takes from the server. */
+/** Sources of a workspace that belong to the server. */
 interface WorkspaceSource {
   readonly localDir?: string | null | undefined
   readonly fromSnapshot?: string | null | undefined

@@ -18,9 +18,9 @@ const DEFAULT_LIFETIME_S = 600
 
 type OidcSettings = NonNullable<TeamSettings['oidc']>
 
-/** What a user does to log in: opens an address in any browser, and enters a code. */
+/** Instructions for a user who logs in: an address to open in any browser, and a code to enter. */
 export interface DevicePrompt {
-  /** Identifies the login; whoever has it gets the token. */
+  /** Identifies the login; the client that has it gets the token. */
   readonly id: string
   readonly userCode: string
   readonly url: string
@@ -101,7 +101,7 @@ export class DeviceLogin {
     const lifetimeMs = (seconds: number): number => this.#clock.wallMs() + 1_000 * seconds
     const begun = this.#ask()
     const result = begun.then(({ provider, prompt }) => this.#finish(provider, prompt, controller.signal))
-    // Reported to whoever waits for it.
+    // Reported to the request that waits for it.
     result.catch(() => undefined)
     // Counted from now on, also while the provider is asked.
     const login = { address, expiresMs: lifetimeMs(DEFAULT_LIFETIME_S), result, controller }

@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { Clock } from '../../lib/clock/clock.ts'
-import { fingerprintOf } from '../../lib/ssh/fingerprint.ts'
-import ssh2 from '../../lib/ssh/ssh2.ts'
+import type { PublicKey } from '../../lib/ssh/public-key.ts'
 import { fault } from '../errors.ts'
-import type { AccessLevel } from './access-level.ts'
+import type { AccessLevel } from '../access-level.ts'
 import type { TeamFile } from './team-file.ts'
 import {
   createId,
@@ -145,10 +144,9 @@ export class Team {
     })
   }
 
-  /** Adds an SSH key of a user. @throws INVALID_REQUEST for a line that is no public key, KEY_ALREADY_EXISTS */
-  async addKey(userName: string, nameInput: string, line: string): Promise<UserKey> {
+  /** Adds an SSH key of a user. @throws KEY_ALREADY_EXISTS when it is somebody's, and INVALID_REQUEST */
+  async addKey(userName: string, nameInput: string, { publicKey, fingerprint }: PublicKey): Promise<UserKey> {
     const name = parseLabel(nameInput)
-    const { publicKey, fingerprint } = parsePublicKey(line)
     return this.#edit(userName, (user) => {
       // A key identifies one user.
       if (this.#indexed().byFingerprint.has(fingerprint))
@@ -278,17 +276,6 @@ function freeName(users: readonly User[], suggested: string): string {
     const name = i === 1 ? base : `${base}${i}`
     if (!taken.has(name)) return name
   }
-}
-
-function parsePublicKey(line: string): Pick<UserKey, 'publicKey' | 'fingerprint'> {
-  const key = ssh2.utils.parseKey(line.trim())
-  if (key instanceof Error || key.isPrivateKey())
-    throw fault(
-      'INVALID_REQUEST',
-      'the key is not a public key such as "ssh-ed25519 AAAA… comment"; send the content of the .pub file',
-    )
-  const blob = key.getPublicSSH()
-  return { publicKey: `${key.type} ${blob.toString('base64')}`, fingerprint: fingerprintOf(blob) }
 }
 
 function digestOf(secret: string): string {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Static } from 'typebox'
 import { Type } from '../../lib/schema/type.ts'
 import { fault } from '../errors.ts'
-import { ACCESS_LEVELS } from './access-level.ts'
+import { ACCESS_LEVELS } from '../access-level.ts'
 
 /** Roles of users: administrators may do everything, guests create no workspaces. */
 export const ROLES = ['administrator', 'member', 'guest'] as const

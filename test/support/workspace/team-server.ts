@@ -14,7 +14,7 @@ export interface TeamServer {
   /** Sends a request as a user, or as the server's administrator (''). */
   readonly as: (user: string) => (path: string, method?: string, body?: unknown) => ReturnType<typeof call>
   readonly authorizationOf: (user: string) => string
-  /** Creates another token for a user and lets it act under a name of its own. */
+  /** Creates another token for a user and lets it act under a separate name. */
   readonly addToken: (
     actor: string,
     user: string,

@@ -94,7 +94,7 @@ test('after a failed write, the chain continues from what is in the file', async
   }
   await record('one')
   renameSync(file, `${file}.kept`)
-  // In its place, so that nothing can be written.
+  // Nothing can be written to a directory.
   mkdirSync(file)
   await record('lost')
   rmdirSync(file)

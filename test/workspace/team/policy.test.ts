@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ACCESS_LEVELS } from '../../../src/workspace/team/access-level.ts'
+import { ACCESS_LEVELS } from '../../../src/workspace/access-level.ts'
 import { startTeamServer, type TeamServer } from '../../support/workspace/team-server.ts'
 
 /** The documented rights: a row for each route. */
@@ -54,13 +54,9 @@ beforeAll(async () => {
     visitor: 'guest',
   })
   const ana = team.as('ana')
-  for (const name of ['ana-demo', 'ana-other'])
-    expect((await ana('/api/workspaces', 'POST', { name })).status).toBe(201)
+  for (const name of ['ana-demo', 'ana-other']) await ana('/api/workspaces', 'POST', { name })
   const shares = { reader: 'read', worker: 'use', manager: 'manage', 'group:devs': 'use' }
-  expect((await ana('/api/workspaces/ana-demo/access', 'PUT', { shares })).body).toEqual({
-    owner: 'ana',
-    shares,
-  })
+  await ana('/api/workspaces/ana-demo/access', 'PUT', { shares })
   await team.addToken('root, to read', 'root', { level: 'read' })
   await team.addToken('ana, to read', 'ana', { level: 'read' })
   await team.addToken('ana, to use', 'ana', { level: 'use' })
@@ -131,7 +127,7 @@ describe('the policy of a server with users', () => {
     expect(others.length).toBeGreaterThan(15)
   })
 
-  test('every user gets from every route what the table allows', async () => {
+  test('W13 every user gets from every route what the table allows', async () => {
     const differences: string[] = []
     let compared = 0
     for (const route of routes.filter((each) => !OWN_ADMISSION.test(each)))
@@ -159,7 +155,7 @@ describe('the policy of a server with users', () => {
         ])
   })
 
-  test('a workspace that someone may not see is the same as one that does not exist', async () => {
+  test('W13 a workspace that someone may not see is the same as one that does not exist', async () => {
     for (const route of routes.filter((each) => each.includes('{name}')))
       for (const actor of ['member', 'visitor', 'ana, elsewhere']) {
         const authorization = team.authorizationOf(actor)

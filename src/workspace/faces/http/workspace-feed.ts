@@ -77,6 +77,6 @@ export class WorkspaceFeed {
 interface LimitedReader {
   readonly stream: SseStream
   readonly principal: Principal
-  /** Keys of the workspaces that it was told of. */
+  /** Keys of the workspaces that were reported to it. */
   readonly seen: Set<string>
 }

@@ -22,7 +22,7 @@ export interface WorkspaceAccess {
 /** Resolves a login to a running workspace, or throws a `Fault` whose message includes the remedy. */
 export type WorkspaceResolver = (login: LoginName) => Promise<WorkspaceAccess>
 
-/** What a client proved: the user name, which is the workspace's, and the key. */
+/** Facts that a client proved: the user name, which is the workspace's, and the key. */
 export type LoginName = Pick<Login, 'user' | 'fingerprint'>
 
 /** Resolves a login to a running workspace, in a form that can be sent between processes. */

@@ -12,7 +12,7 @@ import { writeFileDurable } from '../../../../lib/fs/write-durable.ts'
 import type { completedLoginSchema, loginSchema } from '../../../api/login.ts'
 import type { accessSchema, newTokenSchema, wireKeySchema, wireUserSchema } from '../../../api/team.ts'
 import { fault } from '../../../errors.ts'
-import { ACCESS_LEVELS } from '../../../team/access-level.ts'
+import { ACCESS_LEVELS } from '../../../access-level.ts'
 import { ROLES, SELF } from '../../../team/user.ts'
 import { WorkspaceClient } from '../../../client/client.ts'
 import { defaultStateDir } from '../../../default-paths.ts'
@@ -34,6 +34,7 @@ export function addTeam(program: Command): void {
 function addUsers(user: Command): void {
   addServerOption(user.command('ls'))
     .description('list users')
+    .addHelpText('after', examples('workspace user ls'))
     .action(async (_options: object, command: Command) => {
       const { client, output } = await contextOf(command)
       const list = await client.get<{ readonly users: readonly WireUser[] }>('/api/users')
@@ -52,6 +53,7 @@ function addUsers(user: Command): void {
     })
   addServerOption(user.command('set'))
     .description('change the role of a user, or suspend all access')
+    .addHelpText('after', examples('workspace user set ana --role guest'))
     .argument('<name>')
     .addOption(new Option('--role <role>').choices(ROLES))
     .option('--disable', 'suspend all access')
@@ -65,6 +67,7 @@ function addUsers(user: Command): void {
     })
   addServerOption(user.command('rm'))
     .description('remove a user who owns no workspaces')
+    .addHelpText('after', examples('workspace user rm ana'))
     .argument('<name>')
     .action(async (name: string, _options: object, command: Command) => {
       const { client, output } = await contextOf(command)
@@ -90,6 +93,7 @@ function addUserOption(command: Command): Command {
 function addKeys(key: Command): void {
   addUserOption(key.command('ls'))
     .description('list SSH keys')
+    .addHelpText('after', examples('workspace key ls'))
     .action(async ({ user }: OfUser, command: Command) => {
       const { client, output } = await contextOf(command)
       const { keys } = await client.get<WireUser>(pathOf(user))
@@ -108,11 +112,12 @@ function addKeys(key: Command): void {
     .action(async (name: string, file: string, { user }: OfUser, command: Command) => {
       const { client, output } = await contextOf(command)
       const body = { name, public_key: await readKey(file) }
-      const key = await client.post<Static<typeof wireKeySchema>>(`${pathOf(user)}/keys`, body)
-      output.result(key, () => `added ${key.name} (${key.fingerprint})`)
+      const added = await client.post<Static<typeof wireKeySchema>>(`${pathOf(user)}/keys`, body)
+      output.result(added, () => `added ${added.name} (${added.fingerprint})`)
     })
   addUserOption(key.command('rm'))
     .description('remove an SSH key')
+    .addHelpText('after', examples('workspace key rm SHA256:0123456789'))
     .argument('<fingerprint>', 'as "workspace key ls" prints it')
     .action(async (fingerprint: string, { user }: OfUser, command: Command) => {
       const { client, output } = await contextOf(command)
@@ -125,11 +130,13 @@ interface TokenOptions extends OfUser {
   readonly level?: Level
   readonly only?: readonly string[]
   readonly expires?: number
+  readonly file?: string
 }
 
 function addTokens(token: Command): void {
   addUserOption(token.command('ls'))
     .description('list personal tokens')
+    .addHelpText('after', examples('workspace token ls'))
     .action(async ({ user }: OfUser, command: Command) => {
       const { client, output } = await contextOf(command)
       const { tokens } = await client.get<WireUser>(pathOf(user))
@@ -152,15 +159,21 @@ function addTokens(token: Command): void {
     .addOption(new Option('--level <level>', 'highest level; default manage').choices(ACCESS_LEVELS))
     .option('--only <workspace...>', 'the only workspaces that it is for')
     .option('--expires <duration>', 'such as 12h or 30d; default 90d', parseSeconds)
+    .option('--file <path>', 'write it to a file that only you can read, instead of printing it')
     .addHelpText('after', examples('workspace token create ci --level use --only ana-demo --expires 30d'))
-    .action(async (name: string, { user, level, only, expires }: TokenOptions, command: Command) => {
+    .action(async (name: string, options: TokenOptions, command: Command) => {
+      const { user, level, only, expires, file } = options
       const { client, output } = await contextOf(command)
       const body = { name, level, workspaces: only, expires_after_s: expires }
       const created = await client.post<Static<typeof newTokenSchema>>(`${pathOf(user)}/tokens`, body)
-      output.result(created, () => created.secret)
+      if (file === undefined) return output.result(created, () => created.secret)
+      await writeToken(file, created.secret)
+      const { secret: _, ...shown } = created
+      output.result({ ...shown, file }, () => `the token ${shown.id} is in ${file}`)
     })
   addUserOption(token.command('revoke'))
     .description('revoke a personal token')
+    .addHelpText('after', examples('workspace token revoke tok_0123456789abcdef'))
     .argument('<id>', 'as "workspace token ls" prints it')
     .action(async (id: string, { user }: OfUser, command: Command) => {
       const { client, output } = await contextOf(command)
@@ -218,13 +231,17 @@ function addLogin(program: Command): void {
       const where = login.complete_url ?? `${login.url} and enter ${login.user_code}`
       process.stderr.write(`Open ${printable(where)}\n`)
       const { user, token, expires_at: expires } = await completion(client, login.id)
-      makeDirs(dirname(tokenFile), 0o700)
-      await writeFileDurable(tokenFile, `${token}\n`, { mode: 0o600 })
+      await writeToken(tokenFile, token ?? '')
       output.result(
         { user, expires_at: expires, token_file: tokenFile },
         () => `Logged in as ${user} until ${expires?.slice(0, 10)}; the token is in ${tokenFile}`,
       )
     })
+}
+
+async function writeToken(file: string, token: string): Promise<void> {
+  makeDirs(dirname(file), 0o700)
+  await writeFileDurable(file, `${token}\n`, { mode: 0o600 })
 }
 
 async function completion(client: WorkspaceClient, id: string): Promise<Static<typeof completedLoginSchema>> {

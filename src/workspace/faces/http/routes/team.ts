@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
 import type { HttpServer } from '../../../../lib/http/server.ts'
 import { Type } from '../../../../lib/schema/type.ts'
+import { parsePublicKey, type PublicKey } from '../../../../lib/ssh/public-key.ts'
 import { workspaceParams } from '../../../api/parameters.ts'
 import {
   accessBodySchema,
@@ -145,7 +146,9 @@ export function teamRoutes({ app }: HttpServer, face: HttpFace): void {
     async (request, reply) => {
       const { id, name } = selected(request)
       const { name: keyName, public_key: line } = request.body
-      const key = await follow(request, 'key.add', name, () => withTeam().addKey(id, keyName, line))
+      const key = await follow(request, 'key.add', name, async () =>
+        withTeam().addKey(id, keyName, validKey(line)),
+      )
       return reply.status(201).send(keyToWire(key))
     },
   )
@@ -243,5 +246,14 @@ export function teamRoutes({ app }: HttpServer, face: HttpFace): void {
       )
       return accessToWire(changed.ownership, team)
     },
+  )
+}
+
+function validKey(line: string): PublicKey {
+  const key = parsePublicKey(line)
+  if (key !== undefined) return key
+  throw fault(
+    'INVALID_REQUEST',
+    'the key is not a public key such as "ssh-ed25519 AAAA… comment"; send the content of the .pub file',
   )
 }

@@ -4,7 +4,7 @@ import { httpFault } from '../../../../lib/http/faults.ts'
 import { bearerOf, createTokenTest, type TokenTest } from '../../../../lib/http/token-rule.ts'
 import { isWorkspaceName } from '../../../name.ts'
 import { type AccessControl, type Principal, SERVER } from '../../../team/access-control.ts'
-import type { AccessLevel } from '../../../team/access-level.ts'
+import type { AccessLevel } from '../../../access-level.ts'
 import { SELF } from '../../../team/user.ts'
 import { rightOf } from './route-rights.ts'
 
@@ -82,7 +82,9 @@ export class Gate {
         return this.#access.requireAdministrator(principal)
       case 'self':
         return this.#requireSelf(principal, user)
-      default:
+      case 'read':
+      case 'use':
+      case 'manage':
         // An invalid name is refused by its route, for everybody alike.
         if (isWorkspaceName(name)) this.#access.require(principal, name, right)
     }

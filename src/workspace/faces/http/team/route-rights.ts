@@ -1,13 +1,13 @@
-import type { AccessLevel } from '../../../team/access-level.ts'
+import type { AccessLevel } from '../../../access-level.ts'
 
 /**
- * What a request requires on a server with several users: a level for the workspace in its path, an identity (`user`;
+ * The right that a request requires on a server with several users: a level for the workspace in its path, an identity (`user`;
  * lists then show what the user may see), an own identity or an administrator (`self`), or an administrator.
  */
 export type Right = AccessLevel | 'user' | 'self' | 'administrator'
 
 /** The rights of all routes. A route that is missing here requires an administrator. */
-export const ROUTE_RIGHTS: Readonly<Record<string, Right>> = {
+const ROUTE_RIGHTS: Readonly<Record<string, Right>> = {
   'GET /api/info': 'user',
   'GET /api/ssh-host-key': 'user',
   'GET /api/templates': 'user',

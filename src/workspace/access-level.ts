@@ -1,4 +1,4 @@
-/** What a user may do with a workspace; each level includes those before it. */
+/** Levels of access to a workspace; each level includes those before it. */
 export const ACCESS_LEVELS = ['read', 'use', 'manage'] as const
 /**
  * `read`: see it. `use`: run programs in it, and read and change its files. `manage`: stop, change, copy, share and
