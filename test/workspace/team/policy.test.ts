@@ -36,7 +36,7 @@ const ACTORS: Readonly<Record<string, Actor>> = {
 }
 
 /** Routes that decide for themselves. */
-const OWN_ADMISSION = /\/proxy\//
+const OWN_ADMISSION = /\/proxy\/|\/api\/login/
 
 let team: TeamServer
 let routes: readonly string[]

@@ -216,8 +216,8 @@ export function teamRoutes({ app }: HttpServer, face: HttpFace): void {
       },
     },
     (request) => {
-      const team = withTeam()
-      return accessToWire(table.get(parseWorkspaceName(request.params.name)).ownership, team)
+      const { ownership } = table.get(parseWorkspaceName(request.params.name))
+      return accessToWire(ownership, withTeam())
     },
   )
 
@@ -232,7 +232,7 @@ export function teamRoutes({ app }: HttpServer, face: HttpFace): void {
       },
     },
     async (request) => {
-      const { name } = request.params
+      const name = parseWorkspaceName(request.params.name)
       const team = withTeam()
       const principal = gate.principalOf(request.raw)
       const changed = await audit.follow(subjectOf(request, 'access.set', name), () =>
