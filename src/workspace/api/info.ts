@@ -14,3 +14,6 @@ export const infoSchema = Type.Object({
 export const hostKeySchema = Type.Object({
   host_key: Type.String({ description: 'OpenSSH public key, Ed25519' }),
 })
+
+/** Result of a probe. */
+export const healthSchema = Type.Object({ status: Type.Literal('ok') })

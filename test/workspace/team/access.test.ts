@@ -13,13 +13,17 @@ import { makeTempDir, tempDir } from '../../support/temp-dir.ts'
 import { call } from '../../support/workspace/workspace-server.ts'
 
 let team: TeamServer
+const backend = new FakeBackend()
 const auditDirectory = makeTempDir()
 const auditFile = join(auditDirectory.path, 'audit')
 
 beforeAll(async () => {
   team = await startTeamServer(
     { root: 'administrator', ana: 'member', bob: 'member', cara: 'guest', dora: 'member' },
-    { settings: { team: { quota: { workspaces: 3, cpus: 8 } }, audit: { file: auditFile } } },
+    {
+      backends: () => [backend],
+      settings: { team: { quota: { workspaces: 3, cpus: 8 } }, audit: { file: auditFile } },
+    },
   )
   await team.as('ana')('/api/workspaces', 'POST', { name: 'ana-demo', cpus: 1 })
 })
@@ -270,6 +274,14 @@ describe('tokens', () => {
     for (const file of [join(team.server.stateDir, 'team.json'), auditFile])
       expect(await readFile(file, 'utf8')).not.toContain(secret)
   })
+})
+
+test('probes need no token, and report whether a backend responds', async () => {
+  const probe = async (path: string) => (await call(`${team.server.url}${path}`)).status
+  expect([await probe('/healthz'), await probe('/readyz')]).toEqual([200, 200])
+  backend.isAvailable = false
+  expect([await probe('/healthz'), await probe('/readyz')]).toEqual([200, 503])
+  backend.isAvailable = true
 })
 
 describe('the state of a team', () => {

@@ -36,7 +36,7 @@ const ACTORS: Readonly<Record<string, Actor>> = {
 }
 
 /** Routes that decide for themselves. */
-const OWN_ADMISSION = /\/proxy\/|\/api\/login/
+const OWN_ADMISSION = /\/proxy\/|\/api\/login|\/(?:health|ready)z$/
 
 let team: TeamServer
 let routes: readonly string[]

@@ -1,9 +1,33 @@
 import type { HttpServer } from '../../../../lib/http/server.ts'
-import { hostKeySchema, infoSchema } from '../../../api/info.ts'
+import { healthSchema, hostKeySchema, infoSchema } from '../../../api/info.ts'
+import { unavailable } from '../../../errors.ts'
 import type { HttpFace } from '../face.ts'
 
-/** Registers the routes for server information and the SSH host key. */
+/** Registers the routes for server information and the SSH host key, and for probes, which need no token. */
 export function infoRoutes({ app }: HttpServer, face: HttpFace): void {
+  const config = { needsNoToken: true } as const
+  app.get(
+    '/healthz',
+    {
+      config,
+      schema: { summary: 'Report that the server responds', response: { 200: healthSchema } },
+    },
+    () => ({ status: 'ok' }),
+  )
+  app.get(
+    '/readyz',
+    {
+      config,
+      schema: {
+        summary: 'Report whether the server can create workspaces: whether an enabled backend responds',
+        response: { 200: healthSchema },
+      },
+    },
+    () => {
+      if (face.availableBackends().length > 0) return { status: 'ok' }
+      throw unavailable('no enabled backend responds; see the log of the server')
+    },
+  )
   app.get(
     '/api/info',
     {
