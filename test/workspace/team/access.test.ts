@@ -9,6 +9,7 @@ import { makeKey, openSsh, publicKey } from '../../support/workspace/open-ssh.ts
 import { ask, serveInside } from '../../support/workspace/port-client.ts'
 import { openTerminal } from '../../support/workspace/terminal-client.ts'
 import { startTeamServer, type TeamServer } from '../../support/workspace/team-server.ts'
+import { waitFor } from '../../support/wait-for.ts'
 import { makeTempDir, tempDir } from '../../support/temp-dir.ts'
 import { call } from '../../support/workspace/workspace-server.ts'
 
@@ -190,6 +191,24 @@ describe('creating', () => {
     expect((await team.as('bob')('/api/workspaces/bob-copy-1')).body.forked_from).toBeUndefined()
     expect(JSON.stringify((await team.as('bob')('/api/workspaces')).body)).not.toContain('ana-demo')
     expect((await team.as('bob')('/api/workspaces/bob-copy-1', 'DELETE')).status).toBe(204)
+  })
+})
+
+describe('refusals', () => {
+  test('are in the audit log, with who wanted what', async () => {
+    await share({ cara: 'read' })
+    await team.as('cara')('/api/workspaces/ana-demo/stop', 'POST')
+    await share({})
+    await team.as('cara')('/api/workspaces/ana-demo')
+    const refusals = () =>
+      auditEntries(auditFile)
+        .filter(({ action, user }) => action === 'api.refuse' && user === 'cara')
+        .map(({ workspace, code }) => [workspace, code])
+    await waitFor('the refusals', () => refusals().length >= 2)
+    expect(refusals()).toEqual([
+      ['ana-demo', 'ACCESS_DENIED'],
+      ['ana-demo', 'WORKSPACE_NOT_FOUND'],
+    ])
   })
 })
 

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import { createHttpServer, type HttpServer } from '../../../lib/http/server.ts'
 import type { Logger } from '../../../lib/log/logger.ts'
 import { Type } from '../../../lib/schema/type.ts'
@@ -50,7 +51,9 @@ export function createWorkspaceHttp(
   logger: Logger,
 ): HttpServer {
   const { token, tls } = security
-  const gate = new Gate(given.access, token, given.team !== undefined)
+  const refuse = (request: IncomingMessage, workspace: string, code: string): void =>
+    given.audit.refuse(subjectOf({ raw: request }, 'api.refuse', workspace), code)
+  const gate = new Gate(given.access, { token, hasUsers: given.team !== undefined }, refuse)
   const face: HttpFace = { ...given, gate }
   const { allowedHosts, portsDomain } = face.config.http
   const hosts = new PortHosts(portsDomain)
@@ -72,8 +75,7 @@ export function createWorkspaceHttp(
     tls,
     token: gate.requiresToken ? gate.hasToken : undefined,
     admit: gate.admit,
-    onUnauthorized: (request) =>
-      face.audit.refuse(subjectOf({ raw: request }, 'api.refuse', ''), 'UNAUTHORIZED'),
+    onUnauthorized: (request) => refuse(request, '', 'UNAUTHORIZED'),
     errors: {
       render: errorToWire,
       schema: Type.Ref('Error'),

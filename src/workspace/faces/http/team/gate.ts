@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { onRequestHookHandler } from 'fastify'
+import { isFault } from '../../../../lib/errors/fault.ts'
 import { httpFault } from '../../../../lib/http/faults.ts'
 import { bearerOf, createTokenTest, type TokenTest } from '../../../../lib/http/token-rule.ts'
 import { isWorkspaceName } from '../../../name.ts'
@@ -18,6 +19,7 @@ export function userNameOf(request: IncomingMessage): string | undefined {
 /** Finds out who sends a request, and whether they may. */
 export class Gate {
   readonly #access: AccessControl
+  readonly #onRefused: (request: IncomingMessage, workspace: string, code: string) => void
   readonly #isServerToken: TokenTest | undefined
   /** Whether requests must identify their sender. */
   readonly requiresToken: boolean
@@ -25,9 +27,15 @@ export class Gate {
   /**
    * @param token the server's token; undefined if it requires none
    * @param hasUsers whether personal tokens exist as well
+   * @param onRefused called for each request of a user who may not make it
    */
-  constructor(access: AccessControl, token: string | undefined, hasUsers: boolean) {
+  constructor(
+    access: AccessControl,
+    { token, hasUsers }: { readonly token: string | undefined; readonly hasUsers: boolean },
+    onRefused: (request: IncomingMessage, workspace: string, code: string) => void,
+  ) {
     this.#access = access
+    this.#onRefused = onRefused
     this.requiresToken = token !== undefined || hasUsers
     if (token !== undefined) this.#isServerToken = createTokenTest(token)
   }
@@ -65,7 +73,13 @@ export class Gate {
     // Paths without a route, and routes that decide for themselves.
     if (route !== undefined && config.needsNoToken !== true) {
       const { name = '', user = '' } = request.params as Readonly<Record<string, string | undefined>>
-      this.#authorize(this.principalOf(request.raw), rightOf(request.method, route), { name, user })
+      const principal = this.principalOf(request.raw)
+      try {
+        this.#authorize(principal, rightOf(request.method, route), { name, user })
+      } catch (error) {
+        if (isFault(error)) this.#onRefused(request.raw, name, error.code)
+        throw error
+      }
     }
     done()
   }
