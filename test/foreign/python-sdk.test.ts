@@ -116,6 +116,7 @@ describe('the package for Python', () => {
       files: [state, state, state, state, state],
       watched: 'create',
       pieces: true,
+      archive: [true, 'FILE_NOT_FOUND 404', 'INVALID_ARCHIVE 400'],
       import: ['running', true],
       fork: [['running', true, true]],
       'import failures': ['WORKSPACE_ALREADY_EXISTS 409', 'INVALID_ARCHIVE 400'],

@@ -36,6 +36,17 @@ export const writeQuerySchema = Type.Object(
   STRICT,
 )
 
+/** Query for extracting an archive. */
+export const extractQuerySchema = Type.Object(
+  {
+    path: pathSchema,
+    create_parents: Type.Optional(
+      Type.Boolean({ description: 'create the directory and missing ones above it; default false' }),
+    ),
+  },
+  STRICT,
+)
+
 /** Query for watching a directory. */
 export const watchQuerySchema = Type.Object(
   {

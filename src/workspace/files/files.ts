@@ -13,7 +13,7 @@ import * as scripts from './scripts.ts'
 const MAX_LIST_BYTES = 16 * 2 ** 20
 const MAX_MESSAGE_BYTES = 4_096
 const MAX_SHOWN = 200
-/** The line that a script prints before a file's content. */
+/** The line that a script prints before content. */
 const READY = 'ready\n'
 
 /** A file to write. */
@@ -55,31 +55,22 @@ export class WorkspaceFiles {
   }
 
   /** Returns the content of a regular file. The stream fails if the file cannot be read to its end. */
-  async read(path: string, { offset, length }: FileRange): Promise<Readable> {
-    const process = await this.#start(scripts.READ, [path, String(offset + 1), String(length ?? '')])
-    process.stdin.on('error', () => undefined).end()
-    const messages = new OutputTail(MAX_MESSAGE_BYTES)
-    process.stderr.on('data', (chunk: Buffer) => messages.add(chunk))
-    const release = hangUpOnAbort(this.#gone, process)
-    const check = async (): Promise<void> => {
-      const { status } = await process.exitStatus
-      if (status !== 0) throw failure(path, status, messages)
-    }
-    const first = await firstBytes(process.stdout, READY.length)
-    if (first.toString() !== READY) {
-      await check()
-      throw failure(path, 1, messages)
-    }
-    const content = async function* (): AsyncGenerator<Buffer> {
-      try {
-        yield* process.stdout as AsyncIterable<Buffer>
-        await check()
-      } finally {
-        release()
-        await process.hangUp().catch(() => undefined)
-      }
-    }
-    return Readable.from(content(), { objectMode: false })
+  read(path: string, { offset, length }: FileRange): Promise<Readable> {
+    return this.#stream(path, scripts.READ, [path, String(offset + 1), String(length ?? '')])
+  }
+
+  /** Returns the content of a directory as a tar archive. The stream fails if a file cannot be read. */
+  readArchive(path: string): Promise<Readable> {
+    return this.#stream(path, scripts.PACK, [path])
+  }
+
+  /**
+   * Extracts a tar archive into a directory. The archive is untrusted; files extracted before a failure remain.
+   *
+   * @throws INVALID_ARCHIVE when it is not a complete tar archive
+   */
+  async extractArchive(path: string, createsDirectory: boolean, archive: Readable): Promise<void> {
+    await this.#run(path, scripts.UNPACK, [path, createsDirectory ? 'yes' : ''], archive)
   }
 
   /** Writes a file as a whole: until all bytes have arrived, the old content stays. */
@@ -125,6 +116,34 @@ export class WorkspaceFiles {
   /** Removes a file, a link or an empty directory; with `isRecursive` also a full one. */
   async remove(path: string, isRecursive: boolean): Promise<void> {
     await this.#run(path, scripts.REMOVE, [path, isRecursive ? 'yes' : ''])
+  }
+
+  /** Starts a script that prints `ready` before its output, and returns its output. */
+  async #stream(path: string, script: string, args: readonly string[]): Promise<Readable> {
+    const process = await this.#start(script, args)
+    process.stdin.on('error', () => undefined).end()
+    const messages = new OutputTail(MAX_MESSAGE_BYTES)
+    process.stderr.on('data', (chunk: Buffer) => messages.add(chunk))
+    const release = hangUpOnAbort(this.#gone, process)
+    const check = async (): Promise<void> => {
+      const { status } = await process.exitStatus
+      if (status !== 0) throw failure(path, status, messages)
+    }
+    const first = await firstBytes(process.stdout, READY.length)
+    if (first.toString() !== READY) {
+      await check()
+      throw failure(path, 1, messages)
+    }
+    const content = async function* (): AsyncGenerator<Buffer> {
+      try {
+        yield* process.stdout as AsyncIterable<Buffer>
+        await check()
+      } finally {
+        release()
+        await process.hangUp().catch(() => undefined)
+      }
+    }
+    return Readable.from(content(), { objectMode: false })
   }
 
   async #run(
@@ -176,6 +195,8 @@ export function failure(fullPath: string, status: number, messages: OutputTail) 
   if (status === scripts.NOT_FOUND) return fault('FILE_NOT_FOUND', `${path} does not exist in the workspace`)
   if (status === scripts.DENIED)
     return fault('FILE_DENIED', `the workspace's user has no permission for this: ${path}`)
+  if (status === scripts.INVALID)
+    return fault('INVALID_ARCHIVE', `the body is not a complete tar archive: ${reason ?? 'unreadable'}`)
   if (status === scripts.CONFLICT) return fault('FILE_CONFLICT', `${path}: ${reason ?? 'conflict'}`)
   return fault('BACKEND_ERROR', `${path}: ${reason ?? `a program inside exited with status ${status}`}`)
 }

@@ -3,7 +3,7 @@
  * arguments are never part of their text. Exit statuses below are errors of the request; a message is on standard
  * error.
  */
-export const [NOT_FOUND, DENIED, CONFLICT] = [44, 43, 49] as const
+export const [NOT_FOUND, DENIED, CONFLICT, INVALID] = [44, 43, 49, 40] as const
 
 const SHARED = `
 export LC_ALL=C
@@ -67,6 +67,38 @@ fi
 mode=\${mode:-\${old% *}}
 [ -z "$mode" ] || try chmod "$mode" -- "$temporary"
 mv -f -- "$temporary" "$path" 2>/dev/null || { error=$(cat -- "$temporary" 2>&1 >"$path") || explain "$error"; }`
+
+const NEEDS_TAR = `command -v tar >/dev/null || refuse 1 'the image has no tar, which archives require; install it'
+`
+
+/**
+ * Prints `ready`, and then the content of the directory `$1` as a tar archive. GNU tar's status 1 is that of files that
+ * changed meanwhile.
+ */
+export const PACK = `${SHARED}
+need "$1"
+[ -d "$1" ] || refuse ${CONFLICT} 'not a directory'
+[ -r "$1" ] && cd -- "$1" 2>/dev/null || refuse ${DENIED} denied
+${NEEDS_TAR}echo ready
+tar -cf - .
+status=$?
+if [ $status = 1 ] && tar --version 2>/dev/null | grep -q 'GNU tar'; then exit 0; fi
+exit $status`
+
+/** Extracts the tar archive on standard input into the directory `$1`, which is created if `$2` is set. */
+export const UNPACK = `${SHARED}
+[ -z "$2" ] || [ -e "$1" ] || try mkdir -p -- "$1"
+need "$1"
+[ -d "$1" ] || refuse ${CONFLICT} 'not a directory'
+[ -w "$1" ] && cd -- "$1" 2>/dev/null || refuse ${DENIED} denied
+${NEEDS_TAR}error=$(tar -xpof - 2>&1 >/dev/null) && exit
+# The first line is the cause of the others.
+first=$(printf '%s\\n' "$error" | head -n 1)
+case $error in
+  *'not look like a tar'* | *'tar magic'* | *'short read'* | *'nexpected E'* | *'checksum'*) refuse ${INVALID} "$first" ;;
+  *'ermission denied'* | *'not permitted'* | *'ead-only file system'*) refuse ${DENIED} denied ;;
+  *) refuse ${CONFLICT} "$first" ;;
+esac`
 
 /** Prints the entries of the directory `$1` in the format `$2` of stat. */
 export const LIST = `${SHARED}

@@ -245,6 +245,24 @@ class AsyncFiles:
         query = query_of(path=path, **options)
         await self._transport.ask("PUT", self._path, query=query, content=_sent(content, length))
 
+    async def download_archive(self, path: str) -> AsyncIterator[bytes]:
+        """Reads a directory as a tar archive, in pieces.
+
+        It is complete when the iteration ends without an error.
+        """
+        query = query_of(path=path)
+        async with self._transport.open("GET", f"{self._path}/archive", BINARY, query=query) as response:
+            async for piece in response.aiter_bytes():
+                yield piece
+
+    async def upload_archive(
+        self, path: str, archive: bytes | BinaryIO | AsyncIterable[bytes], *, create_parents: bool = False
+    ) -> None:
+        """Extracts a tar archive into a directory. Files extracted before a failure remain."""
+        query = query_of(path=path, create_parents=create_parents)
+        content = (None, _pieces(archive))
+        await self._transport.ask("PUT", f"{self._path}/archive", query=query, content=content)
+
     async def list(self, path: str) -> tuple[FileInfo, ...]:
         """Lists a directory."""
         answer = await self._transport.ask("GET", f"{self._path}/list", query=query_of(path=path))

@@ -244,6 +244,24 @@ class Files:
         query = query_of(path=path, **options)
         self._transport.ask("PUT", self._path, query=query, content=_sent(content, length))
 
+    def download_archive(self, path: str) -> Iterator[bytes]:
+        """Reads a directory as a tar archive, in pieces.
+
+        It is complete when the iteration ends without an error.
+        """
+        query = query_of(path=path)
+        with self._transport.open("GET", f"{self._path}/archive", BINARY, query=query) as response:
+            for piece in response.iter_bytes():
+                yield piece
+
+    def upload_archive(
+        self, path: str, archive: bytes | BinaryIO | Iterable[bytes], *, create_parents: bool = False
+    ) -> None:
+        """Extracts a tar archive into a directory. Files extracted before a failure remain."""
+        query = query_of(path=path, create_parents=create_parents)
+        content = (None, _pieces(archive))
+        self._transport.ask("PUT", f"{self._path}/archive", query=query, content=content)
+
     def list(self, path: str) -> tuple[FileInfo, ...]:
         """Lists a directory."""
         answer = self._transport.ask("GET", f"{self._path}/list", query=query_of(path=path))

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import type { Static } from 'typebox'
 import type { CamelCase } from '../../api/camel-case.ts'
 import type {
+  extractQuerySchema,
   fileChangeSchema,
   moveBodySchema,
   readQuerySchema,
@@ -26,6 +27,9 @@ export type WriteOptions = RequestOptions &
     readonly bytes?: number | undefined
   }
 
+/** Options for extracting an archive. */
+export type UploadOptions = RequestOptions & Omit<CamelCase<Static<typeof extractQuerySchema>>, 'path'>
+
 /** Options for removing. */
 export type RemoveOptions = RequestOptions & Omit<CamelCase<Static<typeof removeFileQuerySchema>>, 'path'>
 
@@ -40,6 +44,9 @@ export type WatchEvent = { readonly type: 'ready' } | CamelCase<Static<typeof fi
 
 /** Content of a file: a stream needs the option `bytes`; `fs.openAsBlob` returns a file of this machine. */
 export type FileContent = string | Uint8Array | Blob | AsyncIterable<Uint8Array>
+
+/** An archive of any length. */
+export type Archive = Uint8Array | Blob | AsyncIterable<Uint8Array>
 
 /** Files of a running workspace. Paths are absolute, or relative to /workspace. */
 export class WorkspaceFiles {
@@ -70,6 +77,17 @@ export class WorkspaceFiles {
   async write(path: string, content: FileContent, { bytes, ...options }: WriteOptions = {}): Promise<void> {
     const request = { ...queried({ path }, options), content: sentContent(content, bytes) }
     await this.#transport.ask('PUT', this.#path, request)
+  }
+
+  /** Reads a directory as a tar archive, in pieces. It is complete when the iteration ends without an error. */
+  downloadArchive(path: string, options: RequestOptions = {}): AsyncGenerator<Uint8Array, void, void> {
+    return this.#transport.downloadPieces(`${this.#path}/archive`, queried({ path }, options))
+  }
+
+  /** Extracts a tar archive into a directory. Files extracted before a failure remain. */
+  async uploadArchive(path: string, archive: Archive, options: UploadOptions = {}): Promise<void> {
+    const request = { ...queried({ path }, options), content: { data: archiveData(archive) } }
+    await this.#transport.ask('PUT', `${this.#path}/archive`, request)
   }
 
   /** Lists a directory. */
@@ -111,6 +129,12 @@ export class WorkspaceFiles {
   async remove(path: string, options: RemoveOptions = {}): Promise<void> {
     await this.#transport.ask('DELETE', this.#path, queried({ path }, options))
   }
+}
+
+/** Returns the content of a request with an archive. */
+export function archiveData(archive: Archive): Uint8Array | Readable {
+  if (archive instanceof Uint8Array) return archive
+  return Readable.from(archive instanceof Blob ? archive.stream() : archive)
 }
 
 function queried(

@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream'
 import type { Static } from 'typebox'
 import type { importQuerySchema } from '../../api/archive.ts'
 import type { CamelCase } from '../../api/camel-case.ts'
@@ -6,6 +5,7 @@ import type { createBodySchema } from '../../api/create.ts'
 import type { WireChange, WireSnapshot } from '../../api/event.ts'
 import type { infoSchema } from '../../api/info.ts'
 import { ConnectionError, WorkspaceError } from './errors.ts'
+import { type Archive, archiveData } from './files.ts'
 import type { FollowOptions, RequestOptions, Transport } from './transport.ts'
 import { pathOf, Workspace, type WorkspaceInfo } from './workspace.ts'
 
@@ -95,15 +95,8 @@ export class WorkspaceServer {
   }
 
   /** Creates a workspace from an archive and resolves when it is running. Aborting removes what was created. */
-  async import(
-    archive: Uint8Array | Blob | AsyncIterable<Uint8Array>,
-    { signal, ...query }: ImportOptions = {},
-  ): Promise<Workspace> {
-    const data =
-      archive instanceof Uint8Array
-        ? archive
-        : Readable.from(archive instanceof Blob ? archive.stream() : archive)
-    const request = { query, content: { data }, signal }
+  async import(archive: Archive, { signal, ...query }: ImportOptions = {}): Promise<Workspace> {
+    const request = { query, content: { data: archiveData(archive) }, signal }
     const info = await this.#transport.ask<WorkspaceInfo>('POST', '/api/workspaces/import', request)
     return new Workspace(this.#transport, info)
   }

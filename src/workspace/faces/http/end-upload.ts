@@ -1,5 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
+/** Time without data after which an upload is cut. */
+export const UPLOAD_SILENCE_MS = 60_000
 /** Time for a client to receive the refusal of an upload that it still sends. */
 const REFUSAL_GRACE_MS = 5_000
 

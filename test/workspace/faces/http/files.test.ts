@@ -1,12 +1,8 @@
-import { execFileSync } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
 import { connect } from 'node:net'
-import { tmpdir } from 'node:os'
-import { basename, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { ExecProcess, ExecRequest, LoginEnvironment } from '../../../../src/workspace/backend/backend.ts'
 import { dockerBackend, uniqueName } from '../../../support/engine/docker.ts'
+import { BusyBoxBackend } from '../../../support/workspace/busybox-backend.ts'
 import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
 import {
   call,
@@ -14,37 +10,6 @@ import {
   startWorkspaceServer,
   type TestServer,
 } from '../../../support/workspace/workspace-server.ts'
-
-/** A workspace whose only programs are BusyBox's. */
-class BusyBoxBackend extends FakeBackend {
-  /** Without the name of the workspace's directory, which the fake replaces. */
-  readonly #programs = mkdtempSync(join(tmpdir(), 'busybox-'))
-
-  constructor() {
-    super()
-    execFileSync('busybox', ['--install', '-s', this.#programs])
-  }
-
-  override exec(
-    name: string,
-    { argv: [program = '', ...argv], ...request }: ExecRequest,
-  ): Promise<ExecProcess> {
-    return super.exec(name, {
-      ...request,
-      argv: [join(this.#programs, basename(program)), ...argv],
-      environment: { ...request.environment, PATH: this.#programs },
-    })
-  }
-
-  override async close(): Promise<void> {
-    await super.close()
-    rmSync(this.#programs, { recursive: true })
-  }
-
-  override async loginEnvironment(name: string): Promise<LoginEnvironment> {
-    return { ...(await super.loginEnvironment(name)), shell: '/bin/sh' }
-  }
-}
 
 const KINDS = [
   { kind: 'docker', backend: () => dockerBackend() },

@@ -7,7 +7,7 @@ import { abortOnClose } from '../../../../lib/http/abort-on-close.ts'
 import { fault } from '../../../errors.ts'
 import { parsePath, WorkspaceFiles } from '../../../files/files.ts'
 import { subjectOf } from '../audit-subject.ts'
-import { endUpload, limitSilence } from '../end-upload.ts'
+import { endUpload, limitSilence, UPLOAD_SILENCE_MS } from '../end-upload.ts'
 import type { HttpFace } from '../face.ts'
 import type { SignedUse } from './access.ts'
 import { HIDDEN, OWN_ADMISSION } from './connect-service.ts'
@@ -15,8 +15,6 @@ import { parseUser, type SandboxEntrance } from './sandbox-request.ts'
 
 const BINARY = 'application/octet-stream'
 const MULTIPART = 'multipart/form-data'
-/** Time without data after which an upload is cut. */
-const UPLOAD_SILENCE_MS = 60_000
 const MAX_FILES = 1_000
 
 interface FileQuery {

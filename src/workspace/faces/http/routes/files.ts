@@ -1,4 +1,4 @@
-import type { Readable } from 'node:stream'
+import { PassThrough, type Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
 import { abortOnClose } from '../../../../lib/http/abort-on-close.ts'
@@ -7,6 +7,7 @@ import { Type } from '../../../../lib/schema/type.ts'
 import type { SseStream } from '../../../../lib/sse/sse-stream.ts'
 import {
   directoryBodySchema,
+  extractQuerySchema,
   fileChangeSchema,
   fileChangeToWire,
   fileQuerySchema,
@@ -24,6 +25,7 @@ import { parsePath, WorkspaceFiles } from '../../../files/files.ts'
 import { type FileChange, watchDirectory } from '../../../files/watch.ts'
 import { parseWorkspaceName } from '../../../name.ts'
 import { subjectOf } from '../audit-subject.ts'
+import { endUpload, limitSilence, UPLOAD_SILENCE_MS } from '../end-upload.ts'
 import type { HttpFace } from '../face.ts'
 import { sendFailure } from '../stream-progress.ts'
 
@@ -71,6 +73,25 @@ export function fileRoutes(server: HttpServer, { entrance, audit, activity }: Ht
       )
       // A page of the workspace must not run in the server's origin.
       return reply.type(BINARY).header('content-disposition', 'attachment').send(content)
+    },
+  )
+
+  app.get<Named & { readonly Querystring: Static<typeof fileQuerySchema> }>(
+    '/api/workspaces/:name/files/archive',
+    {
+      exposeHeadRoute: false,
+      schema: {
+        summary: 'Read a directory of a running workspace as a tar archive',
+        description: 'If the response breaks off, a file could not be read.',
+        params: workspaceParams,
+        querystring: fileQuerySchema,
+        response: { 200: { content: { [BINARY]: { schema: BYTES } } } },
+      },
+    },
+    async (request, reply) => {
+      const path = parsePath(request.query.path)
+      const archive = await work(request, reply, 'file.read', (files) => files.readArchive(path))
+      return reply.type(BINARY).header('content-disposition', 'attachment').send(archive)
     },
   )
 
@@ -140,6 +161,44 @@ export function fileRoutes(server: HttpServer, { entrance, audit, activity }: Ht
         if (path.endsWith('/'))
           throw fault('INVALID_REQUEST', `the path of a file must not end with "/": ${path}`)
         await work(request, reply, 'file.write', (files) => files.write(target, request.body))
+        return reply.status(204).send(null)
+      },
+    )
+    scope.put<
+      Named & {
+        readonly Querystring: Static<typeof extractQuerySchema>
+        readonly Body: Readable | undefined
+      }
+    >(
+      '/api/workspaces/:name/files/archive',
+      {
+        config: { hasLongBody: true },
+        schema: {
+          summary: 'Extract a tar archive into a directory of a running workspace',
+          description: `The body has the type ${BINARY}: an archive without compression. Files extracted before a failure remain.`,
+          params: workspaceParams,
+          querystring: extractQuerySchema,
+          // Not validated: the body is a stream.
+          body: { content: { [BINARY]: { schema: {} } } },
+          response: { 204: Type.Null() },
+        },
+      },
+      async (request, reply) => {
+        const { body, query } = request
+        const path = parsePath(query.path)
+        if (body === undefined)
+          throw fault('INVALID_REQUEST', `extracting requires a body of type ${BINARY}: a tar archive`)
+        endUpload(request, reply)
+        const endLimit = limitSilence(request, UPLOAD_SILENCE_MS)
+        // A failure must not destroy the connection, on which the client waits for the response.
+        const archive = body.pipe(new PassThrough())
+        try {
+          await work(request, reply, 'file.write', (files) =>
+            files.extractArchive(path, query.create_parents ?? false, archive),
+          )
+        } finally {
+          endLimit()
+        }
         return reply.status(204).send(null)
       },
     )
