@@ -56,6 +56,7 @@ export const WORKSPACE_CODES = {
   PORT_UNAVAILABLE: 'unavailable',
   TOO_MANY_TERMINALS: 'unavailable',
   TOO_MANY_PROCESSES: 'unavailable',
+  WAIT_TIMED_OUT: 'timeout',
   PRUNE_UNSUPPORTED: 'unsupported',
   SUSPEND_UNSUPPORTED: 'unsupported',
   RENAME_UNSUPPORTED: 'unsupported',

@@ -16,23 +16,39 @@ export const logQuerySchema = Type.Object(
   STRICT,
 )
 
-/** Open ports of a workspace. */
-export const portsSchema = Type.Object({
-  ports: Type.Array(
-    Type.Object({
-      port: Type.Integer(),
-      address: Type.String({ description: 'address it listens on; tunnels connect to 127.0.0.1' }),
-      process: Type.Union([Type.String(), Type.Null()], {
-        description: 'name of the process; null if unknown',
-      }),
-    }),
-  ),
+/** An open port of a workspace. */
+export const portSchema = Type.Object({
+  port: Type.Integer(),
+  address: Type.String({ description: 'address it listens on; tunnels connect to 127.0.0.1' }),
+  process: Type.Union([Type.String(), Type.Null()], {
+    description: 'name of the process; null if unknown',
+  }),
 })
 
-/** Encodes open ports. */
-export function portsToWire(ports: readonly ListeningPort[]): Static<typeof portsSchema> {
-  return { ports: ports.map(({ process, ...port }) => ({ ...port, process: process ?? null })) }
+/** Open ports of a workspace. */
+export const portsSchema = Type.Object({ ports: Type.Array(portSchema) })
+
+/** Encodes an open port. */
+export function portToWire({ process, ...port }: ListeningPort): Static<typeof portSchema> {
+  return { ...port, process: process ?? null }
 }
+
+/** Time for which a client waits for a port by default. */
+export const DEFAULT_WAIT_MS = 30_000
+
+/** Query for waiting until a program listens on a port. */
+export const waitQuerySchema = Type.Object(
+  {
+    timeout_ms: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: 3_600_000,
+        description: `time after which the request fails; default ${DEFAULT_WAIT_MS}`,
+      }),
+    ),
+  },
+  STRICT,
+)
 
 /** A line of a log as data of a `line` event. */
 export interface WireLogLine {

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Backend } from '../backend/backend.ts'
 import { readProgram } from '../backend/read-program.ts'
 import { fault } from '../errors.ts'
@@ -9,6 +10,8 @@ export interface ListeningPort {
   /** The program's name; undefined when it does not belong to the workspace's user. */
   readonly process: string | undefined
 }
+
+const [FIRST_POLL_MS, LAST_POLL_MS] = [50, 500]
 
 const SEPARATOR = '=='
 /**
@@ -45,6 +48,30 @@ export async function listListeningPorts(
   const { stdout, status } = await readProgram(process)
   if (status !== 0) throw fault('BACKEND_ERROR', `the ports of workspace "${workspaceName}" cannot be read`)
   return parsePorts(stdout).filter(({ port }) => !deniedPorts.includes(port))
+}
+
+/**
+ * Waits until a program listens on a port inside a workspace.
+ *
+ * @param gone aborts when the client disconnects
+ * @throws WAIT_TIMED_OUT when none does in time
+ * @throws the errors of `list`
+ */
+export async function waitForPort(
+  port: number,
+  timeoutMs: number,
+  list: () => Promise<readonly ListeningPort[]>,
+  gone: AbortSignal,
+): Promise<ListeningPort> {
+  const endMs = performance.now() + timeoutMs
+  for (let pauseMs = FIRST_POLL_MS; ; pauseMs = Math.min(2 * pauseMs, LAST_POLL_MS)) {
+    const found = (await list()).find((each) => each.port === port)
+    if (found !== undefined) return found
+    const leftMs = endMs - performance.now()
+    if (leftMs <= 0)
+      throw fault('WAIT_TIMED_OUT', `nothing listens on port ${port} of the workspace after ${timeoutMs} ms`)
+    await delay(Math.min(pauseMs, leftMs), undefined, { signal: gone })
+  }
 }
 
 /** Parses the script's output. */

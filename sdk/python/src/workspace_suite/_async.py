@@ -41,9 +41,7 @@ from ._types import (
 )
 from ._wire import (
     BINARY,
-    FIRST_POLL_S,
     FIRST_RETRY_S,
-    LAST_POLL_S,
     LAST_POSITION,
     LAST_RETRY_S,
     LIMITS,
@@ -464,21 +462,17 @@ class AsyncWorkspace:
         answer = await self._transport.ask("GET", f"{self._path}/ports")
         return tuple(Port.from_wire(each) for each in answer["ports"])
 
-    async def wait_for_port(self, port: int, *, timeout_ms: float = 30_000) -> Port:
-        """Returns when a program listens on a port."""
-        end = time.monotonic() + timeout_ms / 1000
-        pause = FIRST_POLL_S
-        while True:
-            for each in await self.ports():
-                if each.port == port:
-                    return each
-            left = end - time.monotonic()
-            if left <= 0:
-                raise WaitTimeoutError(
-                    f'nothing listens on port {port} of workspace "{self.name}" after {timeout_ms} ms'
-                )
-            await asyncio.sleep(min(pause, left))
-            pause = min(2 * pause, LAST_POLL_S)
+    async def wait_for_port(self, port: int, *, timeout_ms: int | None = None) -> Port:
+        """Returns when a program listens on a port; it waits for 30 s by default."""
+        query = query_of(timeout_ms=timeout_ms)
+        try:
+            return Port.from_wire(
+                await self._transport.ask("GET", f"{self._path}/ports/{port}/wait", query=query)
+            )
+        except WorkspaceError as error:
+            if error.code == WaitTimeoutError.code:
+                raise WaitTimeoutError(str(error)) from None
+            raise
 
     async def preview_url(self, port: int) -> str:
         """Returns a URL that opens a port in a browser.

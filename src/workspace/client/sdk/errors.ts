@@ -1,4 +1,4 @@
-/** Codes of errors that no server has reported. */
+/** Codes of the errors below. */
 export const CLIENT_CODES = { lost: 'SERVER_UNREACHABLE', timedOut: 'WAIT_TIMED_OUT' } as const
 
 /** An error that the server reported. Its codes are in docs/workspace/errors.md. */

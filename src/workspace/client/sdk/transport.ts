@@ -211,7 +211,7 @@ export class Transport {
 }
 
 /** Waits; rejects with the signal's reason when it aborts. */
-export async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   try {
     await delay(ms, undefined, { ...(signal !== undefined && { signal }) })
   } catch (error) {

@@ -1,18 +1,14 @@
 import type { Static } from 'typebox'
 import type { CamelCase } from '../../api/camel-case.ts'
 import type { forkBodySchema, WireForked } from '../../api/fork.ts'
-import type { portsSchema } from '../../api/inside.ts'
+import type { portSchema, waitQuerySchema } from '../../api/inside.ts'
 import type { endToWire, execBodySchema, processBodySchema, WireExecResult } from '../../api/program.ts'
 import type { settingsBodySchema } from '../../api/settings.ts'
 import type { WireWorkspace } from '../../api/workspace.ts'
-import { ConnectionError, WaitTimeoutError } from './errors.ts'
+import { CLIENT_CODES, ConnectionError, WaitTimeoutError, WorkspaceError } from './errors.ts'
 import { WorkspaceFiles } from './files.ts'
 import { type ProcessInfo, WorkspaceProcess } from './process.ts'
-import { pause, type Request, type RequestOptions, type StreamEvent, type Transport } from './transport.ts'
-
-const FIRST_POLL_MS = 50
-const LAST_POLL_MS = 1_000
-const WAIT_MS = 30_000
+import type { Request, RequestOptions, StreamEvent, Transport } from './transport.ts'
 
 /** State of a workspace. */
 export type WorkspaceInfo = CamelCase<WireWorkspace>
@@ -57,7 +53,7 @@ export type ExecEvent<E extends Encoding = 'utf8'> =
   | ({ readonly type: 'exit' } & CamelCase<ReturnType<typeof endToWire>>)
 
 /** A listening TCP port of a workspace. */
-export type Port = CamelCase<Static<typeof portsSchema>>['ports'][number]
+export type Port = CamelCase<Static<typeof portSchema>>
 
 /** A workspace of a server. */
 export class Workspace {
@@ -202,18 +198,13 @@ export class Workspace {
    */
   async waitForPort(
     port: number,
-    { timeoutMs = WAIT_MS, signal }: RequestOptions & { readonly timeoutMs?: number } = {},
+    { signal, ...query }: RequestOptions & CamelCase<Static<typeof waitQuerySchema>> = {},
   ): Promise<Port> {
-    const endMs = performance.now() + timeoutMs
-    for (let pauseMs = FIRST_POLL_MS; ; pauseMs = Math.min(2 * pauseMs, LAST_POLL_MS)) {
-      const found = (await this.ports({ signal })).find((each) => each.port === port)
-      if (found !== undefined) return found
-      const leftMs = endMs - performance.now()
-      if (leftMs <= 0)
-        throw new WaitTimeoutError(
-          `nothing listens on port ${port} of workspace "${this.name}" after ${timeoutMs} ms`,
-        )
-      await pause(Math.min(pauseMs, leftMs), signal)
+    try {
+      return await this.#transport.ask('GET', `${this.#path}/ports/${port}/wait`, { query, signal })
+    } catch (error) {
+      const isLate = error instanceof WorkspaceError && error.code === CLIENT_CODES.timedOut
+      throw isLate ? new WaitTimeoutError(error.message) : error
     }
   }
 

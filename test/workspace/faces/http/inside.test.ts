@@ -40,6 +40,38 @@ describe('the inside of a container', () => {
     expect((await api('ports')).body.ports).not.toContainEqual(expect.objectContaining({ port }))
   })
 
+  test('a client waits until a program listens on a port', async () => {
+    const inside = createServer()
+    onTestFinished(() => void inside.close())
+    await new Promise<void>((resolve) => inside.listen(0, '127.0.0.1', resolve))
+    const { port } = inside.address() as { port: number }
+    await new Promise((resolve) => inside.close(resolve))
+    const wait = (query: string) => api(`ports/${port}/wait${query}`)
+    expect(await wait('?timeout_ms=100')).toMatchObject({
+      status: 504,
+      body: { error: { code: 'WAIT_TIMED_OUT', message: expect.stringContaining(String(port)) } },
+    })
+    const waiting = wait('')
+    // The first lookup finds nothing, unless this machine is slow.
+    await api('ports')
+    await new Promise<void>((resolve) => inside.listen(port, '127.0.0.1', resolve))
+    expect(await waiting).toMatchObject({ status: 200, body: { port, address: '127.0.0.1', process: null } })
+    expect((await wait('?timeout_ms=0')).status).toBe(200)
+  })
+
+  test('waiting for a port that is denied or not valid is refused', async () => {
+    expect(await api('ports/499/wait')).toMatchObject({
+      status: 403,
+      body: { error: { code: 'PORT_DENIED' } },
+    })
+    for (const port of ['0', '65536', '1e3', 'x'])
+      expect(await api(`ports/${port}/wait`)).toMatchObject({
+        status: 400,
+        body: { error: { code: 'INVALID_PORT' } },
+      })
+    expect((await api('ports/80/wait?timeout_ms=-1')).status).toBe(400)
+  })
+
   test('ports are found among thousands of connections', async () => {
     const inside = createServer((connection) => connection.end())
     await new Promise<void>((resolve) => inside.listen(0, '127.0.0.1', resolve))

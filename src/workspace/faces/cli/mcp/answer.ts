@@ -59,6 +59,10 @@ async function answerInside(
       const { lines } = await client.get<{ readonly lines: readonly string[] }>(url)
       return { found: endOf(lines.join('\n'), charactersOf(wanted), 0).text || 'the log is empty' }
     }
+    case 'wait_for_port': {
+      const url = `${at}/ports/${request.port}/wait?timeout_ms=${request.timeoutMs}`
+      return { found: await client.get<JsonObject>(url, wanted.signal) }
+    }
     case 'run': {
       const body = { ...request.body, max_output_bytes: wanted.maxTokens * CHARACTERS_PER_TOKEN }
       const result = await client.post<WireExecResult>(`${at}/exec`, body, wanted.signal)

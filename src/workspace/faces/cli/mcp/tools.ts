@@ -1,5 +1,5 @@
 import { type AgentTool, defineTool, type ToolParameter } from '../../../../lib/mcp/tool.ts'
-import { DEFAULT_LINES } from '../../../api/inside.ts'
+import { DEFAULT_LINES, DEFAULT_WAIT_MS } from '../../../api/inside.ts'
 
 /** How much an agent may do: look, work inside workspaces, or also create and delete workspaces. */
 export const ACCESS_LEVELS = ['read', 'work', 'manage'] as const
@@ -18,6 +18,7 @@ export type ToolRequest =
 export type WorkspaceRequest = { readonly workspace: string } & (
   | { readonly is: 'workspace' | 'ports' | 'processes' | 'start' | 'stop' | 'suspend' | 'delete' }
   | { readonly is: 'log'; readonly lines: number }
+  | { readonly is: 'wait_for_port'; readonly port: number; readonly timeoutMs: number }
   | { readonly is: 'run'; readonly body: Arguments }
   | { readonly is: 'start_process'; readonly body: Arguments }
   | { readonly is: 'process_output'; readonly id: string; readonly after: number }
@@ -165,6 +166,29 @@ function insideTools(only: string | undefined): readonly LeveledTool[] {
       'Show one workspace: status and its reason, image, repository, history',
     ),
     plain('read', 'ports', 'ports', 'List TCP ports on which programs listen'),
+    define(
+      'read',
+      {
+        name: 'wait_for_port',
+        description: 'Wait until a program listens on a TCP port, such as a server that was just started',
+        parameters: {
+          port: { type: 'integer', minimum: 1, maximum: 65_535, description: 'TCP port' },
+          timeoutSeconds: {
+            type: 'integer',
+            minimum: 0,
+            maximum: MOST_TIMEOUT_S,
+            description: `default ${DEFAULT_WAIT_MS / 1_000}`,
+          },
+        },
+        required: ['port'],
+      },
+      ({ port, timeoutSeconds }, workspace) => ({
+        is: 'wait_for_port',
+        workspace,
+        port: Number(port),
+        timeoutMs: timeoutSeconds === undefined ? DEFAULT_WAIT_MS : 1_000 * Number(timeoutSeconds),
+      }),
+    ),
     plain('read', 'processes', 'processes', 'List background processes with status and exit status'),
     define(
       'read',

@@ -1,17 +1,36 @@
 import type { Static } from 'typebox'
+import { abortOnClose } from '../../../../lib/http/abort-on-close.ts'
 import type { HttpServer } from '../../../../lib/http/server.ts'
 import type { SseStream } from '../../../../lib/sse/sse-stream.ts'
-import { DEFAULT_LINES, logQuerySchema, logSchema, portsSchema, portsToWire } from '../../../api/inside.ts'
-import { workspaceParams } from '../../../api/parameters.ts'
+import {
+  DEFAULT_LINES,
+  DEFAULT_WAIT_MS,
+  logQuerySchema,
+  logSchema,
+  portSchema,
+  portsSchema,
+  portToWire,
+  waitQuerySchema,
+} from '../../../api/inside.ts'
+import { portParams, workspaceParams } from '../../../api/parameters.ts'
 import { getBackend } from '../../../lifecycle/get-backend.ts'
 import { getRunning } from '../../../lifecycle/get-running.ts'
 import { parseWorkspaceName } from '../../../name.ts'
-import { listListeningPorts } from '../../../tunnel/listening-ports.ts'
+import { refuseDenied } from '../../../tunnel/denied-ports.ts'
+import { listListeningPorts, type ListeningPort, waitForPort } from '../../../tunnel/listening-ports.ts'
+import { parsePort } from '../../../tunnel/open-tunnel.ts'
 import type { HttpFace } from '../face.ts'
 import { wantsEvents } from '../stream-progress.ts'
 
 /** Registers the routes for a workspace's open ports and log. */
-export function insideRoutes({ app, openStream }: HttpServer, { table, backends, config }: HttpFace): void {
+export function insideRoutes({ app, openStream }: HttpServer, face: HttpFace): void {
+  const { table, backends, config, activity } = face
+  const listPorts = (nameText: string): Promise<readonly ListeningPort[]> => {
+    const name = parseWorkspaceName(nameText)
+    const { workspace, backend } = getRunning(table, backends, name, 'conflict')
+    return listListeningPorts(backend, workspace.name, config.tunnel.denyPorts)
+  }
+
   app.get<{ Params: { readonly name: string } }>(
     '/api/workspaces/:name/ports',
     {
@@ -21,14 +40,36 @@ export function insideRoutes({ app, openStream }: HttpServer, { table, backends,
         response: { 200: portsSchema },
       },
     },
-    async (request) => {
-      const { workspace, backend } = getRunning(
-        table,
-        backends,
-        parseWorkspaceName(request.params.name),
-        'conflict',
-      )
-      return portsToWire(await listListeningPorts(backend, workspace.name, config.tunnel.denyPorts))
+    async (request) => ({ ports: (await listPorts(request.params.name)).map(portToWire) }),
+  )
+
+  app.get<{
+    Params: { readonly name: string; readonly port: string }
+    Querystring: Static<typeof waitQuerySchema>
+  }>(
+    '/api/workspaces/:name/ports/:port/wait',
+    {
+      // It would wait as well.
+      exposeHeadRoute: false,
+      schema: {
+        summary: 'Wait until a program listens on a TCP port inside a running workspace',
+        params: portParams,
+        querystring: waitQuerySchema,
+        response: { 200: portSchema },
+      },
+    },
+    async (request, reply) => {
+      const { params, query } = request
+      const port = parsePort(params.port)
+      refuseDenied(port, config.tunnel.denyPorts)
+      const { name } = table.get(parseWorkspaceName(params.name))
+      const end = activity.begin(name)
+      try {
+        const timeoutMs = query.timeout_ms ?? DEFAULT_WAIT_MS
+        return portToWire(await waitForPort(port, timeoutMs, () => listPorts(name), abortOnClose(reply)))
+      } finally {
+        end()
+      }
     },
   )
 

@@ -3,6 +3,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { loadedPackages } from '../../../../support/check/loaded-packages.ts'
 import { dockerBackend, uniqueName } from '../../../../support/engine/docker.ts'
+import { freePort } from '../../../../support/services/git-daemon.ts'
 import { CLI, userEnvironment } from '../../../../support/workspace/workspace-cli.ts'
 import {
   call,
@@ -115,6 +116,16 @@ describe('an agent limited to one workspace', () => {
     await ask('signal_process', { id })
     await expect.poll(() => ask('process_output', { id, after: 10 })).toBe('ended, exit status 143; next=10')
     expect(await ask('processes')).toContain(String(id))
+  })
+
+  test('waits for the port of a server that it started', async () => {
+    const { ask, fail } = await agentOf('--workspace', name)
+    const port = await freePort()
+    expect(await fail('wait_for_port', { port, timeoutSeconds: 0 })).toMatch(/nothing listens on port/)
+    const listen = `$s = IO::Socket::INET->new(Listen => 1, LocalAddr => "127.0.0.1:${port}") or die; sleep`
+    const started = await ask('start_process', { command: `exec perl -MIO::Socket::INET -e '${listen}'` })
+    expect(await ask('wait_for_port', { port })).toContain(`port: ${port}`)
+    await ask('signal_process', { id: /^id: ([0-9a-f]+)$/m.exec(started)?.[1] })
   })
 
   test('sees no other workspace, and cannot create or delete one', async () => {
