@@ -49,7 +49,7 @@ export const unit = [
   'test/supervisor/process/simulated-day.test.ts',
   'test/supervisor/terminal/attach.test.ts',
   'test/supervisor/watch/glob.test.ts',
-  'test/workspace/{bus,credentials}/**/*.test.ts',
+  'test/workspace/{bus,code,credentials}/**/*.test.ts',
   'test/workspace/backend/docker/{container,exec/container-load}.test.ts',
   'test/workspace/backend/{firecracker,qemu,vz}/**/*.test.ts',
   'test/workspace/backend/microvm/{files/hold-root,files/metadata,guest/socket-dir}.test.ts',

@@ -38,6 +38,7 @@ Data = TypeVar("Data", str, bytes)
 /** Returns the module `_types.py`. */
 export function typesOf({ components, paths }: Description): string {
   const classes: string[] = []
+  const records = new Map<string, string>()
   const operation = (method: string, path: string): Operation => {
     const found = paths[path]?.[method]
     if (found === undefined) throw new Error(`the description has no ${method} ${path}`)
@@ -59,6 +60,8 @@ export function typesOf({ components, paths }: Description): string {
       return `${isInput ? 'Sequence[' : 'tuple['}${nested(items ?? {}, name, isInput)}${isInput ? ']' : ', ...]'}`
     if (type === 'object' && properties !== undefined) {
       if (isInput) options(name, schema)
+      // A type that another one has as well.
+      else if (records.has(JSON.stringify(properties))) return records.get(JSON.stringify(properties)) ?? name
       else record(name, schema)
       return name
     }
@@ -85,6 +88,7 @@ export function typesOf({ components, paths }: Description): string {
     generic: readonly string[] = [],
   ): void => {
     const { required = [] } = schema
+    records.set(JSON.stringify(schema.properties), name)
     const fields = without(schema, omitted).map(([field, inner]) => {
       const type = generic.includes(field) ? 'Data' : nested(inner, name + pascal(field), false)
       const isRequired = required.includes(field)
@@ -120,6 +124,16 @@ export function typesOf({ components, paths }: Description): string {
   const output = Object.keys(exec.properties ?? {}).filter((field) => field.startsWith('std'))
   record('ExecEnd', exec, output)
   record('ExecResult', exec, [], ['stdout', 'stderr'])
+  record('CodeContext', component('CodeContext'))
+  const code = answer('post', `${WORKSPACE}/code`)
+  const only = Object.keys(code.properties ?? {}).filter((field) => /^(results|std)/.test(field))
+  record('CodeError', code.properties?.['error']?.anyOf?.[0] ?? {})
+  record('CodeResult', code.properties?.['results']?.items ?? {})
+  record('CodeEnd', code, only)
+  record('CodeRun', code)
+  options('CodeOptions', body(`${WORKSPACE}/code`), ['code'])
+  options('ContextOptions', body(`${WORKSPACE}/code/contexts`), ['language'])
+  const languages = body(`${WORKSPACE}/code/contexts`).properties?.['language'] ?? {}
   options('CreateOptions', body('/api/workspaces'), ['name'])
   options('SettingsOptions', body(WORKSPACE, 'patch'))
   options('ForkOptions', body(`${WORKSPACE}/fork`))
@@ -130,18 +144,31 @@ export function typesOf({ components, paths }: Description): string {
   options('RemoveOptions', query('delete', FILES), ['path'])
   options('MoveOptions', body(`${FILES}/move`), ['from', 'to'])
   const signals = body(`${WORKSPACE}/processes/{id}/signal`).properties?.['signal'] ?? {}
-  return [HEADER, ...classes, `Signal = ${nested(signals, 'Signal', true)}\n`].join('\n\n')
+  const names = [
+    `Signal = ${nested(signals, 'Signal', true)}\n`,
+    `CodeLanguage = ${nested(languages, 'CodeLanguage', true)}\n`,
+  ]
+  return [HEADER, ...classes, names.join('')].join('\n\n')
 }
 
 function decoded(schema: Schema, type: string, field: string, isRequired: boolean): string {
   const value = `data["${field}"]`
-  const read =
-    schema.type === 'array'
-      ? `tuple(${value})`
-      : schema.type === 'object' && schema.properties !== undefined
-        ? `${type}.from_wire(${value})`
-        : value
+  const { items, anyOf = [] } = schema
+  const isNullable = anyOf.some(isRecord) && anyOf.some((each) => each.type === 'null')
+  const read = isRecord(schema)
+    ? `${type}.from_wire(${value})`
+    : isRecord(items)
+      ? `tuple(${type.slice('tuple['.length, -', ...]'.length)}.from_wire(each) for each in ${value})`
+      : schema.type === 'array'
+        ? `tuple(${value})`
+        : isNullable
+          ? `None if ${value} is None else ${type.replace(' | None', '')}.from_wire(${value})`
+          : value
   return isRequired ? read : `${read} if "${field}" in data else None`
+}
+
+function isRecord(schema: Schema | undefined): boolean {
+  return schema?.type === 'object' && schema.properties !== undefined
 }
 
 function pascal(field: string): string {

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { connect } from '../../src/workspace/client/sdk/connect.ts'
 import { packageRoot } from '../../src/lib/process/package.ts'
 import { run } from '../../src/lib/process/run.ts'
 import { type Description, synchronousOf, typesOf } from '../../scripts/python-sdk/types-of.ts'
@@ -12,11 +13,13 @@ import { cuttableLink } from '../support/http/cuttable-link.ts'
 import { freePort } from '../support/services/git-daemon.ts'
 import { madeOnce } from '../support/made-once.ts'
 import { tempDir } from '../support/temp-dir.ts'
+import { installInterpreters } from '../support/workspace/interpreters.ts'
 import { call, startWorkspaceServer, type TestServer } from '../support/workspace/workspace-server.ts'
 
 const sources = join(packageRoot, 'sdk/python')
 const module = join(sources, 'src/workspace_suite')
 const program = join(packageRoot, 'test/fixtures/foreign/python/sdk_async.py')
+const codeProgram = join(packageRoot, 'test/fixtures/foreign/python/sdk_code.py')
 const read = (file: string): string => readFileSync(file, 'utf8')
 
 /** A Python with the package installed from its wheel, and mypy. */
@@ -56,7 +59,7 @@ describe('the package for Python', () => {
   test('mypy accepts the installed package and a program that uses it', async () => {
     const argv = ['-m', 'mypy', '--strict', '--cache-dir', tempDir(), '-p', 'workspace_suite']
     expect(await run(python, argv, { timeoutMs: 150_000 })).toMatchObject({ status: 0 })
-    const using = ['-m', 'mypy', '--strict', '--cache-dir', tempDir(), program]
+    const using = ['-m', 'mypy', '--strict', '--cache-dir', tempDir(), program, codeProgram]
     expect(await run(python, using, { timeoutMs: 150_000 })).toMatchObject({ status: 0 })
   })
 
@@ -72,6 +75,31 @@ describe('the package for Python', () => {
     const variables = { PATH: process.env['PATH'], HOME: directory, WORKSPACE_URL: server.url }
     const result = await run(python, [file], { environment: variables })
     expect(result).toMatchObject({ stdout: '0 Hello!\n\n1\n2\n3\n', status: 0 })
+  })
+
+  test('code runs with both clients, and as in the example of the page', async () => {
+    const name = uniqueName('python-code')
+    onTestFinished(() => removeLeftovers(name))
+    await installInterpreters(await connect({ url: server.url }).create({ name }))
+    const page = read(join(packageRoot, 'docs/workspace/code.md'))
+    const [, example = ''] = /```python\n([^]*?)```/.exec(page) ?? []
+    const file = join(tempDir(), 'code.py')
+    const use = async (text: string) => {
+      writeFileSync(file, text)
+      const variables = { PATH: process.env['PATH'], WORKSPACE_URL: server.url }
+      const options = { environment: variables, timeoutMs: 60_000 }
+      const result = await run(python, [file, server.url, name], options)
+      expect(result.status, result.stderr).toBe(0)
+      return result.stdout
+    }
+    expect(await use(example.replace('"demo"', `"${name}"`))).toBe('12 None\n0\n1\n2\n')
+    for (const text of [read(codeProgram), synchronous(read(codeProgram))])
+      expect(JSON.parse(await use(text))).toMatchObject({
+        code: ['out\n', { 'text/plain': '[1]', 'application/json': '[1]' }, true, null, expect.any(Number)],
+        'code error': ['ZeroDivisionError', 'division by zero'],
+        'code events': ['é\n', '[1]', 'None'],
+        context: ["'/tmp'", true, 'CONTEXT_NOT_FOUND 404'],
+      })
   })
 
   test.each(['AsyncClient', 'Client'])('every method of %s works', async (client) => {

@@ -10,7 +10,7 @@ export type CamelCase<T> = T extends readonly (infer Item)[]
     : T
 
 /** Properties whose value is a map: its keys are the user's. */
-const MAPS: ReadonlySet<string> = new Set(['labels', 'env'])
+const MAPS: ReadonlySet<string> = new Set(['labels', 'env', 'data'])
 
 /** Decodes the names of a value from the wire. */
 export function namesFromWire(value: unknown): unknown {

@@ -3,13 +3,15 @@ import { Type } from '../../lib/schema/type.ts'
 import type { OutputPart } from '../program/output-log.ts'
 import type { BackgroundProcess } from '../program/process-table.ts'
 import type { Program } from '../program/program.ts'
-import type { ProgramEnd } from '../program/run-program.ts'
+import type { OutputTail, ProgramEnd } from '../program/run-program.ts'
 import { fault } from '../errors.ts'
 import { STRICT, workspaceParams } from './parameters.ts'
 
 const MAX_OUTPUT_BYTES = 8 * 2 ** 20
-const DEFAULT_OUTPUT_BYTES = 2 ** 20
-const MAX_TIMEOUT_MS = 24 * 3_600_000
+/** Output of each stream in a response by default. */
+export const DEFAULT_OUTPUT_BYTES = 2 ** 20
+/** Longest time limit of a program. */
+export const MAX_TIMEOUT_MS = 24 * 3_600_000
 /** Signals that a client can send. */
 const SIGNALS = [
   'SIGHUP',
@@ -24,16 +26,8 @@ const SIGNALS = [
 ] as const
 const EXIT_STATUS = 'exit status; 128 + n after signal n'
 
-/** Properties of every body that starts a program. */
-const programProperties = {
-  command: Type.Optional(Type.String({ description: "a line for the user's shell; excludes argv" })),
-  argv: Type.Optional(
-    Type.Array(Type.String(), {
-      minItems: 1,
-      maxItems: 4096,
-      description: 'a program and its arguments; excludes command',
-    }),
-  ),
+/** Where a program runs. */
+export const placeProperties = {
   cwd: Type.Optional(
     Type.String({ minLength: 1, description: "working directory; default the image's, usually /workspace" }),
   ),
@@ -48,6 +42,28 @@ const programProperties = {
   user: Type.Optional(Type.String({ description: "name or number of a user; default the workspace's" })),
 }
 
+/** Properties of every body that starts a program. */
+const programProperties = {
+  command: Type.Optional(Type.String({ description: "a line for the user's shell; excludes argv" })),
+  argv: Type.Optional(
+    Type.Array(Type.String(), {
+      minItems: 1,
+      maxItems: 4096,
+      description: 'a program and its arguments; excludes command',
+    }),
+  ),
+  ...placeProperties,
+}
+
+/** Limit of the output in a response. */
+export const maxOutputSchema = Type.Optional(
+  Type.Integer({
+    minimum: 0,
+    maximum: MAX_OUTPUT_BYTES,
+    description: `bytes of each stream to return, from its end; default ${DEFAULT_OUTPUT_BYTES}; not for event streams`,
+  }),
+)
+
 /** Body of a request that runs a program to its end. */
 export const execBodySchema = Type.Object(
   {
@@ -60,13 +76,7 @@ export const execBodySchema = Type.Object(
         description: 'time after which it gets SIGTERM, and SIGKILL 5 s later; default none',
       }),
     ),
-    max_output_bytes: Type.Optional(
-      Type.Integer({
-        minimum: 0,
-        maximum: MAX_OUTPUT_BYTES,
-        description: `bytes of each stream to return, from its end; default ${DEFAULT_OUTPUT_BYTES}; not for event streams`,
-      }),
-    ),
+    max_output_bytes: maxOutputSchema,
     encoding: Type.Optional(
       Type.Enum(['utf8', 'base64'], { description: 'encoding of stdout and stderr; default utf8' }),
     ),
@@ -84,14 +94,30 @@ const endProperties = {
   duration_ms: Type.Integer(),
 }
 
-/** The end of a program and its output. */
-export const execResultSchema = Type.Object({
-  ...endProperties,
+/** Output in a response. */
+export const outputProperties = {
   stdout: Type.String(),
   stderr: Type.String(),
   stdout_dropped_bytes: Type.Integer({ description: 'bytes before stdout that exceeded max_output_bytes' }),
   stderr_dropped_bytes: Type.Integer({ description: 'bytes before stderr that exceeded max_output_bytes' }),
-})
+}
+
+/** Encodes the kept ends of output. */
+export function outputTailsToWire(
+  tails: Readonly<Record<'stdout' | 'stderr', OutputTail>>,
+  encoding: 'utf8' | 'base64',
+) {
+  const [out, error] = [tails.stdout.end(), tails.stderr.end()]
+  return {
+    stdout: out.bytes.toString(encoding),
+    stderr: error.bytes.toString(encoding),
+    stdout_dropped_bytes: out.droppedBytes,
+    stderr_dropped_bytes: error.droppedBytes,
+  }
+}
+
+/** The end of a program and its output. */
+export const execResultSchema = Type.Object({ ...endProperties, ...outputProperties })
 
 /** The end of a program and its output as clients see them. */
 export type WireExecResult = Static<typeof execResultSchema>

@@ -2,9 +2,11 @@ import { randomBytes } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { connect } from '../../../src/workspace/client/sdk/connect.ts'
 import { packageRoot } from '../../../src/lib/process/package.ts'
 import { run } from '../../../src/lib/process/run.ts'
 import { dockerBackend, leftovers, removeLeftovers, uniqueName } from '../../support/engine/docker.ts'
+import { installInterpreters } from '../../support/workspace/interpreters.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import {
   makeWorkspace,
@@ -47,6 +49,29 @@ test('the examples of the page work', async () => {
   expect(status, stderr).toBe(0)
   const lengths = stdout.trim().split('\n').map(Number)
   expect(lengths.reduce((sum, each) => sum + each, 0)).toBe(300_000)
+})
+
+test('the examples of the page about code work', async () => {
+  const own = uniqueName('code-page')
+  onTestFinished(() => removeLeftovers(own))
+  await makeWorkspace(server.url, { name: own })
+  await installInterpreters(await connect({ url: server.url }).get(own))
+  const text = readFileSync(join(packageRoot, 'docs/workspace/code.md'), 'utf8')
+  const [shell = '', typescript = ''] = [...text.matchAll(/```(?:sh|ts)\n([^]*?)```/g)].map(
+    ([, each]) => each,
+  )
+  const script = shell.replace('http://127.0.0.1:8080', server.url).replace('/demo/', `/${own}/`)
+  const { stdout } = await run('bash', ['-ec', script.replaceAll('"$code"', '-w "\\n" "$code"')])
+  const answers = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { results: { data: object }[] })
+  expect(answers.map(({ results }) => results.map(({ data }) => data))).toEqual([
+    [],
+    [{ 'text/plain': '12.566370614359172' }],
+    [{ 'text/plain': '[ 1, 2 ]', 'application/json': '[1,2]' }],
+  ])
+  expect(await play(typescript, tempDir(), own)).toMatchObject({ status: 0, stdout: '12 null\n0\n1\n2\n' })
 })
 
 test('it loads neither packages nor native code', async () => {

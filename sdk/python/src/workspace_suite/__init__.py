@@ -1,9 +1,12 @@
 """Client of the workspace server: isolated development environments on one host."""
 
-from ._async import AsyncClient, AsyncFiles, AsyncProcess, AsyncWorkspace
+from ._async import AsyncClient, AsyncCode, AsyncFiles, AsyncProcess, AsyncWorkspace
 from ._errors import ConnectionError, WaitTimeoutError, WorkspaceError
 from ._events import (
     Changed,
+    CodeDisplay,
+    CodeExit,
+    CodeOutput,
     Deleted,
     DroppedOutput,
     ExecExit,
@@ -14,8 +17,15 @@ from ._events import (
     WatchReady,
     WorkspaceEvent,
 )
-from ._sync import Client, Files, Process, Workspace
+from ._sync import Client, Code, Files, Process, Workspace
 from ._types import (
+    CodeContext,
+    CodeEnd,
+    CodeError,
+    CodeOptions,
+    CodeResult,
+    CodeRun,
+    ContextOptions,
     CreateOptions,
     ExecEnd,
     ExecOptions,
@@ -31,12 +41,24 @@ from ._types import (
 
 __all__ = [
     "AsyncClient",
+    "AsyncCode",
     "AsyncFiles",
     "AsyncProcess",
     "AsyncWorkspace",
     "Changed",
     "Client",
+    "Code",
+    "CodeContext",
+    "CodeDisplay",
+    "CodeEnd",
+    "CodeError",
+    "CodeExit",
+    "CodeOptions",
+    "CodeOutput",
+    "CodeResult",
+    "CodeRun",
     "ConnectionError",
+    "ContextOptions",
     "CreateOptions",
     "Deleted",
     "DroppedOutput",

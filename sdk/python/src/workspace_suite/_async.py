@@ -13,6 +13,9 @@ import httpx
 from ._address import Address, find_address, unreachable
 from ._errors import ConnectionError, WaitTimeoutError, WorkspaceError
 from ._events import (
+    CodeDisplay,
+    CodeExit,
+    CodeOutput,
     DroppedOutput,
     ExecExit,
     ExecOutput,
@@ -22,6 +25,11 @@ from ._events import (
     WorkspaceEvent,
 )
 from ._types import (
+    CodeContext,
+    CodeLanguage,
+    CodeOptions,
+    CodeRun,
+    ContextOptions,
     CreateOptions,
     ExecOptions,
     ExecResult,
@@ -53,6 +61,8 @@ from ._wire import (
     Event,
     EventParser,
     Program,
+    code_event,
+    context_path,
     error_of,
     exec_event,
     exec_result,
@@ -346,6 +356,52 @@ class AsyncProcess:
         return self._transport.events("GET", f"{self._path}/output", query=query_of(after=after), on_open=on_open)
 
 
+class AsyncCode:
+    """Interpreters of a running workspace, which keep their state between runs and end with the workspace."""
+
+    def __init__(self, transport: AsyncTransport, path: str) -> None:
+        self._transport = transport
+        self._path = f"{path}/code"
+
+    async def run(self, code: str, **options: Unpack[CodeOptions]) -> CodeRun:
+        """Runs code, by default Python, and returns its output and results.
+
+        An exception of the code is in `error`.
+        """
+        body = {"code": code, **without_none(options)}
+        return CodeRun.from_wire(await self._transport.ask("POST", self._path, body=body))
+
+    async def stream(
+        self, code: str, **options: Unpack[CodeOptions]
+    ) -> AsyncIterator[CodeOutput | CodeDisplay | CodeExit]:
+        """Runs code and yields output and results as they arrive, then how it ended.
+
+        Ending the iteration interrupts it.
+        """
+        body = {"code": code, **without_none(options)}
+        async for event in self._transport.events("POST", self._path, body=body):
+            read = code_event(event)
+            if read is not None:
+                yield read
+            if isinstance(read, CodeExit):
+                return
+        raise ConnectionError("the connection to the interpreter was lost")
+
+    async def create_context(self, language: CodeLanguage, **options: Unpack[ContextOptions]) -> CodeContext:
+        """Starts an interpreter with a separate state."""
+        body = {"language": language, **without_none(options)}
+        return CodeContext.from_wire(await self._transport.ask("POST", f"{self._path}/contexts", body=body))
+
+    async def contexts(self) -> tuple[CodeContext, ...]:
+        """Lists interpreters, oldest first; the id of a language's default one is the language."""
+        answer = await self._transport.ask("GET", f"{self._path}/contexts")
+        return tuple(CodeContext.from_wire(each) for each in answer["contexts"])
+
+    async def delete_context(self, id: str) -> None:
+        """Ends an interpreter, and the code that runs in it."""
+        await self._transport.ask("DELETE", context_path(self._path, id))
+
+
 class AsyncWorkspace:
     """A workspace of a server."""
 
@@ -356,6 +412,7 @@ class AsyncWorkspace:
         self._transport = transport
         self._path = workspace_path(info.name)
         self.files = AsyncFiles(transport, self._path)
+        self.code = AsyncCode(transport, self._path)
 
     async def refresh(self) -> WorkspaceInfo:
         """Requests the current state."""

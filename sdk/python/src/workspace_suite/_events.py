@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
-from ._types import ExecEnd, WorkspaceInfo
+from ._types import CodeEnd, CodeResult, ExecEnd, WorkspaceInfo
 
 Data = TypeVar("Data", str, bytes)
 
@@ -39,6 +39,30 @@ class DroppedOutput:
 
     bytes: int
     type: Literal["dropped"] = "dropped"
+
+
+@dataclass(frozen=True, slots=True)
+class CodeOutput:
+    """A piece of output of code."""
+
+    type: Literal["stdout", "stderr"]
+    data: str
+
+
+@dataclass(frozen=True, slots=True)
+class CodeDisplay:
+    """A result of code: the value of its last expression, or what it displayed."""
+
+    result: CodeResult
+    type: Literal["result"] = "result"
+
+
+@dataclass(frozen=True, slots=True)
+class CodeExit:
+    """The end of code."""
+
+    end: CodeEnd
+    type: Literal["end"] = "end"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,9 @@ import httpx
 from ._address import Address, find_address, unreachable
 from ._errors import ConnectionError, WaitTimeoutError, WorkspaceError
 from ._events import (
+    CodeDisplay,
+    CodeExit,
+    CodeOutput,
     DroppedOutput,
     ExecExit,
     ExecOutput,
@@ -21,6 +24,11 @@ from ._events import (
     WorkspaceEvent,
 )
 from ._types import (
+    CodeContext,
+    CodeLanguage,
+    CodeOptions,
+    CodeRun,
+    ContextOptions,
     CreateOptions,
     ExecOptions,
     ExecResult,
@@ -52,6 +60,8 @@ from ._wire import (
     Event,
     EventParser,
     Program,
+    code_event,
+    context_path,
     error_of,
     exec_event,
     exec_result,
@@ -345,6 +355,52 @@ class Process:
         return self._transport.events("GET", f"{self._path}/output", query=query_of(after=after), on_open=on_open)
 
 
+class Code:
+    """Interpreters of a running workspace, which keep their state between runs and end with the workspace."""
+
+    def __init__(self, transport: Transport, path: str) -> None:
+        self._transport = transport
+        self._path = f"{path}/code"
+
+    def run(self, code: str, **options: Unpack[CodeOptions]) -> CodeRun:
+        """Runs code, by default Python, and returns its output and results.
+
+        An exception of the code is in `error`.
+        """
+        body = {"code": code, **without_none(options)}
+        return CodeRun.from_wire(self._transport.ask("POST", self._path, body=body))
+
+    def stream(
+        self, code: str, **options: Unpack[CodeOptions]
+    ) -> Iterator[CodeOutput | CodeDisplay | CodeExit]:
+        """Runs code and yields output and results as they arrive, then how it ended.
+
+        Ending the iteration interrupts it.
+        """
+        body = {"code": code, **without_none(options)}
+        for event in self._transport.events("POST", self._path, body=body):
+            read = code_event(event)
+            if read is not None:
+                yield read
+            if isinstance(read, CodeExit):
+                return
+        raise ConnectionError("the connection to the interpreter was lost")
+
+    def create_context(self, language: CodeLanguage, **options: Unpack[ContextOptions]) -> CodeContext:
+        """Starts an interpreter with a separate state."""
+        body = {"language": language, **without_none(options)}
+        return CodeContext.from_wire(self._transport.ask("POST", f"{self._path}/contexts", body=body))
+
+    def contexts(self) -> tuple[CodeContext, ...]:
+        """Lists interpreters, oldest first; the id of a language's default one is the language."""
+        answer = self._transport.ask("GET", f"{self._path}/contexts")
+        return tuple(CodeContext.from_wire(each) for each in answer["contexts"])
+
+    def delete_context(self, id: str) -> None:
+        """Ends an interpreter, and the code that runs in it."""
+        self._transport.ask("DELETE", context_path(self._path, id))
+
+
 class Workspace:
     """A workspace of a server."""
 
@@ -355,6 +411,7 @@ class Workspace:
         self._transport = transport
         self._path = workspace_path(info.name)
         self.files = Files(transport, self._path)
+        self.code = Code(transport, self._path)
 
     def refresh(self) -> WorkspaceInfo:
         """Requests the current state."""

@@ -245,6 +245,117 @@ class ExecResult(Generic[Data]):
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodeContext:
+    id: str
+    language: Literal["python", "javascript"]
+    created_at: str
+
+    @classmethod
+    def from_wire(cls, data: Mapping[str, Any]) -> Self:
+        """Decodes a response; fields of later versions of the server are ignored."""
+        return cls(
+            id=data["id"],
+            language=data["language"],
+            created_at=data["created_at"],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodeError:
+    name: str
+    value: str
+    traceback: str
+
+    @classmethod
+    def from_wire(cls, data: Mapping[str, Any]) -> Self:
+        """Decodes a response; fields of later versions of the server are ignored."""
+        return cls(
+            name=data["name"],
+            value=data["value"],
+            traceback=data["traceback"],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodeResult:
+    data: Mapping[str, str]
+    is_value: bool
+
+    @classmethod
+    def from_wire(cls, data: Mapping[str, Any]) -> Self:
+        """Decodes a response; fields of later versions of the server are ignored."""
+        return cls(
+            data=data["data"],
+            is_value=data["is_value"],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodeEnd:
+    context: str
+    execution_count: int
+    error: CodeError | None
+    timed_out: bool
+    duration_ms: int
+
+    @classmethod
+    def from_wire(cls, data: Mapping[str, Any]) -> Self:
+        """Decodes a response; fields of later versions of the server are ignored."""
+        return cls(
+            context=data["context"],
+            execution_count=data["execution_count"],
+            error=None if data["error"] is None else CodeError.from_wire(data["error"]),
+            timed_out=data["timed_out"],
+            duration_ms=data["duration_ms"],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodeRun:
+    context: str
+    execution_count: int
+    error: CodeError | None
+    timed_out: bool
+    duration_ms: int
+    stdout: str
+    stderr: str
+    stdout_dropped_bytes: int
+    stderr_dropped_bytes: int
+    results: tuple[CodeResult, ...]
+    results_dropped: int
+
+    @classmethod
+    def from_wire(cls, data: Mapping[str, Any]) -> Self:
+        """Decodes a response; fields of later versions of the server are ignored."""
+        return cls(
+            context=data["context"],
+            execution_count=data["execution_count"],
+            error=None if data["error"] is None else CodeError.from_wire(data["error"]),
+            timed_out=data["timed_out"],
+            duration_ms=data["duration_ms"],
+            stdout=data["stdout"],
+            stderr=data["stderr"],
+            stdout_dropped_bytes=data["stdout_dropped_bytes"],
+            stderr_dropped_bytes=data["stderr_dropped_bytes"],
+            results=tuple(CodeResult.from_wire(each) for each in data["results"]),
+            results_dropped=data["results_dropped"],
+        )
+
+
+class CodeOptions(TypedDict, total=False):
+    language: Literal["python", "javascript"]
+    context: str
+    timeout_ms: int
+    max_output_bytes: int
+
+
+class ContextOptions(TypedDict, total=False):
+    cwd: str
+    env: Mapping[str, str]
+    user: str
+
+
 class CreateOptionsNetwork(TypedDict, total=False):
     allow_host_ports: Sequence[int]
     egress: str | Sequence[str]
@@ -332,3 +443,4 @@ class MoveOptions(TypedDict, total=False):
 
 
 Signal = Literal["SIGHUP", "SIGINT", "SIGQUIT", "SIGKILL", "SIGUSR1", "SIGUSR2", "SIGTERM", "SIGCONT", "SIGSTOP"]
+CodeLanguage = Literal["python", "javascript"]

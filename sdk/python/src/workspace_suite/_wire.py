@@ -13,6 +13,9 @@ import httpx
 from ._errors import WorkspaceError
 from ._events import (
     Changed,
+    CodeDisplay,
+    CodeExit,
+    CodeOutput,
     Deleted,
     DroppedOutput,
     ExecExit,
@@ -21,7 +24,7 @@ from ._events import (
     Snapshot,
     WorkspaceEvent,
 )
-from ._types import ExecEnd, ExecResult, WorkspaceInfo
+from ._types import CodeEnd, CodeResult, ExecEnd, ExecResult, WorkspaceInfo
 
 #: A request that changes nothing is repeated this often while the server asks for it.
 MAX_REPEATS = 4
@@ -87,6 +90,11 @@ def workspace_path(name: str) -> str:
 def process_path(path: str, id: str) -> str:
     """Returns the API path of a background process."""
     return f"{path}/processes/{quote(id, safe='')}"
+
+
+def context_path(path: str, id: str) -> str:
+    """Returns the API path of an interpreter."""
+    return f"{path}/contexts/{quote(id, safe='')}"
 
 
 def query_of(
@@ -160,6 +168,16 @@ def exec_event(event: Event, encoding: Encoding) -> ExecOutput[Any] | ExecExit |
         return None
     text = event.data["text"]
     return ExecOutput(name, base64.b64decode(text) if encoding == "bytes" else text)
+
+
+def code_event(event: Event) -> CodeOutput | CodeDisplay | CodeExit | None:
+    """Decodes an event of code; None for one that a later version of the server may send."""
+    if event.event == "end":
+        return CodeExit(CodeEnd.from_wire(event.data))
+    if event.event == "result":
+        return CodeDisplay(CodeResult.from_wire(event.data))
+    name = output_name(event)
+    return None if name is None else CodeOutput(name, event.data["text"])
 
 
 def process_output(event: Event) -> ProcessOutput | DroppedOutput | None:

@@ -2,6 +2,7 @@ import { checkUrl, findServer } from '../find-server.ts'
 import { WorkspaceServer } from './server.ts'
 import { Transport } from './transport.ts'
 
+export type * from './code.ts'
 export { ConnectionError, WaitTimeoutError, WorkspaceError } from './errors.ts'
 export type * from './files.ts'
 export type * from './process.ts'

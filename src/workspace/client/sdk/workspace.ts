@@ -5,6 +5,7 @@ import type { portSchema, waitQuerySchema } from '../../api/inside.ts'
 import type { endToWire, execBodySchema, processBodySchema, WireExecResult } from '../../api/program.ts'
 import type { settingsBodySchema } from '../../api/settings.ts'
 import type { WireWorkspace } from '../../api/workspace.ts'
+import { WorkspaceCode } from './code.ts'
 import { CLIENT_CODES, ConnectionError, WaitTimeoutError, WorkspaceError } from './errors.ts'
 import { WorkspaceFiles } from './files.ts'
 import { type ProcessInfo, WorkspaceProcess } from './process.ts'
@@ -60,6 +61,8 @@ export class Workspace {
   readonly name: string
   /** Files of the workspace. */
   readonly files: WorkspaceFiles
+  /** Interpreters of the workspace. */
+  readonly code: WorkspaceCode
   readonly #transport: Transport
   readonly #path: string
   #info: WorkspaceInfo
@@ -70,6 +73,7 @@ export class Workspace {
     this.#path = pathOf(info.name)
     this.#info = info
     this.files = new WorkspaceFiles(transport, this.#path)
+    this.code = new WorkspaceCode(transport, this.#path)
   }
 
   /** State at the last request that returned it; `refresh` updates it. */

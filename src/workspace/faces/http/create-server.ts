@@ -4,6 +4,7 @@ import type { Logger } from '../../../lib/log/logger.ts'
 import { Type } from '../../../lib/schema/type.ts'
 import { CODE_OF_FIELD } from '../../api/create.ts'
 import { errorSchema, errorToWire } from '../../api/error.ts'
+import { contextSchema } from '../../api/code.ts'
 import { envelopeSchema } from '../../api/bus.ts'
 import { fileSchema } from '../../api/file.ts'
 import { imageSchema } from '../../api/image.ts'
@@ -21,6 +22,7 @@ import { SandboxAccess } from './e2b/access.ts'
 import { e2bRoutes } from './e2b/e2b-face.ts'
 import { E2bHosts } from './e2b/hosts.ts'
 import { archiveRoutes } from './routes/archives.ts'
+import { codeRoutes } from './routes/code.ts'
 import { connectRoute } from './routes/connect.ts'
 import { egressRoute } from './routes/egress.ts'
 import { eventRoute } from './routes/events.ts'
@@ -93,6 +95,7 @@ export function createWorkspaceHttp(
   server.app.addSchema(processSchema)
   server.app.addSchema(fileSchema)
   server.app.addSchema(wireUserSchema)
+  server.app.addSchema(contextSchema)
   infoRoutes(server, face)
   imageRoutes(server, face)
   snapshotRoutes(server, face)
@@ -110,6 +113,7 @@ export function createWorkspaceHttp(
   execRoute(server, face)
   fileRoutes(server, face)
   processRoutes(server, face)
+  codeRoutes(server, face)
   terminalRoute(server, face)
   systemRoutes(server, face)
   teamRoutes(server, face)

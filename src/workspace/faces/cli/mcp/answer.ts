@@ -6,6 +6,7 @@ import {
   type ToolAnswer,
   type Wanted,
 } from '../../../../lib/mcp/fit-answer.ts'
+import type { WireCodeResult } from '../../../api/code.ts'
 import type { WireExecResult, WireOutput } from '../../../api/program.ts'
 import type { WireTimeline } from '../../../api/timeline.ts'
 import type { WorkspaceClient } from '../../../client/client.ts'
@@ -67,6 +68,11 @@ async function answerInside(
       const body = { ...request.body, max_output_bytes: wanted.maxTokens * CHARACTERS_PER_TOKEN }
       const result = await client.post<WireExecResult>(`${at}/exec`, body, wanted.signal)
       return { found: runText(result, charactersOf(wanted)) }
+    }
+    case 'run_code': {
+      const body = { ...request.body, max_output_bytes: wanted.maxTokens * CHARACTERS_PER_TOKEN }
+      const result = await client.post<WireCodeResult>(`${at}/code`, body, wanted.signal)
+      return { found: codeText(result, charactersOf(wanted)) }
     }
     case 'start_process':
       return { found: await client.post<JsonObject>(`${at}/processes`, request.body) }
@@ -202,6 +208,27 @@ function runText(result: WireExecResult, budget: number): string {
   const errors = endOf(stderr, Math.max(budget / 2, budget - stdout.length), result.stderr_dropped_bytes)
   const output = endOf(stdout, budget - errors.text.length, result.stdout_dropped_bytes)
   return [head, ...section('stdout', output), ...section('stderr', errors)].join('\n')
+}
+
+function codeText(result: WireCodeResult, budget: number): string {
+  const { error, timed_out: isLate, duration_ms: ms } = result
+  const head = `${error === null ? 'succeeded' : `failed with ${error.name}`}${isLate ? ', timed out' : ''}, ${ms} ms`
+  const shown = result.results.map(({ data }) => {
+    const others = Object.keys(data).filter((type) => type !== 'text/plain')
+    return `${data['text/plain'] ?? ''}${others.length > 0 ? ` (also ${others.join(', ')})` : ''}`
+  })
+  const failure = endOf(error?.traceback || error?.value || '', budget / 4, 0)
+  const values = endOf(shown.join('\n'), budget / 4, 0)
+  const errors = endOf(result.stderr, budget / 4, result.stderr_dropped_bytes)
+  const left = budget - failure.text.length - values.text.length - errors.text.length
+  const output = endOf(result.stdout, left, result.stdout_dropped_bytes)
+  return [
+    head,
+    ...section('stdout', output),
+    ...section('stderr', errors),
+    ...section('results', values),
+    ...section('error', failure),
+  ].join('\n')
 }
 
 function outputText({ output, next, dropped_bytes: dropped, process }: WireOutput, budget: number): string {

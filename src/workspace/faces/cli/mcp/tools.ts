@@ -20,6 +20,7 @@ export type WorkspaceRequest = { readonly workspace: string } & (
   | { readonly is: 'log'; readonly lines: number }
   | { readonly is: 'wait_for_port'; readonly port: number; readonly timeoutMs: number }
   | { readonly is: 'run'; readonly body: Arguments }
+  | { readonly is: 'run_code'; readonly body: Arguments }
   | { readonly is: 'start_process'; readonly body: Arguments }
   | { readonly is: 'process_output'; readonly id: string; readonly after: number }
   | { readonly is: 'process_input'; readonly id: string; readonly body: Arguments }
@@ -43,6 +44,12 @@ interface LeveledTool {
 }
 
 const text = (description: string): ToolParameter => ({ type: 'string', description })
+const seconds = (otherwise: number, hint = ''): ToolParameter => ({
+  type: 'integer',
+  minimum: 1,
+  maximum: MOST_TIMEOUT_S,
+  description: `default ${otherwise}${hint}`,
+})
 const path = text('absolute, or relative to /workspace')
 const id = text('id of a background process, from start_process or processes')
 const program = {
@@ -173,12 +180,7 @@ function insideTools(only: string | undefined): readonly LeveledTool[] {
         description: 'Wait until a program listens on a TCP port, such as a server that was just started',
         parameters: {
           port: { type: 'integer', minimum: 1, maximum: 65_535, description: 'TCP port' },
-          timeoutSeconds: {
-            type: 'integer',
-            minimum: 0,
-            maximum: MOST_TIMEOUT_S,
-            description: `default ${DEFAULT_WAIT_MS / 1_000}`,
-          },
+          timeoutSeconds: seconds(DEFAULT_WAIT_MS / 1_000),
         },
         required: ['port'],
       },
@@ -239,18 +241,33 @@ function insideTools(only: string | undefined): readonly LeveledTool[] {
         parameters: {
           ...program,
           stdin: text('text for its standard input'),
-          timeoutSeconds: {
-            type: 'integer',
-            minimum: 1,
-            maximum: MOST_TIMEOUT_S,
-            description: `default ${DEFAULT_TIMEOUT_S}; use start_process for servers and long builds`,
-          },
+          timeoutSeconds: seconds(DEFAULT_TIMEOUT_S, '; use start_process for servers and long builds'),
         },
         required: ['command'],
         isDestructive: true,
       },
       ({ timeoutSeconds, ...body }, workspace) => ({
         is: 'run',
+        workspace,
+        body: { ...body, timeout_ms: 1_000 * Number(timeoutSeconds ?? DEFAULT_TIMEOUT_S) },
+      }),
+    ),
+    define(
+      'work',
+      {
+        name: 'run_code',
+        description:
+          'Run code in an interpreter that keeps its variables between calls; shows output, the value of the last expression and errors',
+        parameters: {
+          code: text('await is permitted; display(value) shows more values'),
+          language: text('python (default) or javascript'),
+          timeoutSeconds: seconds(DEFAULT_TIMEOUT_S),
+        },
+        required: ['code'],
+        isDestructive: true,
+      },
+      ({ timeoutSeconds, ...body }, workspace) => ({
+        is: 'run_code',
         workspace,
         body: { ...body, timeout_ms: 1_000 * Number(timeoutSeconds ?? DEFAULT_TIMEOUT_S) },
       }),

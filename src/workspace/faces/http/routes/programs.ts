@@ -14,6 +14,7 @@ import {
   inputBodySchema,
   outputQuerySchema,
   outputSchema,
+  outputTailsToWire,
   outputToWire,
   processBodySchema,
   processParams,
@@ -73,14 +74,7 @@ export function execRoute(server: HttpServer, { entrance, audit, activity }: Htt
         const ended = await runToEnd(process, { ...options, gone }, (name, chunk) => {
           tails[name].add(chunk)
         })
-        const [out, error] = [tails.stdout.end(), tails.stderr.end()]
-        return {
-          ...endToWire(ended),
-          stdout: out.bytes.toString(encoding),
-          stderr: error.bytes.toString(encoding),
-          stdout_dropped_bytes: out.droppedBytes,
-          stderr_dropped_bytes: error.droppedBytes,
-        }
+        return { ...endToWire(ended), ...outputTailsToWire(tails, encoding) }
       } finally {
         end()
       }

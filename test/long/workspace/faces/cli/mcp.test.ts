@@ -1,9 +1,11 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { connect } from '../../../../../src/workspace/client/sdk/connect.ts'
 import { loadedPackages } from '../../../../support/check/loaded-packages.ts'
 import { dockerBackend, uniqueName } from '../../../../support/engine/docker.ts'
 import { freePort } from '../../../../support/services/git-daemon.ts'
+import { installInterpreters } from '../../../../support/workspace/interpreters.ts'
 import { CLI, userEnvironment } from '../../../../support/workspace/workspace-cli.ts'
 import {
   call,
@@ -118,10 +120,25 @@ describe('an agent limited to one workspace', () => {
     expect(await ask('processes')).toContain(String(id))
   })
 
+  test('runs code that keeps its state', async () => {
+    await installInterpreters(await connect({ url: server.url }).get(name))
+    const { ask, fail } = await agentOf('--workspace', name)
+    expect(await ask('run_code', { code: 'x = [1]\nprint("out")\nx' })).toMatch(
+      /^succeeded, \d+ ms\nstdout:\nout\nresults:\n\[1\] \(also application\/json\)$/,
+    )
+    expect(await ask('run_code', { code: 'x[1]' })).toMatch(
+      /^failed with IndexError, \d+ ms\nerror:\nTraceback[^]*IndexError: list index out of range$/,
+    )
+    expect(await ask('run_code', { code: 'await 7', language: 'javascript' })).toContain('results:\n7')
+    const bounded = await ask('run_code', { code: 'print("x" * 10_000)\n"y" * 10_000', maxTokens: 300 })
+    expect(bounded.length).toBeLessThanOrEqual(3 * 300)
+    expect(await fail('run_code', { code: '1', language: 'perl' })).toMatch(/language/)
+  })
+
   test('waits for the port of a server that it started', async () => {
     const { ask, fail } = await agentOf('--workspace', name)
     const port = await freePort()
-    expect(await fail('wait_for_port', { port, timeoutSeconds: 0 })).toMatch(/nothing listens on port/)
+    expect(await fail('wait_for_port', { port, timeoutSeconds: 1 })).toMatch(/nothing listens on port/)
     const listen = `$s = IO::Socket::INET->new(Listen => 1, LocalAddr => "127.0.0.1:${port}") or die; sleep`
     const started = await ask('start_process', { command: `exec perl -MIO::Socket::INET -e '${listen}'` })
     expect(await ask('wait_for_port', { port })).toContain(`port: ${port}`)

@@ -1,0 +1,184 @@
+/**
+ * Program that runs Python code in one namespace, for Python 3.8 and later. Requests are JSON lines on descriptor 3; see
+ * `runner-messages.ts` for its messages. It exits with status 120 in an older interpreter.
+ */
+export const PYTHON_RUNNER = String.raw`
+import sys
+if sys.version_info < (3, 8):
+    sys.exit(120)
+import ast, base64, inspect, io, json, linecache, os, signal, threading, traceback, types
+
+MARK = sys.argv[1].encode()
+PIECE = 3500
+MOST_DATA = 4 * 2**20
+METHODS = {
+    "text/html": "_repr_html_", "text/markdown": "_repr_markdown_", "text/latex": "_repr_latex_",
+    "image/svg+xml": "_repr_svg_", "image/png": "_repr_png_", "image/jpeg": "_repr_jpeg_",
+    "application/json": "_repr_json_",
+}
+sys.argv = [""]
+sys.stdout.reconfigure(line_buffering=True)
+os.set_inheritable(3, False)
+os.environ.setdefault("MPLBACKEND", "Agg")
+requests = os.fdopen(3, "r", encoding="utf-8")
+main = types.ModuleType("__main__")
+sys.modules["__main__"] = main
+lock = threading.RLock()
+number = 0
+count = 0
+is_running = is_sending = is_interrupted = False
+
+
+def interrupt(signum, frame):
+    global is_interrupted
+    if is_sending:
+        is_interrupted = True
+    elif is_running:
+        raise KeyboardInterrupt
+
+
+def send(fd, message):
+    global is_sending, is_interrupted
+    with lock:
+        is_sending = True
+        try:
+            data = json.dumps(message).encode()
+            for at in range(0, len(data), PIECE):
+                # At most PIPE_BUF bytes: output of other programs cannot get between.
+                end = b"." if at + PIECE >= len(data) else b"+"
+                os.write(fd, b"\0" + MARK + end + data[at:at + PIECE] + b"\0")
+        finally:
+            is_sending = False
+    if is_interrupted and is_running:
+        is_interrupted = False
+        raise KeyboardInterrupt
+
+
+def text_of(value):
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def bundle_of(value):
+    data = {"text/plain": repr(value)[:2**20]}
+    if type(value) in (dict, list):
+        try:
+            data["application/json"] = json.dumps(value)
+        except (TypeError, ValueError, RecursionError):
+            pass
+    if isinstance(value, type):
+        return data
+    found = {}
+    for name, method in METHODS.items():
+        function = getattr(type(value), method, None)
+        try:
+            found[name] = function(value) if callable(function) else None
+        except Exception:
+            pass
+    function = getattr(type(value), "_repr_mimebundle_", None)
+    try:
+        bundle = function(value, include=None, exclude=None) if callable(function) else {}
+        found.update(bundle[0] if isinstance(bundle, tuple) else bundle or {})
+    except Exception:
+        pass
+    for name, each in found.items():
+        if isinstance(each, tuple):
+            each = each[0]
+        if each is not None:
+            data[str(name)] = text_of(each)
+    return data
+
+
+def show(data, is_value):
+    for name in [name for name, each in data.items() if len(each) > MOST_DATA]:
+        print("a result of type", name, "exceeds 4 MiB and is omitted", file=sys.stderr)
+        del data[name]
+    sys.stdout.flush()
+    send(1, {"type": "result", "run": number, "data": data, "isValue": is_value})
+
+
+def display(*values):
+    for value in values:
+        show(bundle_of(value), False)
+
+
+def show_figures():
+    plot = sys.modules.get("matplotlib.pyplot")
+    for each in plot.get_fignums() if plot else []:
+        figure = plot.figure(each)
+        image = io.BytesIO()
+        figure.savefig(image, format="png", bbox_inches="tight")
+        plot.close(figure)
+        show({"text/plain": repr(figure), "image/png": text_of(image.getvalue())}, False)
+
+
+loop = None
+
+
+def evaluate(code):
+    global loop
+    value = eval(code, main.__dict__)
+    if not code.co_flags & inspect.CO_COROUTINE:
+        return value
+    if loop is None:
+        import asyncio
+        loop = asyncio.new_event_loop()
+        asyncio.set_event_loop(loop)
+    return loop.run_until_complete(value)
+
+
+def run(text):
+    name = "<cell %d>" % count
+    linecache.cache[name] = (len(text), None, text.splitlines(True), name)
+    tree = ast.parse(text, name)
+    last = tree.body.pop().value if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+    evaluate(compile(tree, name, "exec", flags, True))
+    if last is not None:
+        value = evaluate(compile(ast.Expression(last), name, "eval", flags, True))
+        if value is not None:
+            main._ = value
+            show(bundle_of(value), True)
+    show_figures()
+
+
+def error_of(error):
+    try:
+        trace = error.__traceback__
+        while trace and not trace.tb_frame.f_code.co_filename.startswith("<cell "):
+            trace = trace.tb_next
+        shown = traceback.TracebackException(type(error), error, trace)
+        # Frames of this program.
+        shown.stack[:] = [each for each in shown.stack if each.filename != "<string>"]
+        text = "".join(shown.format())[-100000:]
+        return {"name": type(error).__name__, "value": str(error)[:10000], "traceback": text}
+    except Exception:
+        return {"name": "Exception", "value": "the error has no text", "traceback": ""}
+
+
+main.display = display
+signal.signal(signal.SIGINT, interrupt)
+send(1, {"type": "ready", "version": "%d.%d.%d" % sys.version_info[:3]})
+for line in requests:
+    request = json.loads(line)
+    number = request["run"]
+    count += 1
+    error = None
+    try:
+        is_interrupted = False
+        is_running = True
+        run(request["code"])
+        is_running = False
+    except BaseException as raised:
+        is_running = False
+        error = error_of(raised)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except Exception:
+            pass
+    send(2, {"type": "mark", "run": number})
+    send(1, {"type": "end", "run": number, "count": count, "error": error})
+os._exit(0)
+`
