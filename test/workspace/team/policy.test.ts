@@ -80,8 +80,9 @@ async function send(route: string, authorization: string | undefined, workspace:
     .replace('{port}', '80')
     .replaceAll(/\{\w+\}/g, '1')
   const hasBody = method === 'POST' || method === 'PUT' || method === 'PATCH'
+  const isBounded = method === 'DELETE' || path.endsWith('/wait')
   const controller = new AbortController()
-  const response = await fetch(`${team.server.url}${path}${method === 'DELETE' ? '?unknown=1' : ''}`, {
+  const response = await fetch(`${team.server.url}${path}${isBounded ? '?unknown=1' : ''}`, {
     method,
     headers: {
       ...(authorization !== undefined && { authorization }),
