@@ -305,8 +305,8 @@ test('probes need no token, and report whether a backend responds', async () => 
 
 describe('the state of a team', () => {
   test('survives a restart, and access does not change', async () => {
-    const backend = new FakeBackend()
-    const own = await startTeamServer({ ana: 'member', bob: 'guest' }, { backends: () => [backend] })
+    const other = new FakeBackend()
+    const own = await startTeamServer({ ana: 'member', bob: 'guest' }, { backends: () => [other] })
     onTestFinished(own.stop)
     await own.as('ana')('/api/workspaces', 'POST', { name: 'ana-1' })
     await own.as('ana')('/api/workspaces/ana-1/access', 'PUT', { shares: { bob: 'read' } })
@@ -323,8 +323,8 @@ describe('the state of a team', () => {
   })
 
   test('damaged settings of a workspace leave it to the administrators', async () => {
-    const backend = new FakeBackend()
-    const own = await startTeamServer({ ana: 'member' }, { backends: () => [backend] })
+    const other = new FakeBackend()
+    const own = await startTeamServer({ ana: 'member' }, { backends: () => [other] })
     onTestFinished(own.stop)
     await own.as('ana')('/api/workspaces', 'POST', { name: 'ana-1' })
     const file = join(own.server.stateDir, 'settings', 'ana-1.json')
