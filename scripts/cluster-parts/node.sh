@@ -67,6 +67,7 @@ state = "$cluster/node/state"
 EOF
 }
 
+# Resizing of running pods is off: kubelet 1.34.4 without pod cgroups panics in it after a pod was force deleted.
 # No cgroups outside those of its containers, no swap check and no eviction for space: it shares the machine with others.
 kubelet_configuration() {
   cat <<EOF
@@ -94,6 +95,7 @@ evictionHard: {memory.available: 100Mi, nodefs.available: 1%, nodefs.inodesFree:
 nodeStatusUpdateFrequency: 5s
 syncFrequency: 10s
 maxPods: 200
+featureGates: {InPlacePodVerticalScaling: false}
 podLogsDir: $cluster/node/logs
 volumePluginDir: $cluster/node/plugins
 EOF
