@@ -27,6 +27,7 @@ const bundle = async (source, name, banner) => {
   await made.close()
 }
 await bundle('guest/agent/main.ts', 'agent.js', '')
+await bundle('guest/agent/pod.ts', 'pod-agent.js', '')
 await bundle('guest/cloud-credentials/main.ts', 'workspace-ext-cloud-credentials', '#!/opt/workspace/node')
 chmodSync(join(target, 'workspace-ext-cloud-credentials'), 0o755)
 // Without it Node.js parses the file twice to detect the kind of module.

@@ -95,8 +95,16 @@ export type ExecMessage =
   | { readonly say: 'resize'; readonly columns: number; readonly rows: number }
   | { readonly say: 'exit'; readonly status: number; readonly signal?: string }
 
-/** The agent's vsock port, and the name of its serial port for machines without vsock. */
+/** The agent's vsock port, and its TCP port in pods. */
 export const AGENT_PORT = 1025
+/** Directory and files of the keys with which a pod's agent and the server identify each other. */
+export const POD_AGENT_KEYS = {
+  directory: '/run/workspace-keys',
+  certificate: 'agent.crt',
+  key: 'agent.key',
+  /** Certificate of the server. */
+  client: 'server.crt',
+} as const
 /** Name of the agent's virtio serial port. */
 export const AGENT_SERIAL = 'workspace.agent'
 
