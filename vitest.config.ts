@@ -66,7 +66,7 @@ export const unit = [
 ]
 
 /** Folders of the suites that have a separate configuration and command. */
-const otherSuites = ['foreign', 'long', 'package', 'vm'].map((name) => `test/${name}/**`)
+const otherSuites = ['cluster', 'foreign', 'long', 'package', 'vm'].map((name) => `test/${name}/**`)
 
 const projects: TestProjectInlineConfiguration[] = [
   {

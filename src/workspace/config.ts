@@ -17,6 +17,7 @@ import {
 import { LOG_FORMATS, LOG_LEVELS } from '../lib/log/levels.ts'
 import { NETWORK_MODES } from './backend/microvm/network/network.ts'
 import { ACCELERATORS } from './backend/qemu/accelerator.ts'
+import { kubernetesSection } from './backend/kubernetes/kubernetes-section.ts'
 import { busSection, busSettings } from './bus/settings.ts'
 import { extensionSettings, extensionsSection } from './bus/extensions.ts'
 import { cloudSection, cloudSettings } from './credentials/settings.ts'
@@ -212,6 +213,7 @@ export const workspaceSchema = section({
     ),
     vfkit: text('vfkit', 'name or path of vfkit'),
   }),
+  kubernetes: kubernetesSection,
   image: section({
     kernel: optionalText('kernel for VM images without one; default the newest in /boot'),
     modules: optionalText("directory of that kernel's modules; default /lib/modules/<release>"),

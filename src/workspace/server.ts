@@ -348,6 +348,7 @@ async function connectionHandler(
       serverId,
       mountedSocketDirs: mountedSocketRoot(path),
       machines: machineDirectories(config),
+      kubernetes: config.enabledBackends.includes('kubernetes') ? config.kubernetes : undefined,
     }
     return new SshWorkerPool(ssh.processes, settings, resolve, logger)
   }

@@ -22,7 +22,7 @@ export const listenerSchema = Type.Object({
 
 const connectedSchema = Type.Object({
   name: Type.String(),
-  backend: Type.String({ description: 'docker, firecracker, vz or qemu' }),
+  backend: Type.String({ description: 'docker, firecracker, vz, qemu or kubernetes' }),
   server: Type.String(),
 })
 

@@ -9,7 +9,7 @@ import { STRICT } from './parameters.ts'
 export const imageSchema = Type.Object(
   {
     name: Type.String(),
-    backend: Type.String({ description: 'docker, firecracker, vz or qemu' }),
+    backend: Type.String({ description: 'docker, firecracker, vz, qemu or kubernetes' }),
     path: Type.String({ description: "directory on the server, or the engine's identifier" }),
     docker_ref: Type.Optional(Type.String({ description: 'reference it was pulled from' })),
     size_bytes: Type.Integer({ description: 'size on disk' }),

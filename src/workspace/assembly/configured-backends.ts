@@ -5,6 +5,7 @@ import { MountedSocketDirs } from '../backend/docker/exec/mounted-socket-dirs.ts
 import type { PulledImages } from '../backend/docker/images/pulled-images.ts'
 import type { WorkspaceConfig } from '../config.ts'
 import { mountedSocketRoot, type StateDir } from '../state-dir.ts'
+import { clusterBackends } from './configured-cluster.ts'
 import { microVmBackends } from './configured-machines.ts'
 
 /** Creates the backends that the configuration enables. */
@@ -15,8 +16,8 @@ export async function configuredBackends(
   logger: Logger,
 ): Promise<readonly Backend[]> {
   const { docker } = config
-  const machines = microVmBackends(config)
-  if (!config.enabledBackends.includes('docker')) return machines
+  const others = [...microVmBackends(config), ...(await clusterBackends(config, serverId))]
+  if (!config.enabledBackends.includes('docker')) return others
   // Everything works without them, but more slowly.
   const mountedSocketDirs = await MountedSocketDirs.own(mountedSocketRoot(path)).catch((error: unknown) => {
     logger.warn({ err: error }, 'programs in workspaces run over the slower engine stream')
@@ -33,6 +34,6 @@ export async function configuredBackends(
       mountedSocketDirs,
       pulled,
     }),
-    ...machines,
+    ...others,
   ]
 }

@@ -6,7 +6,7 @@ import { readProgram } from './read-program.ts'
  * when the workspace's name has an entry.
  */
 const SCRIPT = `
-user=$(id -un 2>/dev/null || id -u); number=$user; home=\${HOME:-/}; shell=/bin/sh; named=
+user=$(id -un 2>/dev/null) || user=$(id -u); number=$user; home=\${HOME:-/}; shell=/bin/sh; named=
 while IFS=: read -r name _ uid _ _ dir login; do
   if [ "$name" = "$user" ]; then number=$uid; home=$dir; shell=$login; fi
   if [ "$name" = "$1" ]; then named=yes; fi

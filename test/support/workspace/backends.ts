@@ -11,6 +11,7 @@ import { dockerBackend, TEST_IMAGE } from '../engine/docker.ts'
 import { FakeBackend } from './fake-backend.ts'
 import type { QemuOptions } from '../../../src/workspace/backend/qemu/qemu-driver.ts'
 import { machineRoots, qemuBackend } from '../vm/vm-server.ts'
+import { clusterBackend } from '../cluster/cluster.ts'
 
 /** The backends that must pass the common suite, and their inherent differences. */
 const EVERYDAY_BACKENDS: readonly TestedBackend[] = [
@@ -43,6 +44,8 @@ interface TestedBackend {
   readonly isDirect: boolean
   /** Whether it differs from another one only in how programs are started. */
   readonly isVariant?: boolean
+  /** Whether the host's directories, copies of workspaces and their usage are out of reach, because nodes are other machines. */
+  readonly isRemote?: boolean
 }
 
 /** VMs take seconds to boot: these run in `npm run test:vm`, which sets a variable. */
@@ -66,8 +69,26 @@ const MACHINE_BACKENDS: readonly TestedBackend[] = [
   },
 ]
 
+/** Pods of a cluster, in `npm run test:cluster`. */
+const CLUSTER_BACKENDS: readonly TestedBackend[] = [
+  {
+    kind: 'kubernetes',
+    name: 'kubernetes',
+    make: () => clusterBackend(),
+    isDocker: false,
+    isReal: true,
+    isDirect: true,
+    isRemote: true,
+  },
+]
+
+const SELECTED: Readonly<Record<string, readonly TestedBackend[]>> = {
+  machines: MACHINE_BACKENDS,
+  cluster: CLUSTER_BACKENDS,
+}
+
 /** Backends that the common suite runs on. */
-export const BACKENDS = process.env['TEST_BACKENDS'] === 'machines' ? MACHINE_BACKENDS : EVERYDAY_BACKENDS
+export const BACKENDS = SELECTED[process.env['TEST_BACKENDS'] ?? ''] ?? EVERYDAY_BACKENDS
 
 async function machineBackend(qemu: Partial<QemuOptions>): Promise<Backend> {
   const roots = machineRoots()

@@ -371,7 +371,7 @@ class CreateOptions(TypedDict, total=False):
     template: str | None
     repo: str | None
     image: str | None
-    backend: Literal["docker", "firecracker", "vz", "qemu"] | None
+    backend: Literal["docker", "firecracker", "vz", "qemu", "kubernetes"] | None
     local_dir: str | None
     cpus: int | None
     memory_mb: int | None

@@ -17,6 +17,8 @@ export interface WorkerSettings {
     readonly root: string
     readonly runDir: string
   }[]
+  /** The cluster whose pods are entered; undefined for none. */
+  readonly kubernetes: { readonly kubeconfig: string | undefined; readonly namespace: string } | undefined
   /** Parent of the socket directories mounted into workspaces. */
   readonly mountedSocketDirs: string
 }

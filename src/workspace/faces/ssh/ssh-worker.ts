@@ -67,6 +67,7 @@ async function start(settings: WorkerSettings): Promise<ConnectionServer> {
   const backends = new Map<BackendName, BackendAccess>([['docker', docker]])
   for (const { backend, root, runDir } of settings.machines)
     backends.set(backend, new GuestClient(reachMachine(new MachineFiles(root), new SocketDirs(runDir))))
+  if (settings.kubernetes !== undefined) backends.set('kubernetes', await podClient(settings.kubernetes))
   return new ConnectionServer({
     privateKey: settings.privateKey,
     resolver: (login) => enter(login, backends),
@@ -74,6 +75,18 @@ async function start(settings: WorkerSettings): Promise<ConnectionServer> {
     keyRule: settings.authorizedKeys === undefined ? anyKey : listedKeys(settings.authorizedKeys),
     logger: createLogger({ level, format: 'json', destination }),
   })
+}
+
+/** Loaded only where a cluster is configured. */
+async function podClient({
+  kubeconfig,
+  namespace,
+}: NonNullable<WorkerSettings['kubernetes']>): Promise<BackendAccess> {
+  const { ApiClient } = await import('../../backend/kubernetes/api/api-client.ts')
+  const { clusterAccess } = await import('../../backend/kubernetes/api/cluster-access.ts')
+  const { PodReach } = await import('../../backend/kubernetes/pod-reach.ts')
+  const client = new ApiClient(await clusterAccess(kubeconfig))
+  return new GuestClient(new PodReach(client, namespace).reach)
 }
 
 function serve(server: ConnectionServer, connection: number, socket: Socket | undefined): void {
