@@ -12,219 +12,209 @@ import { waitFor } from '../../support/wait-for.ts'
 
 const engines = BACKENDS.filter(({ isVariant }) => isVariant !== true)
 
-describe.each(engines)(
-  'the $kind backend',
-  ({ make: makeBackend, isDocker, isReal, isRemote = false, name: backendName }) => {
-    let backend: Backend
-    const changes: BackendChange[] = []
-    const shared = uniqueName('shared')
-    const output = (name: string, request: ExecRequest) => outputOf(backend, name, request)
+describe.each(engines)('the $kind backend', (row) => {
+  const { make: makeBackend, isDocker, isReal, isRemote = false, name: backendName } = row
+  let backend: Backend
+  const changes: BackendChange[] = []
+  const shared = uniqueName('shared')
+  const output = (name: string, request: ExecRequest) => outputOf(backend, name, request)
 
-    beforeAll(async () => {
-      backend = await makeBackend()
-      await backend.open((change) => changes.push(change))
-      await createIn(backend, shared)
+  beforeAll(async () => {
+    backend = await makeBackend()
+    await backend.open((change) => changes.push(change))
+    await createIn(backend, shared)
+  })
+  afterAll(async () => {
+    await backend.remove(shared, false)
+    await backend.close()
+  })
+
+  const make = (name: string, localDir = '') => createIn(backend, name, localDir)
+  const makeForTest = async (stem: string, localDir = '') => {
+    const name = uniqueName(stem)
+    onTestFinished(() => backend.remove(name, false))
+    return { name, workspace: await make(name, localDir) }
+  }
+
+  test('create reports a running workspace with all its fields', async () => {
+    const beganMs = Date.now()
+    const { name, workspace } = await makeForTest('fields')
+    expect(workspace).toMatchObject({
+      name,
+      backend: backendName,
+      state: { is: 'running' },
+      repo: 'https://example.com/r',
+      localDir: '',
+      forwardPorts: [3000, 8080],
+      labels: { team: 'web', 'a/b': 'quo"te = ünïcödé' },
+      image: TEST_IMAGE,
+      cpus: 1,
+      memoryMb: 256,
     })
-    afterAll(async () => {
-      await backend.remove(shared, false)
-      await backend.close()
-    })
+    expect(workspace.containerId).not.toBe('')
+    // An engine may report whole seconds.
+    expect(workspace.createdAt.getTime()).toBeGreaterThan(beganMs - 1_000)
+    expect(await backend.find(name)).toEqual(workspace)
+    expect((await backend.list()).map((each) => each.name)).toContain(name)
+  })
 
-    const make = (name: string, localDir = '') => createIn(backend, name, localDir)
-    const makeForTest = async (stem: string, localDir = '') => {
-      const name = uniqueName(stem)
-      onTestFinished(() => backend.remove(name, false))
-      return { name, workspace: await make(name, localDir) }
-    }
+  test.runIf(isReal && !isRemote)(
+    'a busy program is visible in its workspace’s CPU time and memory',
+    async () => {
+      const workspace = await backend.find(shared)
+      const look = async () =>
+        (await backend.loads(workspace === undefined ? [] : [workspace])).get(workspace?.containerId ?? '')
+      const before = await look()
+      await output(shared, sh('i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done'))
+      const after = await look()
+      expect((after?.cpuMs ?? 0) - (before?.cpuMs ?? 0)).toBeGreaterThan(50)
+      expect(after?.memoryBytes).toBeGreaterThan(10_000)
+    },
+  )
 
-    test('create reports a running workspace with all its fields', async () => {
-      const beganMs = Date.now()
-      const { name, workspace } = await makeForTest('fields')
-      expect(workspace).toMatchObject({
-        name,
-        backend: backendName,
-        state: { is: 'running' },
-        repo: 'https://example.com/r',
-        localDir: '',
-        forwardPorts: [3000, 8080],
-        labels: { team: 'web', 'a/b': 'quo"te = ünïcödé' },
-        image: TEST_IMAGE,
-        cpus: 1,
-        memoryMb: 256,
-      })
-      expect(workspace.containerId).not.toBe('')
-      // An engine may report whole seconds.
-      expect(workspace.createdAt.getTime()).toBeGreaterThan(beganMs - 1_000)
-      expect(await backend.find(name)).toEqual(workspace)
-      expect((await backend.list()).map((each) => each.name)).toContain(name)
-    })
+  test.runIf(isDocker)('the log contains the last lines of the container’s main process', async () => {
+    const { name } = await makeForTest('log')
+    const printed = await output(name, sh('for i in 1 2 3; do echo "line $i" >/proc/1/fd/1; done'))
+    expect(printed).toMatchObject({ status: 0 })
+    await expect.poll(() => backend.logs(name, 2)).toEqual(['line 2', 'line 3'])
+    await backend.stop(name)
+    expect(await backend.logs(name, 200)).toEqual(['line 1', 'line 2', 'line 3'])
+  })
 
-    test.runIf(isReal && !isRemote)(
-      'a busy program is visible in its workspace’s CPU time and memory',
-      async () => {
-        const workspace = await backend.find(shared)
-        const look = async () =>
-          (await backend.loads(workspace === undefined ? [] : [workspace])).get(workspace?.containerId ?? '')
-        const before = await look()
-        await output(shared, sh('i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done'))
-        const after = await look()
-        expect((after?.cpuMs ?? 0) - (before?.cpuMs ?? 0)).toBeGreaterThan(50)
-        expect(after?.memoryBytes).toBeGreaterThan(10_000)
-      },
-    )
-
-    test.runIf(isDocker)('the log contains the last lines of the container’s main process', async () => {
-      const { name } = await makeForTest('log')
-      const printed = await output(name, sh('for i in 1 2 3; do echo "line $i" >/proc/1/fd/1; done'))
-      expect(printed).toMatchObject({ status: 0 })
-      await expect.poll(() => backend.logs(name, 2)).toEqual(['line 2', 'line 3'])
+  test.runIf(isDocker)(
+    'a followed log yields last lines, then new ones, until the container stops',
+    async () => {
+      const { name } = await makeForTest('follow')
+      await output(name, sh('for i in 1 2; do echo "line $i" >/proc/1/fd/1; done'))
+      await expect.poll(() => backend.logs(name, 2)).toEqual(['line 1', 'line 2'])
+      const lines: string[] = []
+      const following = (async () => {
+        for await (const line of backend.followLogs(name, 1, new AbortController().signal)) lines.push(line)
+      })()
+      await expect.poll(() => lines).toEqual(['line 2'])
+      await output(name, sh('echo "line 3" >/proc/1/fd/1; echo "to stderr" >/proc/1/fd/2'))
+      // The engine reads the two streams separately, so their lines may arrive in either order.
+      await expect.poll(() => lines.toSorted()).toEqual(['line 2', 'line 3', 'to stderr'])
       await backend.stop(name)
-      expect(await backend.logs(name, 200)).toEqual(['line 1', 'line 2', 'line 3'])
-    })
+      await following
+    },
+  )
 
-    test.runIf(isDocker)(
-      'a followed log yields last lines, then new ones, until the container stops',
-      async () => {
-        const { name } = await makeForTest('follow')
-        await output(name, sh('for i in 1 2; do echo "line $i" >/proc/1/fd/1; done'))
-        await expect.poll(() => backend.logs(name, 2)).toEqual(['line 1', 'line 2'])
-        const lines: string[] = []
-        const following = (async () => {
-          for await (const line of backend.followLogs(name, 1, new AbortController().signal)) lines.push(line)
-        })()
-        await expect.poll(() => lines).toEqual(['line 2'])
-        await output(name, sh('echo "line 3" >/proc/1/fd/1; echo "to stderr" >/proc/1/fd/2'))
-        // The engine reads the two streams separately, so their lines may arrive in either order.
-        await expect.poll(() => lines.toSorted()).toEqual(['line 2', 'line 3', 'to stderr'])
-        await backend.stop(name)
-        await following
-      },
+  test.runIf(isDocker)('a followed log ends when its reader leaves', async () => {
+    const { name } = await makeForTest('leave')
+    const reader = new AbortController()
+    const next = backend.followLogs(name, 1, reader.signal)[Symbol.asyncIterator]().next()
+    reader.abort()
+    expect((await next.catch(() => ({ done: true }))).done).toBe(true)
+  })
+
+  test('stop and start keep the files', async () => {
+    const { name } = await makeForTest('keep')
+    expect(await output(name, sh(`echo kept > ${WORKSPACE_DIR}/file`))).toMatchObject({ status: 0 })
+    expect(await backend.stop(name)).toMatchObject({ state: { is: 'stopped' } })
+    expect(await backend.start(name)).toMatchObject({ state: { is: 'running' } })
+    expect(await output(name, sh(`cat ${WORKSPACE_DIR}/file`))).toMatchObject({ stdout: 'kept\n', status: 0 })
+  })
+
+  test('suspend and start keep the programs, or suspend is refused and the workspace runs on', async () => {
+    const { name } = await makeForTest('suspend')
+    const { stdout: pid } = await output(name, sh('nohup sleep 600 >/dev/null 2>&1 & echo $!'))
+    const refusal = await backend.suspend(name).then(
+      () => undefined,
+      (error: unknown) => error,
     )
+    if (refusal === undefined) {
+      expect(await backend.find(name)).toMatchObject({ state: { is: 'suspended' } })
+      await backend.start(name)
+    } else expect(refusal).toMatchObject({ code: 'SUSPEND_UNSUPPORTED' })
+    expect(await backend.find(name)).toMatchObject({ state: { is: 'running' } })
+    expect(await output(name, sh(`kill -0 ${pid}`))).toMatchObject({ status: 0 })
+  })
 
-    test.runIf(isDocker)('a followed log ends when its reader leaves', async () => {
-      const { name } = await makeForTest('leave')
-      const reader = new AbortController()
-      const next = backend.followLogs(name, 1, reader.signal)[Symbol.asyncIterator]().next()
-      reader.abort()
-      expect((await next.catch(() => ({ done: true }))).done).toBe(true)
-    })
-
-    test('stop and start keep the files', async () => {
-      const { name } = await makeForTest('keep')
-      expect(await output(name, sh(`echo kept > ${WORKSPACE_DIR}/file`))).toMatchObject({ status: 0 })
-      expect(await backend.stop(name)).toMatchObject({ state: { is: 'stopped' } })
-      expect(await backend.start(name)).toMatchObject({ state: { is: 'running' } })
-      expect(await output(name, sh(`cat ${WORKSPACE_DIR}/file`))).toMatchObject({
-        stdout: 'kept\n',
-        status: 0,
+  test.skipIf(isRemote)(
+    'a fork has the files of a running workspace, which runs on and shares none of them',
+    async () => {
+      await output(shared, sh(`echo content >${WORKSPACE_DIR}/forked`))
+      const name = uniqueName('fork')
+      onTestFinished(() => backend.remove(name, false))
+      const { forks } = backend
+      if (forks === undefined) throw new Error('the backend cannot fork')
+      const { signal } = new AbortController()
+      const { id, pausedMs } = await forks.take(shared, { children: 1, memory: undefined }, signal)
+      expect(pausedMs).toBeGreaterThan(0)
+      const request = backendCreate(name, TEST_IMAGE, {
+        createdAt: new Date(),
+        fork: { origin: id, from: shared },
       })
-    })
-
-    test('suspend and start keep the programs, or suspend is refused and the workspace runs on', async () => {
-      const { name } = await makeForTest('suspend')
-      const { stdout: pid } = await output(name, sh('nohup sleep 600 >/dev/null 2>&1 & echo $!'))
-      const refusal = await backend.suspend(name).then(
-        () => undefined,
-        (error: unknown) => error,
+      await backend.create(request, () => undefined, signal)
+      await forks.release(id)
+      expect(await backend.find(name)).toMatchObject({ name, forkedFrom: shared, state: { is: 'running' } })
+      expect((await output(name, sh(`cat ${WORKSPACE_DIR}/forked; rm ${WORKSPACE_DIR}/forked`))).stdout).toBe(
+        'content\n',
       )
-      if (refusal === undefined) {
-        expect(await backend.find(name)).toMatchObject({ state: { is: 'suspended' } })
-        await backend.start(name)
-      } else expect(refusal).toMatchObject({ code: 'SUSPEND_UNSUPPORTED' })
-      expect(await backend.find(name)).toMatchObject({ state: { is: 'running' } })
-      expect(await output(name, sh(`kill -0 ${pid}`))).toMatchObject({ status: 0 })
-    })
+      expect((await output(shared, sh(`cat ${WORKSPACE_DIR}/forked`))).stdout).toBe('content\n')
+    },
+  )
 
-    test.skipIf(isRemote)(
-      'a fork has the files of a running workspace, which runs on and shares none of them',
-      async () => {
-        await output(shared, sh(`echo content >${WORKSPACE_DIR}/forked`))
-        const name = uniqueName('fork')
-        onTestFinished(() => backend.remove(name, false))
-        const { forks } = backend
-        if (forks === undefined) throw new Error('the backend cannot fork')
-        const { signal } = new AbortController()
-        const { id, pausedMs } = await forks.take(shared, { children: 1, memory: undefined }, signal)
-        expect(pausedMs).toBeGreaterThan(0)
-        const request = backendCreate(name, TEST_IMAGE, {
-          createdAt: new Date(),
-          fork: { origin: id, from: shared },
-        })
-        await backend.create(request, () => undefined, signal)
-        await forks.release(id)
-        expect(await backend.find(name)).toMatchObject({ name, forkedFrom: shared, state: { is: 'running' } })
-        expect(
-          (await output(name, sh(`cat ${WORKSPACE_DIR}/forked; rm ${WORKSPACE_DIR}/forked`))).stdout,
-        ).toBe('content\n')
-        expect((await output(shared, sh(`cat ${WORKSPACE_DIR}/forked`))).stdout).toBe('content\n')
-      },
-    )
+  test('remove deletes the volume unless keepVolume is set', async () => {
+    const { name } = await makeForTest('volume')
+    await output(name, sh(`echo kept > ${WORKSPACE_DIR}/file`))
+    await backend.remove(name, true)
+    expect(await backend.find(name)).toBeUndefined()
+    expect(await backend.hasVolume(name)).toBe(true)
+    await make(name)
+    expect(await output(name, sh(`cat ${WORKSPACE_DIR}/file`))).toMatchObject({ stdout: 'kept\n' })
+    await backend.remove(name, false)
+    expect(await backend.hasVolume(name)).toBe(false)
+    if (isDocker) expect(await leftovers(name)).toEqual([])
+  })
 
-    test('remove deletes the volume unless keepVolume is set', async () => {
-      const { name } = await makeForTest('volume')
-      await output(name, sh(`echo kept > ${WORKSPACE_DIR}/file`))
-      await backend.remove(name, true)
-      expect(await backend.find(name)).toBeUndefined()
-      expect(await backend.hasVolume(name)).toBe(true)
-      await make(name)
-      expect(await output(name, sh(`cat ${WORKSPACE_DIR}/file`))).toMatchObject({ stdout: 'kept\n' })
-      await backend.remove(name, false)
-      expect(await backend.hasVolume(name)).toBe(false)
-      if (isDocker) expect(await leftovers(name)).toEqual([])
-    })
+  test('remove of a missing workspace does nothing', async () => {
+    await backend.remove(uniqueName('absent'), false)
+    expect(await backend.find(uniqueName('absent'))).toBeUndefined()
+  })
 
-    test('remove of a missing workspace does nothing', async () => {
-      await backend.remove(uniqueName('absent'), false)
-      expect(await backend.find(uniqueName('absent'))).toBeUndefined()
-    })
+  test.skipIf(isRemote)('a local directory is mounted as the workspace', async () => {
+    const directory = tempDir()
+    const { name, workspace } = await makeForTest('local', directory)
+    expect(workspace.localDir).toBe(directory)
+    writeFileSync(join(directory, 'from-host'), 'here')
+    expect(await output(name, sh(`cat ${WORKSPACE_DIR}/from-host`))).toMatchObject({ stdout: 'here' })
+    await backend.remove(name, false)
+    expect(existsSync(join(directory, 'from-host'))).toBe(true)
+  })
 
-    test.skipIf(isRemote)('a local directory is mounted as the workspace', async () => {
+  test.skipIf(isRemote).each([0, 1000, 4711])(
+    'a local directory of user %i is writable and stays that user’s',
+    async (uid) => {
       const directory = tempDir()
-      const { name, workspace } = await makeForTest('local', directory)
-      expect(workspace.localDir).toBe(directory)
-      writeFileSync(join(directory, 'from-host'), 'here')
-      expect(await output(name, sh(`cat ${WORKSPACE_DIR}/from-host`))).toMatchObject({ stdout: 'here' })
-      await backend.remove(name, false)
-      expect(existsSync(join(directory, 'from-host'))).toBe(true)
-    })
+      chownSync(directory, uid, uid)
+      const { name } = await makeForTest('owner', directory)
+      expect(await output(name, sh('echo x > inside; cd; pwd; touch at-home'))).toMatchObject({ status: 0 })
+      expect(statSync(join(directory, 'inside'))).toMatchObject({ uid, gid: uid })
+    },
+  )
 
-    test.skipIf(isRemote).each([0, 1000, 4711])(
-      'a local directory of user %i is writable and stays that user’s',
-      async (uid) => {
-        const directory = tempDir()
-        chownSync(directory, uid, uid)
-        const { name } = await makeForTest('owner', directory)
-        expect(await output(name, sh('echo x > inside; cd; pwd; touch at-home'))).toMatchObject({ status: 0 })
-        expect(statSync(join(directory, 'inside'))).toMatchObject({ uid, gid: uid })
-      },
+  test('a change behind the server’s back is reported', async () => {
+    const { name, workspace } = await makeForTest('told')
+    changes.length = 0
+    if (workspace.pid > 0) process.kill(workspace.pid, 'SIGKILL')
+    else await backend.stop(name)
+    if (backend instanceof FakeBackend) backend.happen(name, { is: 'stopped' })
+    await waitFor('the change', () =>
+      changes.some((change) => change.is === 'changed' && change.name === name),
     )
+  })
 
-    test('a change behind the server’s back is reported', async () => {
-      const { name, workspace } = await makeForTest('told')
-      changes.length = 0
-      if (workspace.pid > 0) process.kill(workspace.pid, 'SIGKILL')
-      else await backend.stop(name)
-      if (backend instanceof FakeBackend) backend.happen(name, { is: 'stopped' })
-      await waitFor('the change', () =>
-        changes.some((change) => change.is === 'changed' && change.name === name),
-      )
-    })
+  test('the login environment contains user, home and shell', async () => {
+    const login = await backend.loginEnvironment(shared)
+    expect(login.shell).toBe('/bin/bash')
+    expect(login.home).toMatch(/^\//)
+    if (isDocker)
+      expect(login).toEqual({ user: 'workspace', userId: 1000, home: '/home/workspace', shell: '/bin/bash' })
+  })
 
-    test('the login environment contains user, home and shell', async () => {
-      const login = await backend.loginEnvironment(shared)
-      expect(login.shell).toBe('/bin/bash')
-      expect(login.home).toMatch(/^\//)
-      if (isDocker)
-        expect(login).toEqual({
-          user: 'workspace',
-          userId: 1000,
-          home: '/home/workspace',
-          shell: '/bin/bash',
-        })
-    })
-
-    test('usage lists the workspace', async () => {
-      expect([...(await backend.usage()).workspaces.keys()]).toContain(shared)
-    })
-  },
-)
+  test('usage lists the workspace', async () => {
+    expect([...(await backend.usage()).workspaces.keys()]).toContain(shared)
+  })
+})
