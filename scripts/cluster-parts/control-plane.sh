@@ -60,7 +60,8 @@ rule() { iptables -C FORWARD "$@" 2>/dev/null || iptables -I FORWARD "$@"; }
 # does not run: hence the rejecting rule and the unreachable route. Docker drops forwarded packets, hence the other rule.
 bridge_up() {
   ip link show "$bridge" >/dev/null 2>&1 || ip link add "$bridge" type bridge
-  ip address show "$bridge" | grep -q "$control/" || ip address add "$control/24" dev "$bridge"
+  # Not grep -q: it exits at the first match, and the failed write of the other program would count.
+  ip address show "$bridge" | grep "$control/" >/dev/null || ip address add "$control/24" dev "$bridge"
   ip link set "$bridge" up
   rule -i "$bridge" ! -o "$bridge" -j REJECT
   rule -i "$bridge" -o "$bridge" -j ACCEPT

@@ -15,7 +15,7 @@ install_packages() {
 
 inside() { nsenter -t "$(process_of node)" -m -n "$@"; }
 containers() { ctr -a "$cluster/node/containerd.sock" -n k8s.io "$@"; }
-node_is_ready() { api /api/v1/nodes/node1 | tr -d ' \n' | grep -q '"reason":"KubeletReady"'; }
+node_is_ready() { api /api/v1/nodes/node1 | tr -d ' \n' | grep '"reason":"KubeletReady"' >/dev/null; }
 
 namespaces_up() {
   process_of node >/dev/null && return
@@ -126,7 +126,7 @@ pause_archive() {
 }
 
 import_pause() {
-  containers images ls -q | grep -qx "$pause_image" && return
+  containers images ls -q | grep -x "$pause_image" >/dev/null && return
   local root
   root=$(mktemp -d)
   pause_archive "$root"
