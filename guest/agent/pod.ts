@@ -12,8 +12,8 @@ const WORKSPACE_DIR = '/workspace'
 /** Shorter than the pod's grace period, after which everything is killed. */
 const GRACE_MS = 8_000
 const LOOK_EVERY_MS = 50
-/** Variables of the cluster and of this program rather than the image. */
-const FOREIGN = /^(?:KUBERNETES_|HOSTNAME$|HOME$|PWD$|NODE_)/
+/** Variables of the cluster rather than the image. */
+const FOREIGN = /^(?:KUBERNETES_|HOSTNAME$|HOME$|PWD$)/
 
 // An error affects only its connection.
 process.on('uncaughtException', (error) => console.error('workspace-agent:', error))

@@ -165,6 +165,17 @@ test('a volume whose labels do not name the workspace is never deleted', async (
   expect(await objectsOf(name)).toEqual([])
 })
 
+test('a volume that somebody else created is neither used nor deleted', async () => {
+  const backend = await open()
+  const name = uniqueName('by-hand')
+  const spec = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } }
+  const metadata = { name: `ws-${name}` }
+  await client.create(claimSchema, at('persistentvolumeclaims'), { metadata, spec })
+  await expect(create(backend, name)).rejects.toThrow('belongs to another server')
+  await backend.remove(name, false)
+  expect(await objectsOf(name)).toEqual([at('persistentvolumeclaims', name)])
+})
+
 test('another server of the namespace sees nothing of a workspace and cannot take its name', async () => {
   const [first, second] = [await open(), await open()]
   const name = uniqueName('taken')

@@ -154,6 +154,7 @@ export class KubernetesBackend implements Backend {
     return this.#locks.run(nameKey(name), async () => {
       const { objects } = this.#open
       enterPhase?.('volume')
+      await objects.requireVolume(name)
       const diskBytes = request.upperBytes > 0 ? request.upperBytes : this.#options.diskBytes
       const placed = await objects.reserve(newRecord(request, diskBytes), signal)
       await objects.makeVolume(placed, signal)
@@ -204,8 +205,7 @@ export class KubernetesBackend implements Backend {
       }
       if (keepVolume) await objects.keepVolume(name)
       else if (map !== undefined || (await this.#isKept(name))) {
-        await objects.removeVolume(name, map?.metadata.uid)
-        await this.#awaitVolumeGone(name)
+        if (await objects.removeVolume(name, map?.metadata.uid)) await this.#awaitVolumeGone(name)
       }
       if (map !== undefined) await objects.removeRest(name, map)
     })

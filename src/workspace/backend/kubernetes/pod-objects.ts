@@ -121,6 +121,18 @@ export class PodObjects {
     }
   }
 
+  /** @throws BACKEND_ERROR when a new workspace could not have a volume of this name */
+  async requireVolume(name: string): Promise<void> {
+    const found = await this.claim(name)
+    if (found === undefined) return
+    this.#requireOwn(found, name)
+    if (found.metadata.deletionTimestamp === undefined) return
+    throw fault(
+      'BACKEND_ERROR',
+      `volume ${objectName(name)} of an earlier workspace is still being deleted; try again later`,
+    )
+  }
+
   /** Reserves the name. @throws BACKEND_ERROR when another server of the namespace uses it */
   async reserve(record: WorkspaceRecord, signal: AbortSignal): Promise<Placed> {
     try {
@@ -146,7 +158,7 @@ export class PodObjects {
       await this.#client.create(claimSchema, this.path('persistentvolumeclaims'), body, signal)
       return
     }
-    this.#requireOwn(kept, name)
+    await this.requireVolume(name)
     const { resourceVersion, uid } = kept.metadata
     const labels = { [LABEL.uid]: placed.uid, [LABEL.kept]: null }
     await this.#client.patch(claimSchema, this.path('persistentvolumeclaims', name), {
@@ -194,15 +206,14 @@ export class PodObjects {
   }
 
   /**
-   * Deletes a workspace's volume.
+   * Deletes a workspace's volume, and returns whether there was one; another server's is left alone.
    *
    * @param uid UID of its workspace; undefined for one whose workspace was deleted
    * @throws BACKEND_ERROR when the volume does not belong to that workspace
    */
-  async removeVolume(name: string, uid: string | undefined): Promise<void> {
+  async removeVolume(name: string, uid: string | undefined): Promise<boolean> {
     const found = await this.claim(name)
-    if (found === undefined) return
-    this.#requireOwn(found, name)
+    if (found === undefined || !this.#isOwn(found)) return false
     const labels = found.metadata.labels ?? {}
     const belongs = uid === undefined ? labels[LABEL.kept] === 'true' : labels[LABEL.uid] === uid
     if (!belongs)
@@ -210,7 +221,7 @@ export class PodObjects {
         'BACKEND_ERROR',
         `volume ${objectName(name)} was not deleted: its labels do not name this workspace; delete it by hand if it is not needed`,
       )
-    await this.#client.delete(this.path('persistentvolumeclaims', name), found.metadata.uid)
+    return this.#client.delete(this.path('persistentvolumeclaims', name), found.metadata.uid)
   }
 
   /** Deletes what remains of a workspace without its volume; its record last. */
@@ -242,8 +253,10 @@ export class PodObjects {
       )
     }
     await this.#policies.run('', async () => {
-      if (this.#hasPolicy) return
       const at = { name: `workspace-${serverId}`, serverId, selected: SHARED_POLICY }
+      // Somebody may have deleted it since.
+      const path = `${this.#policyPath}/${at.name}`
+      if (this.#hasPolicy && (await this.#client.find(anySchema, path)) !== undefined) return
       await this.#applyPolicy(networkPolicyOf(at, policy, networks))
       this.#hasPolicy = true
     })

@@ -1,5 +1,6 @@
 import { connect as connectTls, createSecureContext, type SecureContext, type TLSSocket } from 'node:tls'
 import type { Duplex } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
 import { POD_AGENT_KEYS } from '../../../lib/guest/protocol.ts'
 import { fault } from '../../errors.ts'
 import type { GuestReach } from '../microvm/guest/guest-client.ts'
@@ -10,6 +11,8 @@ import { agentHost, LABEL, objectName } from './names.ts'
 import { progressOf } from './pod-state.ts'
 
 const CONNECT_TIMEOUT_MS = 10_000
+/** Time after which a known pod is looked up again. */
+const SLOW_MS = 500
 
 /** A running pod and the keys of its start. */
 interface Reached {
@@ -46,14 +49,20 @@ export class PodReach {
   }
 
   async #dial(name: string, reached: Reached, port: number, wasKnown: boolean): Promise<Duplex> {
+    const dialing = dialAgent(reached, port)
     try {
-      return await dialAgent(reached, port)
+      // The address of a pod that no longer exists does not refuse a connection: it does not answer.
+      return await (wasKnown ? Promise.race([dialing, tooLate()]) : dialing)
     } catch (error) {
       this.forget(name)
       if (!wasKnown) throw error
       // Another process may have started the workspace again.
-      const fresh = await this.#read(name)
-      if (fresh.podUid === reached.podUid) throw error
+      const fresh = await this.#read(name).catch(() => reached)
+      if (fresh.podUid === reached.podUid) return dialing
+      dialing.then(
+        (socket) => socket.destroy(),
+        () => undefined,
+      )
       return dialAgent(fresh, port)
     }
   }
@@ -89,6 +98,11 @@ export class PodReach {
       }),
     }
   }
+}
+
+async function tooLate(): Promise<never> {
+  await delay(SLOW_MS, undefined, { ref: false })
+  throw new Error('its agent does not respond')
 }
 
 /** Connects to an agent, which must have the certificate of this start: pods reuse addresses. */

@@ -28,9 +28,11 @@ export function stateOf(pod: Pod | undefined, isWanted: boolean): WorkspaceState
       ? { is: 'error', message: 'its pod was deleted by the cluster or another client; start it again' }
       : { is: 'stopped' }
   }
-  if (!isWanted || pod.metadata.deletionTimestamp !== undefined) return { is: 'stopped' }
+  if (pod.metadata.deletionTimestamp !== undefined) return { is: 'stopped' }
   const { isRunning, waitsFor } = progressOf(pod)
+  // Also when it should not: a server was killed while it stopped the workspace.
   if (isRunning) return { is: 'running' }
+  if (!isWanted) return { is: 'stopped' }
   const { phase, reason, message } = pod.status ?? {}
   if (phase === 'Failed') return { is: 'error', message: described('its pod failed', reason, message) }
   return waitsFor === '' ? { is: 'starting' } : { is: 'error', message: waitsFor }

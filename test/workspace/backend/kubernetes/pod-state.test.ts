@@ -14,9 +14,9 @@ const running = podOf({
   containerStatuses: [{ name: 'workspace', state: { running: {} } }],
 })
 
-test('a wanted workspace with a running pod is running, otherwise stopped', () => {
+test('a workspace with a running pod is running, even if a stop was interrupted', () => {
   expect(stateOf(running, true)).toEqual({ is: 'running' })
-  expect(stateOf(running, false)).toEqual({ is: 'stopped' })
+  expect(stateOf(running, false)).toEqual({ is: 'running' })
   expect(stateOf(undefined, false)).toEqual({ is: 'stopped' })
   expect(stateOf({ ...running, metadata: { ...running.metadata, deletionTimestamp: 'now' } }, true)).toEqual({
     is: 'stopped',
