@@ -75,6 +75,8 @@ control_plane_up() {
   bridge_up
   start etcd "$programs/etcd" --data-dir "$cluster/etcd" --unsafe-no-fsync --listen-client-urls "$etcd_url" \
     --advertise-client-urls "$etcd_url" --listen-peer-urls http://127.0.0.1:0 --log-level warn
+  # Both read nothing for half a minute when a starting API server refuses them, because it has no roles yet.
+  process_of apiserver >/dev/null || for name in controllers scheduler; do stop "$name" KILL; done
   start apiserver "$programs/kube-apiserver" --etcd-servers="$etcd_url" --bind-address="$control" \
     --advertise-address="$control" --secure-port=6443 --endpoint-reconciler-type=none \
     --service-cluster-ip-range=10.96.0.0/16 --authorization-mode=Node,RBAC --enable-admission-plugins=NodeRestriction \

@@ -182,7 +182,7 @@ test('another server of the namespace sees nothing of a workspace and cannot tak
   await create(first, name)
   expect(await second.find(name)).toBeUndefined()
   expect(await second.list()).toEqual([])
-  await expect(create(second, name)).rejects.toThrow('is the name of another workspace')
+  await expect(create(second, name)).rejects.toThrow('another server')
   await second.remove(name, false)
   expect(await first.find(name)).toMatchObject({ state: { is: 'running' } })
   await first.remove(name, false)
