@@ -72,7 +72,6 @@ control_plane_up() {
   local programs keys=$cluster/keys
   programs=$(programs)
   keys_up
-  bridge_up
   start etcd "$programs/etcd" --data-dir "$cluster/etcd" --unsafe-no-fsync --listen-client-urls "$etcd_url" \
     --advertise-client-urls "$etcd_url" --listen-peer-urls http://127.0.0.1:0 --log-level warn
   # Both read nothing for half a minute when a starting API server refuses them, because it has no roles yet.
@@ -86,8 +85,8 @@ control_plane_up() {
     --kubelet-client-certificate="$keys/admin.crt" --kubelet-client-key="$keys/admin.key" \
     --kubelet-certificate-authority="$keys/ca.crt" --kubelet-preferred-address-types=InternalIP
   wait_for 90 "the API server" api /readyz
-  # The provisioner of folders makes volumes without a driver.
-  start controllers "$programs/kube-controller-manager" --kubeconfig="$cluster/controllers.conf" \
+  # The provisioner of folders makes volumes without a driver, where the node's mount namespace has the cluster's own.
+  start controllers nsenter -t "$(process_of node)" -m "$programs/kube-controller-manager" --kubeconfig="$cluster/controllers.conf" \
     --use-service-account-credentials --service-account-private-key-file="$keys/accounts.key" \
     --root-ca-file="$keys/ca.crt" --enable-hostpath-provisioner --leader-elect=false --bind-address=127.0.0.1 \
     --secure-port=61257 --cert-dir="$cluster/run"
@@ -100,15 +99,11 @@ control_plane_up() {
 }
 
 control_plane_down() {
-  local volumes
-  # The provisioner's folders are outside the cluster's: their place is compiled in.
-  volumes=$(api /api/v1/persistentvolumes | grep -o '"path": *"/tmp/hostpath_pv/[0-9a-f-]*"' | cut -d'"' -f4 || true)
+  local name
   for name in scheduler controllers apiserver; do stop "$name" KILL; done
   stop etcd
   iptables -D FORWARD -i "$bridge" ! -o "$bridge" -j REJECT 2>/dev/null || true
   iptables -D FORWARD -i "$bridge" -o "$bridge" -j ACCEPT 2>/dev/null || true
   ip route del unreachable "$network.0.0/16" 2>/dev/null || true
   ip link del "$bridge" 2>/dev/null || true
-  # shellcheck disable=SC2086
-  [ -z "$volumes" ] || rm -rf $volumes
 }

@@ -28,6 +28,9 @@ namespaces_up() {
   inside ip link set eth0 up
   inside ip route add default via "$control"
   ip route replace "$pods" via "$node_address"
+  # The place of the provisioner's folders is compiled in.
+  mkdir -p "$cluster/volumes" /tmp/hostpath_pv
+  inside mount --bind "$cluster/volumes" /tmp/hostpath_pv
 }
 
 # containerd reads its network's configuration at every change, so the file must never be half written.
@@ -137,7 +140,6 @@ import_pause() {
 node_up() {
   local node=$cluster/node
   mkdir -p "$node/kubelet"
-  namespaces_up
   network_configuration
   containerd_configuration >"$node/containerd.toml"
   kubelet_configuration >"$node/kubelet.yaml"
@@ -174,5 +176,6 @@ node_down() {
   ip link del "$bridge-1" 2>/dev/null || true
   ip route del "$pods" 2>/dev/null || true
   # Only where empty.
+  rmdir /tmp/hostpath_pv 2>/dev/null || true
   rmdir /sys/fs/cgroup/*/k8s.io /sys/fs/cgroup/k8s.io 2>/dev/null || true
 }
