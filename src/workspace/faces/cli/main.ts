@@ -7,6 +7,7 @@ import { packageVersion } from '../../../lib/process/package.ts'
 import { completedValues } from './completed-values.ts'
 import { addArchive } from './commands/archive.ts'
 import { addAudit } from './commands/audit.ts'
+import { addBackup } from './commands/backup.ts'
 import { addConfig } from './commands/config.ts'
 import { addConnect } from './commands/connect.ts'
 import { addCopy } from './commands/cp.ts'
@@ -79,6 +80,7 @@ export function createWorkspaceProgram(): Command {
   addConfig(program)
   addDoctor(program)
   addAudit(program)
+  addBackup(program)
   addInstallService(program)
   program.commandsGroup('Other:')
   addOutputOptions(program)
