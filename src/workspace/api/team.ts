@@ -178,7 +178,7 @@ interface Users {
 
 /** Encodes who may access a workspace; users that no longer exist are left out. */
 export function accessToWire(ownership: Ownership | undefined, users: Users): Static<typeof accessSchema> {
-  const owner = ownership?.owner === undefined ? undefined : users.find(ownership.owner)?.name
+  const owner = ownership?.owner?.name
   const shares = Object.entries(ownership?.shares ?? {}).flatMap(([key, level]) => {
     const shown = key.startsWith(GROUP_PREFIX) ? key : users.find(key)?.name
     return shown === undefined ? [] : [[shown, level] as const]

@@ -22,6 +22,7 @@ export const workspaceSchema = Type.Object(
     rootfs_path: Type.Optional(Type.String()),
     local_dir: Type.Optional(Type.String()),
     image: Type.Optional(Type.String({ description: 'image it was created from' })),
+    owner: Type.Optional(Type.String({ description: 'user that it belongs to, on a server with users' })),
     forked_from: Type.Optional(Type.String({ description: 'workspace that it was forked from' })),
     forward_ports: Type.Optional(
       Type.Array(Type.Integer(), { description: 'ports listed for forwarding in its devcontainer.json' }),
@@ -74,8 +75,8 @@ export function workspaceWithDetails(
 
 /** Encodes a workspace, with the reason of its status if given; omits fields that are empty or zero. */
 export function workspaceToWire(workspace: Workspace, explanation?: Explanation): WireWorkspace {
-  const { state, ipAddress, cpus, memoryMb, pid, rootfsPath, localDir, image, forwardPorts, forkedFrom } =
-    workspace
+  const { state, ipAddress, cpus, memoryMb, pid, rootfsPath, localDir, image, forwardPorts } = workspace
+  const { forkedFrom, ownership } = workspace
   return {
     name: workspace.name,
     status: state.is,
@@ -90,6 +91,7 @@ export function workspaceToWire(workspace: Workspace, explanation?: Explanation)
     ...(rootfsPath !== '' && { rootfs_path: rootfsPath }),
     ...(localDir !== '' && { local_dir: localDir }),
     ...(image !== '' && { image }),
+    ...(ownership?.owner !== undefined && { owner: ownership.owner.name }),
     ...(forkedFrom !== undefined && { forked_from: forkedFrom }),
     ...(forwardPorts.length > 0 && { forward_ports: [...forwardPorts] }),
     ...settingsToWire(workspace),

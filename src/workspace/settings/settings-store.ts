@@ -40,7 +40,7 @@ const recordSchema = Type.Object(
     ownership: Type.Optional(
       Type.Object(
         {
-          owner: Type.Optional(Type.String()),
+          owner: Type.Optional(Type.Object({ id: Type.String(), name: Type.String() })),
           shares: Type.Record(Type.String(), Type.Enum([...ACCESS_LEVELS])),
         },
         { additionalProperties: false },

@@ -185,8 +185,7 @@ function tokenOf(user: User, principal: Principal) {
 }
 
 function levelOfUser(user: User, { ownership }: Workspace): AccessLevel | undefined {
-  if (user.role === 'administrator' || (ownership?.owner !== undefined && ownership.owner === user.id))
-    return 'manage'
+  if (user.role === 'administrator' || ownership?.owner?.id === user.id) return 'manage'
   const shares = ownership?.shares ?? {}
   const levels = [user.id, ...user.groups.map((group) => `${GROUP_PREFIX}${group}`)]
     .filter((key) => Object.hasOwn(shares, key))

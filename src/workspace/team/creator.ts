@@ -1,7 +1,7 @@
 import { fault } from '../errors.ts'
 import { nameKey } from '../name.ts'
 import type { Workspace } from '../workspace.ts'
-import type { Ownership } from '../ownership.ts'
+import { ownerOf, type Ownership } from '../ownership.ts'
 import type { User } from './user.ts'
 
 /** Limits for the workspaces that a member owns together; undefined for none. */
@@ -44,7 +44,7 @@ export class Creator {
 
   /** Returns the ownership of a new workspace; undefined for one of the administrators. */
   get ownership(): Ownership | undefined {
-    return this.#user && { owner: this.#user.id, shares: {} }
+    return this.#user && { owner: ownerOf(this.#user), shares: {} }
   }
 
   /**
@@ -79,7 +79,7 @@ export class Creator {
   checkQuota(wanted: readonly WorkspaceSize[]): void {
     const user = this.#user
     if (this.#isAdministrator || user === undefined) return
-    const owned = this.#table.list().filter(({ ownership }) => ownership?.owner === user.id)
+    const owned = this.#table.list().filter(({ ownership }) => ownership?.owner?.id === user.id)
     const { workspaces, cpus, memoryMb } = this.#quota
     if (workspaces !== undefined && owned.length + wanted.length > workspaces)
       throw fault(

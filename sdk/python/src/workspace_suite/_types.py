@@ -92,6 +92,7 @@ class WorkspaceInfo:
     rootfs_path: str | None = None
     local_dir: str | None = None
     image: str | None = None
+    owner: str | None = None
     forked_from: str | None = None
     forward_ports: tuple[int, ...] | None = None
     labels: Mapping[str, str] | None = None
@@ -121,6 +122,7 @@ class WorkspaceInfo:
             rootfs_path=data["rootfs_path"] if "rootfs_path" in data else None,
             local_dir=data["local_dir"] if "local_dir" in data else None,
             image=data["image"] if "image" in data else None,
+            owner=data["owner"] if "owner" in data else None,
             forked_from=data["forked_from"] if "forked_from" in data else None,
             forward_ports=tuple(data["forward_ports"]) if "forward_ports" in data else None,
             labels=data["labels"] if "labels" in data else None,

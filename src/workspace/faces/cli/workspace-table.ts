@@ -17,8 +17,10 @@ export function workspacesTable(
 ): string {
   if (workspaces.length === 0) return 'no workspaces; create one with: workspace create NAME'
   const extensions = new Map(connected.map((each) => [each.name, each.extensions]))
+  const hasOwners = workspaces.some(({ owner }) => owner !== undefined)
   const headings = [
     ...HEADINGS,
+    ...(hasOwners ? ['OWNER'] : []),
     ...(verbosity > 0 ? ['IMAGE', 'ADDRESS', 'LABELS', 'EXPIRES'] : []),
     ...(verbosity > 1 ? ['EXTENSIONS'] : []),
   ]
@@ -26,6 +28,7 @@ export function workspacesTable(
     headings,
     workspaces.map((each) => [
       ...cellsOf(each),
+      ...(hasOwners ? [each.owner ?? ''] : []),
       ...(verbosity > 0
         ? [
             each.image ?? '',

@@ -39,6 +39,9 @@ describe('the commands for a team', () => {
     expect(token).toMatch(/^wst_[\w-]{43}$/)
     expect(await withToken(token, 'ls')).toContain('workspace create')
     expect(await as('ana', 'create', 'ana-demo')).toContain('ana-demo')
+    expect(await as('ana', 'ls')).toMatch(
+      /^NAME +STATUS +BACKEND +AGE +SOURCE +OWNER\nana-demo +running .* ana$/,
+    )
     expect(await as('ana', 'share', 'ana-demo', 'bob=use', 'group:devs=read')).toBe(
       ['WHO         LEVEL', 'ana         owner', 'bob         use', 'group:devs  read'].join('\n'),
     )

@@ -25,6 +25,7 @@ import {
 } from '../../../api/team.ts'
 import type { AuditSubject } from '../../../audit/audit-log.ts'
 import { fault } from '../../../errors.ts'
+import { ownerOf } from '../../../ownership.ts'
 import { parseWorkspaceName } from '../../../name.ts'
 import type { Team } from '../../../team/team.ts'
 import { SELF, type User } from '../../../team/user.ts'
@@ -121,7 +122,7 @@ export function teamRoutes({ app }: HttpServer, face: HttpFace): void {
     async (request, reply) => {
       const { id, name } = selected(request)
       await follow(request, 'user.remove', name, async () => {
-        const owned = table.list().filter(({ ownership }) => ownership?.owner === id)
+        const owned = table.list().filter(({ ownership }) => ownership?.owner?.id === id)
         if (owned.length > 0)
           throw fault(
             'USER_OWNS_WORKSPACES',
@@ -238,9 +239,10 @@ export function teamRoutes({ app }: HttpServer, face: HttpFace): void {
       const changed = await audit.follow(subjectOf(request, 'access.set', name), () =>
         editor.share(name, (before) => {
           const shares = sharesFromWire(request.body.shares, team)
-          const owner = request.body.owner === undefined ? before?.owner : team.get(request.body.owner).id
-          const isOwner = before?.owner !== undefined && before.owner === access.userOf(principal)?.id
-          if (owner !== before?.owner && !isOwner) access.requireAdministrator(principal)
+          const { owner: given } = request.body
+          const owner = given === undefined ? before?.owner : ownerOf(team.get(given))
+          const isOwner = before?.owner !== undefined && before.owner.id === access.userOf(principal)?.id
+          if (owner?.id !== before?.owner?.id && !isOwner) access.requireAdministrator(principal)
           return { owner, shares }
         }),
       )
