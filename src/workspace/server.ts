@@ -34,7 +34,7 @@ import {
 } from './faces/ssh/workspace-resolver.ts'
 import { type HostKey, loadHostKey } from './faces/ssh/host-key.ts'
 import { type ConnectionHandler, SshServer } from './faces/ssh/server.ts'
-import { auditLogins } from './faces/ssh/audit-logins.ts'
+import { observeLogins } from './faces/ssh/observe-logins.ts'
 import { servePage } from './faces/web/serve-page.ts'
 import { EgressProxies } from './egress/egress-proxies.ts'
 import { harden } from './harden.ts'
@@ -52,6 +52,7 @@ import { reachOf } from './network/reach.ts'
 import { ProcessTable } from './program/process-table.ts'
 import { AccessControl } from './team/access-control.ts'
 import type { DeviceLogin } from './team/device-login.ts'
+import { OpenUses } from './team/open-uses.ts'
 import { Team } from './team/team.ts'
 import { TeamFile } from './team/team-file.ts'
 import { TicketTable } from './tickets/ticket-table.ts'
@@ -117,6 +118,7 @@ interface Workspaces {
   readonly pulled: PulledImages | undefined
   readonly table: WorkspaceTable
   readonly access: AccessControl
+  readonly uses: OpenUses
   readonly timeline: Timeline
   readonly activity: ActivityTable
   readonly snapshots: SnapshotLibrary
@@ -222,6 +224,9 @@ async function openWorkspaces(foundation: Foundation): Promise<Workspaces> {
   const settings = await SettingsStore.open(state.path)
   const table = new WorkspaceTable((workspace) => settings.complete(workspace))
   const activity = new ActivityTable(table, clock)
+  const uses = opened.use(new OpenUses())
+  table.onChange(uses.observe)
+  team?.onChange(uses.review)
   const snapshots = new SnapshotLibrary(backends.values(), clock)
   const timeline = new Timeline(clock)
   const egress = opened.use(new EgressProxies(config.egress, { ...foundation, table, backends, timeline }))
@@ -257,6 +262,7 @@ async function openWorkspaces(foundation: Foundation): Promise<Workspaces> {
     pulled: given === undefined ? pulled : undefined,
     table,
     access: new AccessControl(team, table, config.team.quota),
+    uses,
     timeline,
     activity,
     snapshots,
@@ -273,7 +279,7 @@ async function openWorkspaces(foundation: Foundation): Promise<Workspaces> {
 
 async function listenSsh(
   foundation: Foundation,
-  { table, access, activity, backends, entrance }: Omit<Workspaces, 'pulled'>,
+  { table, access, uses, activity, backends, entrance }: Omit<Workspaces, 'pulled'>,
   hostKey: HostKey,
 ): Promise<number> {
   const { config, audit, logger, opened } = foundation
@@ -283,9 +289,7 @@ async function listenSsh(
       hostKey,
       resolve: workspaceResolver(table, entrance, access),
     }),
-    auditLogins(audit, access, (user) =>
-      table.find(user) === undefined ? () => undefined : activity.begin(user),
-    ),
+    observeLogins({ audit, access, uses, table, activity }),
     logger,
   )
   // Deferred before it listens: the worker processes already exist and must not outlive a failed start.

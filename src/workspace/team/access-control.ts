@@ -54,6 +54,19 @@ export class AccessControl {
     return user && { is: 'key', userId: user.id, fingerprint }
   }
 
+  /** Whether someone's access still exists: neither the user nor the token or key has ended. */
+  isCurrent(principal: Principal): boolean {
+    return principal.is === 'server' || this.userOf(principal) !== undefined
+  }
+
+  /** Whether someone still has a level for a workspace. True if it no longer exists, which ends its connections. */
+  hasLevel(principal: Principal, name: string, wanted: AccessLevel): boolean {
+    const workspace = this.#table.find(name)
+    if (workspace === undefined) return this.isCurrent(principal)
+    const level = this.levelOf(principal, workspace)
+    return level !== undefined && includes(level, wanted)
+  }
+
   /** Returns the user; undefined for the server's token, and for someone whose access has ended. */
   userOf(principal: Principal): User | undefined {
     if (principal.is === 'server') return undefined
@@ -90,12 +103,6 @@ export class AccessControl {
     if (token === undefined) return level
     const isFor = token.workspaces?.some((name) => nameKey(name) === nameKey(workspace.name)) ?? true
     return isFor ? lower(level, token.level) : undefined
-  }
-
-  /** Whether someone may run programs in a workspace. */
-  mayUse(principal: Principal, workspace: Workspace): boolean {
-    const level = this.levelOf(principal, workspace)
-    return level !== undefined && includes(level, 'use')
   }
 
   canSee(principal: Principal, workspace: Workspace): boolean {

@@ -25,6 +25,7 @@ export class TeamFile {
   readonly #keysPath: string
   readonly #lock = new KeyedLock()
   #users: readonly User[]
+  #onChange: () => void = () => undefined
 
   private constructor(stateDir: string, users: readonly User[]) {
     this.#path = join(stateDir, TEAM_FILE)
@@ -49,6 +50,11 @@ export class TeamFile {
     return this.#users
   }
 
+  /** Calls the listener after every change. */
+  onChange(listener: () => void): void {
+    this.#onChange = listener
+  }
+
   /**
    * Replaces the users, one change after another.
    *
@@ -61,6 +67,7 @@ export class TeamFile {
       try {
         await writeFileDurable(this.#path, contentOf(users), { mode: 0o600 })
         this.#users = users
+        this.#onChange()
         await this.#writeKeys()
       } catch (error) {
         throw fault('BACKEND_ERROR', `the state directory cannot be written: ${messageOf(error)}`, error)

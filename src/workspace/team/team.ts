@@ -53,6 +53,11 @@ export class Team {
     this.#clock = clock
   }
 
+  /** Calls the listener after every change. */
+  onChange(listener: () => void): void {
+    this.#file.onChange(listener)
+  }
+
   get users(): readonly User[] {
     return this.#file.users
   }

@@ -55,7 +55,7 @@ export function createWorkspaceHttp(
   const { token, tls } = security
   const refuse = (request: IncomingMessage, workspace: string, code: string): void =>
     given.audit.refuse(subjectOf({ raw: request }, 'api.refuse', workspace), code)
-  const gate = new Gate(given.access, { token, hasUsers: given.team !== undefined }, refuse)
+  const gate = new Gate(given.access, given.uses, { token, hasUsers: given.team !== undefined }, refuse)
   const face: HttpFace = { ...given, gate }
   const { allowedHosts, portsDomain } = face.config.http
   const hosts = new PortHosts(portsDomain)

@@ -18,6 +18,7 @@ import type { SettingsEditor } from '../../lifecycle/settings-editor.ts'
 import type { WorkspaceTable } from '../../lifecycle/table.ts'
 import type { AccessControl } from '../../team/access-control.ts'
 import type { DeviceLogin } from '../../team/device-login.ts'
+import type { OpenUses } from '../../team/open-uses.ts'
 import type { Team } from '../../team/team.ts'
 import type { TicketTable } from '../../tickets/ticket-table.ts'
 import type { Timeline } from '../../timeline/timeline.ts'
@@ -53,6 +54,7 @@ export interface HttpFace {
   readonly processes: ProcessTable
   readonly tickets: TicketTable
   readonly access: AccessControl
+  readonly uses: OpenUses
   /** Undefined on a server without users. */
   readonly team: Team | undefined
   /** Undefined without an OpenID provider. */

@@ -22,8 +22,8 @@ export interface ConnectionHandler {
 
 /** Observes logins and refusals. */
 export interface LoginObserver {
-  /** Returns a function to call when the user has disconnected. */
-  readonly onLogin: (login: Login) => () => void
+  /** Returns a function to call when the user has disconnected. @param drop closes the connection */
+  readonly onLogin: (login: Login, drop: () => void) => () => void
   readonly onRefused: (refusal: LoginRefusal) => void
   /** An authenticated user entered the workspace (`code` undefined) or was refused (`code` is the error code). */
   readonly onEntry: (login: Login, code: string | undefined) => void
@@ -72,7 +72,7 @@ export class SshServer {
       onProven: (login) => {
         this.#unauthenticated.delete(drop)
         user = login
-        onLogout = this.#observer.onLogin(login)
+        onLogout = this.#observer.onLogin(login, drop)
       },
       onRefused: (refusal) => this.#observer.onRefused(refusal),
       onEntry: (code) => user && this.#observer.onEntry(user, code),

@@ -20,7 +20,7 @@ import { errorToWire } from '../../../api/error.ts'
 import { fault } from '../../../errors.ts'
 import { parseWorkspaceName } from '../../../name.ts'
 import { GRANT_MS, GrantTable } from '../../../tickets/grant-table.ts'
-import type { Principal } from '../../../team/access-control.ts'
+import { type Principal, SERVER } from '../../../team/access-control.ts'
 import { openTunnel, parsePort } from '../../../tunnel/open-tunnel.ts'
 import type { PortHosts, PortTarget } from '../../../tunnel/port-host.ts'
 import { subjectOf } from '../audit-subject.ts'
@@ -106,12 +106,13 @@ export class PortProxy implements Diversion {
     upgrade?: Forwarding['upgrade'],
   ): Promise<void> {
     const { message } = checked
-    if (addressing.is === 'host') this.#requireGrant(message, target)
-    else this.#admit(message, target, ticket)
+    const principal =
+      addressing.is === 'host' ? this.#requireGrant(message, target) : this.#admit(message, target, ticket)
     const connection = await this.#open(checked, target)
     const client = upgrade ?? response
     if (client.destroyed) return void connection.destroy()
     client.once('close', this.#parts.face.activity.begin(target.workspace))
+    this.#parts.gate.follow(principal, target.workspace, client)
     if (upgrade === undefined) {
       this.#answers.add(response)
       response.once('close', () => {
@@ -139,10 +140,13 @@ export class PortProxy implements Diversion {
   }
 
   /** Admits a request that has a token or a ticket in its path. @throws UNAUTHORIZED */
-  #admit(request: IncomingMessage, target: PortTarget, ticket: string | undefined): void {
+  #admit(request: IncomingMessage, target: PortTarget, ticket: string | undefined): Principal {
     const { gate } = this.#parts
-    if (gate.hasToken(request)) return gate.require(request, target.workspace, 'use')
-    this.#auditing(request, target, () => this.#redeem(ticket, target))
+    if (gate.hasToken(request)) {
+      gate.require(request, target.workspace, 'use')
+      return gate.principalOf(request)
+    }
+    return this.#auditing(request, target, () => this.#redeem(ticket, target))
   }
 
   /** Consumes a ticket and returns who holds it. @throws UNAUTHORIZED, WORKSPACE_NOT_FOUND and ACCESS_DENIED */
@@ -191,10 +195,12 @@ export class PortProxy implements Diversion {
     return workspace === undefined ? target : { ...target, workspace: workspace.name }
   }
 
-  #requireGrant(request: IncomingMessage, target: PortTarget): void {
-    if (!this.#parts.gate.requiresToken || this.#hasGrant(request, target)) return
-    if (this.#hasTrafficToken(request, target)) return
-    this.#auditing(request, target, () => {
+  /** Returns who may reach a port by its host name. @throws UNAUTHORIZED */
+  #requireGrant(request: IncomingMessage, target: PortTarget): Principal {
+    if (!this.#parts.gate.requiresToken || this.#hasTrafficToken(request, target)) return SERVER
+    const holder = this.#holderOf(request, target)
+    if (holder !== undefined) return holder
+    return this.#auditing(request, target, () => {
       throw httpFault(
         'UNAUTHORIZED',
         `port ${target.port} of workspace "${target.workspace}" requires authorization; open it from the server's web page`,
@@ -208,15 +214,12 @@ export class PortProxy implements Diversion {
     return e2b !== undefined && workspace !== undefined && e2b.access.admitsTraffic(request, workspace)
   }
 
-  /** Returns whether any grant cookie is valid for the port: pages of sibling hosts may have added cookies of that name. */
-  #hasGrant(request: IncomingMessage, target: PortTarget): boolean {
-    const { access, table } = this.#parts.face
-    const workspace = table.find(target.workspace)
-    return grantsOf(request, this.#parts.hasTls).some((grant) => {
-      const holder = this.#grants.holderOf(grant, target)
-      if (holder === undefined) return false
-      return workspace === undefined ? holder.is === 'server' : access.mayUse(holder, workspace)
-    })
+  /** Returns the holder of a valid grant for the port: pages of sibling hosts may have added cookies of that name. */
+  #holderOf(request: IncomingMessage, target: PortTarget): Principal | undefined {
+    const { access } = this.#parts.face
+    return grantsOf(request, this.#parts.hasTls)
+      .map((grant) => this.#grants.holderOf(grant, target))
+      .find((holder) => holder !== undefined && access.hasLevel(holder, target.workspace, 'use'))
   }
 
   /** Refuses requests from pages of other origins, except from other ports of the same workspace. */

@@ -23,6 +23,7 @@ export function connectRoute({ app, upgrades }: HttpServer, face: HttpFace): voi
     refuseBody(request)
     const [name, port] = targetOf(request)
     gate.require(request, name, 'use')
+    gate.follow(gate.principalOf(request), name, socket)
     const inside = await audit.follow(subjectOf({ raw: request }, 'tunnel.open', name), () =>
       openTunnel(entrance, name, port, config.tunnel.denyPorts),
     )

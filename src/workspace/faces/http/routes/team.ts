@@ -97,7 +97,7 @@ export function teamRoutes({ app }: HttpServer, face: HttpFace): void {
     {
       schema: {
         summary: 'Change the role of a user, or disable one',
-        description: 'Takes effect at once, except on connections and streams that are already open.',
+        description: 'Takes effect at once, also on open connections and streams.',
         params: userParams,
         body: userChangeSchema,
         response: { 200: user },

@@ -38,6 +38,7 @@ export function terminalRoute({ app, upgrades }: HttpServer, face: HttpFace): vo
             tickets.redeem(ticket, name, { for: 'terminal' }),
           )
       access.require(principal, name, 'use')
+      gate.follow(principal, name, socket)
       refuseOtherProtocols(request)
       const terminalRequest = terminalFromQuery(query)
       const { workspace, backend } = await entrance.enter(name, 'conflict')

@@ -1,4 +1,5 @@
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
 import type { onRequestHookHandler } from 'fastify'
 import { isFault } from '../../../../lib/errors/fault.ts'
 import { httpFault } from '../../../../lib/http/faults.ts'
@@ -6,6 +7,7 @@ import { bearerOf, createTokenTest, type TokenTest } from '../../../../lib/http/
 import { isWorkspaceName } from '../../../name.ts'
 import { type AccessControl, type Principal, SERVER } from '../../../team/access-control.ts'
 import type { AccessLevel } from '../../../access-level.ts'
+import type { OpenUses } from '../../../team/open-uses.ts'
 import { SELF } from '../../../team/user.ts'
 import { rightOf } from './route-rights.ts'
 
@@ -19,6 +21,7 @@ export function userNameOf(request: IncomingMessage): string | undefined {
 /** Finds out who sends a request, and whether they may. */
 export class Gate {
   readonly #access: AccessControl
+  readonly #uses: OpenUses
   readonly #onRefused: (request: IncomingMessage, workspace: string, code: string) => void
   readonly #isServerToken: TokenTest | undefined
   /** Whether requests must identify their sender. */
@@ -31,10 +34,12 @@ export class Gate {
    */
   constructor(
     access: AccessControl,
+    uses: OpenUses,
     { token, hasUsers }: { readonly token: string | undefined; readonly hasUsers: boolean },
     onRefused: (request: IncomingMessage, workspace: string, code: string) => void,
   ) {
     this.#access = access
+    this.#uses = uses
     this.#onRefused = onRefused
     this.requiresToken = token !== undefined || hasUsers
     if (token !== undefined) this.#isServerToken = createTokenTest(token)
@@ -68,14 +73,16 @@ export class Gate {
   }
 
   /** Refuses requests that their senders may not make, before their bodies are read. */
-  readonly admit: onRequestHookHandler = (request, _reply, done) => {
+  readonly admit: onRequestHookHandler = (request, reply, done) => {
     const { config, url: route } = request.routeOptions
     // Paths without a route, and routes that decide for themselves.
     if (route !== undefined && config.needsNoToken !== true) {
       const { name = '', user = '' } = request.params as Readonly<Record<string, string | undefined>>
       const principal = this.principalOf(request.raw)
+      const right = rightOf(request.method, route)
       try {
-        this.#authorize(principal, rightOf(request.method, route), { name, user })
+        this.#authorize(principal, right, { name, user })
+        this.#follow(principal, right, name, reply.raw)
       } catch (error) {
         if (isFault(error)) this.#onRefused(request.raw, name, error.code)
         throw error
@@ -102,6 +109,36 @@ export class Gate {
         // An invalid name is refused by its route, for everybody alike.
         if (isWorkspaceName(name)) this.#access.require(principal, name, right)
     }
+  }
+
+  /** Follows a connection into a workspace, and closes it when its user may no longer run programs there. */
+  follow(principal: Principal, workspace: string, connection: Duplex | ServerResponse): void {
+    const isAllowed = (): boolean => this.#access.hasLevel(principal, workspace, 'use')
+    connection.once(
+      'close',
+      this.#uses.follow(principal, isAllowed, () => connection.destroy()),
+    )
+  }
+
+  /** Follows a response, and cuts it if it is a stream when its user may no longer have it. */
+  #follow(
+    principal: Principal,
+    right: ReturnType<typeof rightOf>,
+    workspace: string,
+    response: ServerResponse,
+  ): void {
+    const isAllowed = (): boolean => {
+      if (right === 'user' || right === 'self') return this.#access.isCurrent(principal)
+      if (right === 'administrator') return this.#access.isAdministrator(principal)
+      return this.#access.hasLevel(principal, workspace, right)
+    }
+    response.once(
+      'close',
+      // Another response is complete as soon as it begins, also that to a request which ended its own access.
+      this.#uses.follow(principal, isAllowed, () => {
+        if (response.headersSent && !response.writableEnded) response.destroy()
+      }),
+    )
   }
 
   #requireSelf(principal: Principal, name: string): void {
