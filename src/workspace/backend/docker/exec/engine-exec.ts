@@ -5,7 +5,7 @@ import type { ExecProcess, ExecRequest } from '../../backend.ts'
 import { demultiplex } from '../engine/demux.ts'
 import type { DockerEngine } from '../engine/engine.ts'
 import { isHostProcess } from '../engine/host-process.ts'
-import { programStatus, startExec } from './start-exec.ts'
+import { inspectStarted, programStatus, startExec } from './start-exec.ts'
 
 const RESIZE_RETRY_MS = [5, 20, 50, 100, 200]
 
@@ -18,12 +18,13 @@ export async function execByEngine(
   const { terminal } = request
   const argv = terminal === undefined ? request.argv : inTerminal(request.argv, terminal)
   const started = await startExec(engine, container, { ...request, argv })
-  const { exec, socket, inspect } = started
+  const { exec, socket } = started
   let lastSize = Promise.resolve()
   const resize = (columns: number, rows: number): void => {
     lastSize = lastSize.then(() => resizeWhenReady(exec, columns, rows))
   }
-  const signal = async (name: NodeJS.Signals): Promise<boolean> => signalGroup(await inspect(), name)
+  const signal = async (name: NodeJS.Signals): Promise<boolean> =>
+    signalGroup(await inspectStarted(started), name)
   const exitStatus = programStatus(started).then((status) => ({ status }))
   // Not every caller awaits it.
   exitStatus.catch(() => undefined)

@@ -6,6 +6,7 @@ import { WORKSPACE_DIR } from '../../../workspace.ts'
 import type { ExecRequest } from '../../backend.ts'
 import type { DockerEngine } from '../engine/engine.ts'
 
+const START_POLL_MS = [5, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000]
 const EXIT_POLL_MS = [0, 5, 20, 50, 100, 200, 400, 800, 1_600]
 
 /** A program started by the engine, and the engine's stream of its input and output. */
@@ -44,6 +45,20 @@ export async function startExec(
   const inspect = () =>
     engine.call('asking for an exit status', (abortSignal) => exec.inspect({ abortSignal }))
   return { exec, socket, inspect }
+}
+
+/**
+ * Returns the engine's report on a program that has started. The program may write, and its client leave, before a busy
+ * engine has recorded its process.
+ */
+export async function inspectStarted({ inspect }: Pick<StartedExec, 'inspect'>): Promise<ExecInspectInfo> {
+  let report = await inspect()
+  for (const waitMs of START_POLL_MS) {
+    if (report.Pid > 0 || report.ExitCode !== null) break
+    await delay(waitMs)
+    report = await inspect()
+  }
+  return report
 }
 
 /** Returns a program's exit status as the engine reports it once the stream has ended. */
