@@ -9,10 +9,12 @@ import { startSupervisor } from '../support/supervisor/supervisor.ts'
 import { tempDir } from '../support/temp-dir.ts'
 import { runProgram } from '../support/workspace/open-ssh.ts'
 import { FakeBackend } from '../support/workspace/fake-backend.ts'
+import { startTeamServer } from '../support/workspace/team-server.ts'
 import { call, makeWorkspace, startWorkspaceServer } from '../support/workspace/workspace-server.ts'
 
 const schemathesis = foreignProgram('schemathesis')
 const FORK = '/fork$'
+const TEAM = '^/api/(users|login)|/access$'
 const EXAMPLES = process.env['SCHEMATHESIS_EXAMPLES'] ?? '20'
 
 /** Requests that fit a server's description, and some that do not; the expected statuses are in schemathesis.toml. */
@@ -66,6 +68,14 @@ describe(`schemathesis ${versionOf([schemathesis, '--version'])}`, () => {
     await check('workspace', server.url, '--include-path-regex', FORK)
     const { body } = await call(`${server.url}/api/workspaces`)
     expect(body.workspaces.length).toBeGreaterThan(1)
+  })
+
+  test('users of a workspace server', async () => {
+    const team = await startTeamServer({ ana: 'member' })
+    onTestFinished(team.stop)
+    await team.as('ana')('/api/workspaces', 'POST', { name: 'ana-demo' })
+    const header = ['-H', `authorization: ${team.authorizationOf('')}`]
+    await check('team', team.server.url, '--include-path-regex', TEAM, ...header)
   })
 
   test('supervisor', async () => {
