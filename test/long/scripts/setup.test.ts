@@ -62,7 +62,8 @@ beforeEach(() => {
     cpSync(join(checkout, 'guest', name), join(folder, 'guest', name), { recursive: true })
   for (const name of ['agent', 'cloud-credentials']) {
     mkdirSync(join(folder, 'guest', name))
-    writeFileSync(join(folder, 'guest', name, 'main.ts'), 'export {}\n')
+    for (const program of ['main.ts', 'pod.ts'])
+      writeFileSync(join(folder, 'guest', name, program), 'export {}\n')
   }
 })
 

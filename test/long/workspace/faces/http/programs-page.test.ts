@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { packageRoot } from '../../../../../src/lib/process/package.ts'
@@ -48,10 +48,14 @@ test('the second example starts a process', async () => {
 test('the examples for files copy one there and back', async () => {
   const directory = tempDir()
   writeFileSync(join(directory, 'report.pdf'), 'content')
+  mkdirSync(join(directory, 'site'))
+  writeFileSync(join(directory, 'site', 'index.html'), 'page')
   expect(JSON.parse(await play(files, directory))).toMatchObject({
     files: [{ name: 'report.pdf', bytes: 7 }],
   })
   expect(readFileSync(join(directory, 'copy.pdf'), 'utf8')).toBe('content')
-  const { body } = await call(`${server.url}/api/workspaces/${name}/files/list?path=.`)
-  expect(body.files).toEqual([])
+  const at = `${server.url}/api/workspaces/${name}/files`
+  const { body } = await call(`${at}/list?path=.`)
+  expect(body.files).toMatchObject([{ name: 'public' }])
+  expect(await (await fetch(`${at}?path=public/site/index.html`)).text()).toBe('page')
 })
