@@ -22,6 +22,8 @@ const NOT_CLIENTS = new Set([
   'workspace mcp',
   'workspace serve',
   'workspace install-service',
+  'workspace backup',
+  'workspace restore',
   'content-server serve',
 ])
 
