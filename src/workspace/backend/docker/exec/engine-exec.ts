@@ -8,6 +8,10 @@ import { isHostProcess } from '../engine/host-process.ts'
 import { inspectStarted, programStatus, startExec } from './start-exec.ts'
 
 const RESIZE_RETRY_MS = [5, 20, 50, 100, 200]
+/** On a busy machine, the shell that sets a terminal's first size may do so after a resize, and undo it. */
+const SETTLED_MS = 10_000
+/** The repetitions of a resize until then. A program is notified only of those that change its size. */
+const REPEAT_RESIZE_MS = [50, 200, 800, 3_000, 9_000]
 
 /** Runs a program inside a running container over the engine's stream. */
 export async function execByEngine(
@@ -19,9 +23,17 @@ export async function execByEngine(
   const argv = terminal === undefined ? request.argv : inTerminal(request.argv, terminal)
   const started = await startExec(engine, container, { ...request, argv })
   const { exec, socket } = started
+  const startedMs = performance.now()
   let lastSize = Promise.resolve()
+  let resizes = 0
   const resize = (columns: number, rows: number): void => {
-    lastSize = lastSize.then(() => resizeWhenReady(exec, columns, rows))
+    const turn = ++resizes
+    const apply = (): void => {
+      lastSize = lastSize.then(() => (turn === resizes ? resizeWhenReady(exec, columns, rows) : undefined))
+    }
+    apply()
+    if (performance.now() - startedMs > SETTLED_MS) return
+    for (const waitMs of REPEAT_RESIZE_MS) setTimeout(apply, waitMs).unref()
   }
   const signal = async (name: NodeJS.Signals): Promise<boolean> =>
     signalGroup(await inspectStarted(started), name)
