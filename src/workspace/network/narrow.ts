@@ -2,14 +2,13 @@ import type { Static } from 'typebox'
 import { Type } from '../../lib/schema/type.ts'
 import { fault } from '../errors.ts'
 import {
-  blockListOf,
   type Egress,
   isNetwork,
+  isPartOf,
   type NetworkPolicy,
   parseEgress,
   parsePorts,
   PRIVATE_NETWORKS,
-  splitNetwork,
 } from './policy.ts'
 
 /** Network policy of one backend's workspaces. */
@@ -185,9 +184,4 @@ function touchesPrivate(entry: string): boolean {
     isNetwork(entry) &&
     PRIVATE_NETWORKS.some((network) => isPartOf(entry, network) || isPartOf(network, entry))
   )
-}
-
-function isPartOf(part: string, whole: string): boolean {
-  const [address, length] = splitNetwork(part)
-  return splitNetwork(whole)[1] <= length && blockListOf([whole]).check(address)
 }

@@ -104,6 +104,12 @@ export function splitNetwork(network: string): readonly [address: string, length
   return [address, Number(length)]
 }
 
+/** Returns whether a network or address lies within a network. */
+export function isPartOf(part: string, whole: string): boolean {
+  const [address, length] = splitNetwork(part)
+  return splitNetwork(whole)[1] <= length && blockListOf([whole]).check(address)
+}
+
 /** Returns whether a text is an IPv4 address or an IPv4 network in CIDR notation. */
 export function isNetwork(entry: string): boolean {
   const [address = '', length = '32', ...rest] = entry.split('/')

@@ -1,9 +1,8 @@
 import { KeyedLock } from '../../../lib/process/keyed-lock.ts'
 import { fault } from '../../errors.ts'
 import { nameKey } from '../../name.ts'
-import { narrowed } from '../../network/narrow.ts'
+import { limitsFromWire, narrowed } from '../../network/narrow.ts'
 import type { NetworkPolicy } from '../../network/policy.ts'
-import { limitsFromWire } from '../../network/narrow.ts'
 import { type ApiClient, ApiFailure, type Query } from './api/api-client.ts'
 import {
   anySchema,

@@ -1,6 +1,12 @@
 import { AGENT_PORT } from '../../../lib/guest/protocol.ts'
 import { fault } from '../../errors.ts'
-import { isNetwork, type NetworkPolicy, PRIVATE_NETWORKS, splitNetwork } from '../../network/policy.ts'
+import {
+  isNetwork,
+  isPartOf,
+  type NetworkPolicy,
+  PRIVATE_NETWORKS,
+  splitNetwork,
+} from '../../network/policy.ts'
 import { LABEL } from './names.ts'
 
 /** Metadata services of clouds and other neighbors of a node. Source: RFC 3927. */
@@ -74,22 +80,11 @@ function egressRules(
     )
   const except = isPublicOnly ? [...denied, ...PRIVATE_NETWORKS] : denied
   const to = egress.map((entry) => {
-    const inner = except.map(cidrOf).filter((each) => isInside(each, cidrOf(entry)))
+    // An exception must lie within the network that it is an exception of.
+    const inner = except.map(cidrOf).filter((each) => isPartOf(each, entry))
     return { ipBlock: { cidr: cidrOf(entry), ...(inner.length > 0 && { except: inner }) } }
   })
   return to.length === 0 ? [dns] : [dns, { to }]
-}
-
-/** An exception must lie within the network that it is an exception of. */
-function isInside(inner: string, outer: string): boolean {
-  const [address, length] = splitNetwork(inner)
-  const [network, prefix] = splitNetwork(outer)
-  return length >= prefix && (prefix === 0 || masked(address, prefix) === masked(network, prefix))
-}
-
-function masked(address: string, prefix: number): number {
-  const number = address.split('.').reduce((sum, part) => sum * 256 + Number(part), 0)
-  return Math.floor(number / 2 ** (32 - prefix))
 }
 
 function cidrOf(network: string): string {
