@@ -1,10 +1,9 @@
-import { createHash } from 'node:crypto'
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Static } from 'typebox'
 import { messageOf } from '../../lib/errors/message.ts'
+import { openSealedJson, sealJson } from '../../lib/fs/sealed-json.ts'
 import { removeFileDurable, syncDirectory, writeFileDurable } from '../../lib/fs/write-durable.ts'
-import { parseJson } from '../../lib/schema/parse-json.ts'
 import { Type } from '../../lib/schema/type.ts'
 import { fault } from '../errors.ts'
 import { isWorkspaceName, nameKey } from '../name.ts'
@@ -104,7 +103,7 @@ export class SettingsStore {
   async write(workspace: Identity, settings: WorkspaceSettings): Promise<void> {
     const record = recordOf(workspace, settings)
     const key = nameKey(workspace.name)
-    await this.#change(() => writeFileDurable(this.#path(key), contentOf(record), { mode: 0o600 }))
+    await this.#change(() => writeFileDurable(this.#path(key), sealJson(record), { mode: 0o600 }))
     this.#readings.set(key, { is: 'read', record })
   }
 
@@ -149,19 +148,13 @@ async function read(path: string, key: string): Promise<Reading> {
   })
   try {
     const content = await readFile(path, 'utf8')
-    const record = parseJson(recordSchema, content.split('\n', 1)[0] ?? '')
-    return record !== undefined && content === contentOf(record) && nameKey(record.name) === key
+    const record = openSealedJson(recordSchema, content)
+    return record !== undefined && nameKey(record.name) === key
       ? { is: 'read', record }
       : damaged('damaged or from a newer version')
   } catch (error) {
     return damaged(`unreadable (${messageOf(error)})`)
   }
-}
-
-/** Returns a record's line and its digest, without which a damaged time would be a valid one. */
-function contentOf(record: SettingsRecord): string {
-  const line = JSON.stringify(record)
-  return `${line}\n${createHash('sha256').update(line).digest('hex')}\n`
 }
 
 function belongsTo(record: SettingsRecord, { name, backend, createdAt }: Identity): boolean {

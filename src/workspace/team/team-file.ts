@@ -1,11 +1,10 @@
-import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { messageOf } from '../../lib/errors/message.ts'
 import { ignoreMissing } from '../../lib/fs/ignore-missing.ts'
+import { openSealedJson, sealJson } from '../../lib/fs/sealed-json.ts'
 import { writeFileDurable } from '../../lib/fs/write-durable.ts'
 import { KeyedLock } from '../../lib/process/keyed-lock.ts'
-import { parseJson } from '../../lib/schema/parse-json.ts'
 import { Type } from '../../lib/schema/type.ts'
 import { fault } from '../errors.ts'
 import { TEAM_FILE, TEAM_KEYS_FILE } from '../state-dir.ts'
@@ -65,7 +64,7 @@ export class TeamFile {
     return this.#lock.run('', async () => {
       const [users, result] = edit(this.#users)
       try {
-        await writeFileDurable(this.#path, contentOf(users), { mode: 0o600 })
+        await writeFileDurable(this.#path, sealJson({ version: 1, users }), { mode: 0o600 })
         this.#users = users
         this.#onChange()
         await this.#writeKeys()
@@ -83,16 +82,9 @@ export class TeamFile {
   }
 }
 
-/** Returns the users' line and its digest, without which a damaged role would be a valid one. */
-function contentOf(users: readonly User[]): string {
-  const line = JSON.stringify({ version: 1, users })
-  return `${line}\n${createHash('sha256').update(line).digest('hex')}\n`
-}
-
 function parseUsers(content: string, path: string): readonly User[] {
-  const [line = '', digest = ''] = content.split('\n')
-  const parsed = parseJson(fileSchema, line)
-  if (parsed !== undefined && createHash('sha256').update(line).digest('hex') === digest) return parsed.users
+  const parsed = openSealedJson(fileSchema, content)
+  if (parsed !== undefined) return parsed.users
   throw fault(
     'TEAM_FILE_DAMAGED',
     `${path} is damaged or from a newer version; restore it from a backup, or delete it to begin without users`,
