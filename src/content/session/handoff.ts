@@ -1,6 +1,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { Clock } from '../../lib/clock/clock.ts'
-import { createSessionId, digestOf, isSessionId, type SessionStore } from './session-store.ts'
+import { digestOf } from '../../lib/http/secret-form.ts'
+import { createSessionId, isSessionId, type SessionStore } from './session-store.ts'
 import type { Sessions } from './sessions.ts'
 
 /** Maximum duration of the redirects. */

@@ -1,5 +1,5 @@
-import { randomBytes } from 'node:crypto'
 import type { Static } from 'typebox'
+import { secretForm } from '../../lib/http/secret-form.ts'
 import { Type } from '../../lib/schema/type.ts'
 import { fault } from '../errors.ts'
 
@@ -17,9 +17,7 @@ export const serviceTokenSchema = Type.Object({
 /** A program's access to some repositories, until it expires or is revoked. Its secret is not stored. */
 export type ServiceToken = Readonly<Static<typeof serviceTokenSchema>>
 
-const SECRET_BYTES = 32
-/** The prefix lets secret scanners and this server recognize tokens. */
-const SECRET = /^cst_[A-Za-z0-9_-]{43}$/
+const secret = secretForm('cst')
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/
 const MAX_REPOS = 100
 const MAX_PATTERN = 128
@@ -28,14 +26,10 @@ const MAX_MS = 3_650 * 86_400_000
 const NOT_IN_PATTERN = /[\u0000-\u001f\u007f\\/]/
 
 /** Creates the secret of a token. */
-export function createSecret(): string {
-  return `cst_${randomBytes(SECRET_BYTES).toString('base64url')}`
-}
+export const createSecret = secret.create
 
 /** Whether a text has the form of a secret. */
-export function isSecret(text: string): boolean {
-  return SECRET.test(text)
-}
+export const isSecret = secret.matches
 
 /**
  * Returns a token that starts now.

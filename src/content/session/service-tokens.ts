@@ -1,7 +1,8 @@
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../../lib/clock/clock.ts'
+import { digestOf } from '../../lib/http/secret-form.ts'
 import { isSecret, type ServiceToken } from './service-token.ts'
-import { digestOf, type SessionStore } from './session-store.ts'
+import type { SessionStore } from './session-store.ts'
 import { TRUST_MS } from './sessions.ts'
 
 const KEPT = 1_000
@@ -22,7 +23,6 @@ export class ServiceTokens {
   /** Returns the valid token with a secret. @throws SESSIONS_UNAVAILABLE when the store fails */
   find(secret: string): ServiceToken | undefined | Promise<ServiceToken | undefined> {
     if (!isSecret(secret)) return undefined
-    // In memory and in the store, tokens are found by digest, which also prevents timing attacks.
     const digest = digestOf(secret)
     const seen = this.#seen.get(digest)
     if (seen !== undefined && this.#clock.nowMs() - seen.readMs < TRUST_MS) return this.#valid(seen.token)

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import type { Static } from 'typebox'
 import { Type } from '../../lib/schema/type.ts'
 import type { ServiceToken } from './service-token.ts'
@@ -96,9 +96,4 @@ export function createSessionId(): string {
 /** Whether a text has the form of a session id. */
 export function isSessionId(text: string): boolean {
   return ID.test(text)
-}
-
-/** Returns the key of a session. Comparing digests instead of ids also prevents timing attacks. */
-export function digestOf(id: string): string {
-  return createHash('sha256').update(id).digest('base64url')
 }

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../../lib/clock/clock.ts'
-import { createSessionId, digestOf, isSessionId, type Session, type SessionStore } from './session-store.ts'
+import { digestOf } from '../../lib/http/secret-form.ts'
+import { createSessionId, isSessionId, type Session, type SessionStore } from './session-store.ts'
 
 /** How long a session is trusted without asking the store, and so how late its end elsewhere is noticed. */
 export const TRUST_MS = 1_000

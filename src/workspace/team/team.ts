@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto'
 import type { Clock } from '../../lib/clock/clock.ts'
+import { digestOf } from '../../lib/http/secret-form.ts'
 import type { PublicKey } from '../../lib/ssh/public-key.ts'
 import { fault } from '../errors.ts'
 import type { AccessLevel } from '../access-level.ts'
@@ -84,7 +84,6 @@ export class Team {
   /** Returns the valid token with a secret, and its user. */
   findToken(secret: string): { readonly user: User; readonly token: PersonalToken } | undefined {
     if (!isSecret(secret)) return undefined
-    // Found by digest, which also prevents timing attacks.
     const found = this.#indexed().byDigest.get(digestOf(secret))
     return found !== undefined && this.isValid(found.user.id, found.token.id) ? found : undefined
   }
@@ -281,8 +280,4 @@ function freeName(users: readonly User[], suggested: string): string {
     const name = i === 1 ? base : `${base}${i}`
     if (!taken.has(name)) return name
   }
-}
-
-function digestOf(secret: string): string {
-  return createHash('sha256').update(secret).digest('base64url')
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Static } from 'typebox'
+import { secretForm } from '../../lib/http/secret-form.ts'
 import { Type } from '../../lib/schema/type.ts'
 import { fault } from '../errors.ts'
 import { ACCESS_LEVELS } from '../access-level.ts'
@@ -16,10 +17,8 @@ export const SELF = 'me'
 const LABEL = /^[A-Za-z0-9][A-Za-z0-9 ._@-]{0,63}$/
 
 const MAX_LIFETIME_MS = 3_650 * 86_400_000
-const SECRET_BYTES = 32
 const ID_BYTES = 8
-/** The prefix lets secret scanners recognize tokens. */
-const SECRET = /^wst_[A-Za-z0-9_-]{43}$/
+const secret = secretForm('wst')
 
 const time = Type.Integer({ minimum: 0 })
 
@@ -68,14 +67,10 @@ export type UserKey = Readonly<Static<typeof keySchema>>
 export type PersonalToken = Readonly<Static<typeof tokenSchema>>
 
 /** Creates the secret of a token. */
-export function createSecret(): string {
-  return `wst_${randomBytes(SECRET_BYTES).toString('base64url')}`
-}
+export const createSecret = secret.create
 
 /** Whether a text has the form of a token's secret. */
-export function isSecret(text: string): boolean {
-  return SECRET.test(text)
-}
+export const isSecret = secret.matches
 
 /** Creates an ID that is never used again. @param prefix the kind of thing */
 export function createId(prefix: 'usr' | 'tok'): string {

@@ -5,7 +5,7 @@ import { systemClock } from '../../../src/lib/clock/clock.ts'
 import { FileSessionStore } from '../../../src/content/session/file-session-store.ts'
 import { createSecret, createToken, isSecret } from '../../../src/content/session/service-token.ts'
 import { ServiceTokens } from '../../../src/content/session/service-tokens.ts'
-import { digestOf } from '../../../src/content/session/session-store.ts'
+import { digestOf } from '../../../src/lib/http/secret-form.ts'
 import { tokenSuite } from '../../support/content/token-suite.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createSecret } from '../../../../src/content/session/service-token.ts'
-import { digestOf } from '../../../../src/content/session/session-store.ts'
+import { digestOf } from '../../../../src/lib/http/secret-form.ts'
 import {
   ACCESS,
   type AccessSite,

@@ -61,7 +61,7 @@ function addCreate(token: Command): void {
       const options: CreateOptions = command.optsWithGlobals()
       const [{ createSecret, createToken }, { digestOf }] = await Promise.all([
         import('../../../session/service-token.ts'),
-        import('../../../session/session-store.ts'),
+        import('../../../../lib/http/secret-form.ts'),
       ])
       await inSessionStore(options, async (store, nowMs) => {
         const lifetimeMs = options.expires ?? lifetime(DEFAULT_LIFETIME)
