@@ -24,7 +24,12 @@ const userNameSchema = Type.String({ description: '1 to 32 lower-case letters or
 const labelSchema = Type.String({ description: 'a name to recognize it by' })
 const time = Type.String({ format: 'date-time' })
 
-const keySchema = Type.Object({ name: Type.String(), fingerprint: Type.String(), created_at: time })
+/** Schema of an SSH key. */
+export const wireKeySchema = Type.Object({
+  name: Type.String(),
+  fingerprint: Type.String(),
+  created_at: time,
+})
 const tokenFields = {
   id: Type.String(),
   name: Type.String(),
@@ -44,13 +49,11 @@ export const wireUserSchema = Type.Object(
     disabled: Type.Boolean(),
     groups: Type.Array(Type.String(), { description: 'groups at the last login' }),
     created_at: time,
-    keys: Type.Array(keySchema),
+    keys: Type.Array(wireKeySchema),
     tokens: Type.Array(Type.Object(tokenFields)),
   },
   { $id: 'User', additionalProperties: false },
 )
-/** Schema of an SSH key. */
-export const wireKeySchema = keySchema
 /** Schema of a new token with its secret. */
 export const newTokenSchema = Type.Object({
   ...tokenFields,
@@ -133,7 +136,7 @@ export function userToWire(
 }
 
 /** Encodes an SSH key. */
-export function keyToWire({ name, fingerprint, createdMs }: UserKey): Static<typeof keySchema> {
+export function keyToWire({ name, fingerprint, createdMs }: UserKey): Static<typeof wireKeySchema> {
   return { name, fingerprint, created_at: timeToWire(createdMs) }
 }
 

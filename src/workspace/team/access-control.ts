@@ -5,7 +5,7 @@ import { type AccessLevel, includes, lower } from '../access-level.ts'
 import { Creator, type Quota } from './creator.ts'
 import { GROUP_PREFIX } from '../ownership.ts'
 import type { Team } from './team.ts'
-import type { User } from './user.ts'
+import type { PersonalToken, User } from './user.ts'
 
 /**
  * Who acts: the holder of the server's token, or a user with a personal token or an SSH key. Names only what identifies
@@ -18,6 +18,12 @@ export type Principal =
 
 /** The holder of the server's token; everybody on a server without users. */
 export const SERVER: Principal = { is: 'server' }
+
+/** A user, and the token that limits what they may do; none for a key. */
+interface Holder {
+  readonly user: User
+  readonly token?: PersonalToken
+}
 
 /** The workspaces among which decisions are made. */
 export interface WorkspaceLookup {
@@ -69,37 +75,31 @@ export class AccessControl {
 
   /** Returns the user; undefined for the server's token, and for someone whose access has ended. */
   userOf(principal: Principal): User | undefined {
-    if (principal.is === 'server') return undefined
-    const { userId } = principal
-    if (principal.is === 'token')
-      return this.#team?.isValid(userId, principal.tokenId) === true ? this.#team.active(userId) : undefined
-    const user = this.#team?.findKey(principal.fingerprint)
-    return user?.id === userId ? user : undefined
+    return this.#holderOf(principal)?.user
   }
 
   /** Whether someone may do everything. */
   isAdministrator(principal: Principal): boolean {
     if (principal.is === 'server') return true
-    const user = this.userOf(principal)
-    return user?.role === 'administrator' && this.isUnlimited(principal)
+    return this.userOf(principal)?.role === 'administrator' && this.isUnlimited(principal)
   }
 
   /** Whether someone may do everything that the user may: a token can be limited to a level or to workspaces. */
   isUnlimited(principal: Principal): boolean {
     if (principal.is === 'server') return true
-    const user = this.userOf(principal)
-    if (user === undefined) return false
-    const token = tokenOf(user, principal)
+    const holder = this.#holderOf(principal)
+    if (holder === undefined) return false
+    const { token } = holder
     return token === undefined || (token.level === 'manage' && token.workspaces === undefined)
   }
 
   /** Returns someone's level for a workspace; undefined if they may not see it. */
   levelOf(principal: Principal, workspace: Workspace): AccessLevel | undefined {
     if (principal.is === 'server') return 'manage'
-    const user = this.userOf(principal)
-    const level = user && levelOfUser(user, workspace)
-    if (user === undefined || level === undefined) return undefined
-    const token = tokenOf(user, principal)
+    const holder = this.#holderOf(principal)
+    const level = holder && levelOfUser(holder.user, workspace)
+    if (level === undefined) return undefined
+    const { token } = holder ?? {}
     if (token === undefined) return level
     const isFor = token.workspaces?.some((name) => nameKey(name) === nameKey(workspace.name)) ?? true
     return isFor ? lower(level, token.level) : undefined
@@ -185,10 +185,15 @@ export class AccessControl {
       )
     return new Creator(user, false, this.#quota, this.#table)
   }
-}
 
-function tokenOf(user: User, principal: Principal) {
-  return principal.is === 'token' ? user.tokens.find(({ id }) => id === principal.tokenId) : undefined
+  /** Returns the user of a token or key, and the token; undefined if any of them has ended. */
+  #holderOf(principal: Principal): Holder | undefined {
+    if (principal.is === 'server') return undefined
+    const { userId } = principal
+    if (principal.is === 'token') return this.#team?.findValid(userId, principal.tokenId)
+    const user = this.#team?.findKey(principal.fingerprint)
+    return user?.id === userId ? { user } : undefined
+  }
 }
 
 function levelOfUser(user: User, { ownership }: Workspace): AccessLevel | undefined {

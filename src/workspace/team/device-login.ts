@@ -6,6 +6,7 @@ import { isFault } from '../../lib/errors/fault.ts'
 import { messageOf } from '../../lib/errors/message.ts'
 import { parseGroups } from '../../lib/openid/groups.ts'
 import { type Claims, claimsOf, OpenIdProvider } from '../../lib/openid/provider.ts'
+import { unlessAborted } from '../../lib/process/unless-aborted.ts'
 import { fault } from '../errors.ts'
 import type { TeamSettings } from './settings.ts'
 import type { Team } from './team.ts'
@@ -132,16 +133,12 @@ export class DeviceLogin {
     const login = this.#pending.get(id)
     if (login === undefined)
       throw fault('LOGIN_NOT_FOUND', 'this login has expired or was completed; begin another one')
-    const timedOut = new Promise<undefined>((resolve) => {
-      if (signal.aborted) resolve(undefined)
-      else signal.addEventListener('abort', () => resolve(undefined), { once: true })
-    })
     try {
-      const completed = await Promise.race([login.result, timedOut])
-      if (completed === undefined) return undefined
+      const completed = await unlessAborted(login.result, signal)
       // Another request that waited for it may have got it.
       if (this.#pending.delete(id)) return completed
     } catch (error) {
+      if (error === signal.reason) return undefined
       this.#pending.delete(id)
       throw error
     }

@@ -22,6 +22,12 @@ const MAX_USERS = 10_000
 const MAX_KEYS = 100
 const MAX_TOKENS = 1_000
 
+/** A personal token and its user. */
+export interface UserToken {
+  readonly user: User
+  readonly token: PersonalToken
+}
+
 /** A request for a personal token. */
 export interface TokenRequest {
   readonly name: string
@@ -82,16 +88,17 @@ export class Team {
   }
 
   /** Returns the valid token with a secret, and its user. */
-  findToken(secret: string): { readonly user: User; readonly token: PersonalToken } | undefined {
-    if (!isSecret(secret)) return undefined
-    const found = this.#indexed().byDigest.get(digestOf(secret))
-    return found !== undefined && this.isValid(found.user.id, found.token.id) ? found : undefined
+  findToken(secret: string): UserToken | undefined {
+    const found = isSecret(secret) ? this.#indexed().byDigest.get(digestOf(secret)) : undefined
+    return found && this.findValid(found.user.id, found.token.id)
   }
 
-  /** Whether a token still exists, has not expired and belongs to an active user. */
-  isValid(userId: string, tokenId: string): boolean {
-    const token = this.active(userId)?.tokens.find(({ id }) => id === tokenId)
-    return token !== undefined && token.expiresMs > this.#clock.wallMs()
+  /** Returns a token and its user, if it still exists, has not expired and the user is active. */
+  findValid(userId: string, tokenId: string): UserToken | undefined {
+    const user = this.active(userId)
+    const token = user?.tokens.find(({ id }) => id === tokenId)
+    if (user === undefined || token === undefined || token.expiresMs <= this.#clock.wallMs()) return undefined
+    return { user, token }
   }
 
   /** Returns the active user with an SSH key. */
@@ -245,7 +252,7 @@ interface Index {
   readonly users: readonly User[]
   readonly byId: ReadonlyMap<string, User>
   readonly byName: ReadonlyMap<string, User>
-  readonly byDigest: ReadonlyMap<string, { readonly user: User; readonly token: PersonalToken }>
+  readonly byDigest: ReadonlyMap<string, UserToken>
   readonly byFingerprint: ReadonlyMap<string, string>
 }
 
