@@ -225,7 +225,7 @@ async function openWorkspaces(foundation: Foundation): Promise<Workspaces> {
   const table = new WorkspaceTable((workspace) => settings.complete(workspace))
   const activity = new ActivityTable(table, clock)
   const uses = opened.use(new OpenUses())
-  table.onChange(uses.observe)
+  if (team !== undefined) table.onChange(uses.observe)
   team?.onChange(uses.review)
   const snapshots = new SnapshotLibrary(backends.values(), clock)
   const timeline = new Timeline(clock)
