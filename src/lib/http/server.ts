@@ -166,7 +166,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     app,
     metrics,
     upgrades,
-    hasToken: tokenTest(options),
+    hasToken: options.token === undefined ? () => true : createTokenTest(options.token),
     validBody({ body, validationError }) {
       if (validationError !== undefined) throw toFault(validationError as FastifyError, options.errors)
       return body
@@ -204,11 +204,6 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       clearTimeout(cut)
     },
   }
-}
-
-function tokenTest({ token }: HttpServerOptions): TokenTest {
-  if (token === undefined) return () => true
-  return typeof token === 'string' ? createTokenTest(token) : token
 }
 
 /** Creates a function that answers a request early, if possible, and returns whether it did. */

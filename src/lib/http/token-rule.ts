@@ -19,15 +19,16 @@ export function createTokenRule(
   token: string | TokenTest,
   header?: string,
 ): (request: IncomingMessage) => void {
-  const isRight = typeof token === 'string' ? createTokenTest(token, header) : token
+  const isRight = createTokenTest(token, header)
   const wanted = header === undefined ? 'Authorization: Bearer <token>' : `${header}: <token>`
   return (request) => {
     if (!isRight(request)) throw httpFault('UNAUTHORIZED', `this server requires its token: send "${wanted}"`)
   }
 }
 
-/** Returns a test for requests with the token required by `createTokenRule`. */
-export function createTokenTest(token: string, header?: string): TokenTest {
+/** Returns a test for requests with the token required by `createTokenRule`; a given test as it is. */
+export function createTokenTest(token: string | TokenTest, header?: string): TokenTest {
+  if (typeof token !== 'string') return token
   const isToken = createSecretTest(token)
   const name = digest(`name:${token}`).toString('hex').slice(0, NAME_DIGITS)
   return (request) => {

@@ -9,7 +9,7 @@ import type { ExecProcess } from '../../backend/backend.ts'
 import { AgentForward } from './agent-forward.ts'
 import { authenticate, type Login, type LoginRefusal } from './authenticate.ts'
 import type { KeyRule } from './authorized-keys.ts'
-import type { WorkspaceAccess, WorkspaceResolver } from './workspace-resolver.ts'
+import type { LoginName, WorkspaceAccess, WorkspaceResolver } from './workspace-resolver.ts'
 import { type AccessResult, serveSession } from './session.ts'
 import { channelRefuser, type Refusal } from '../../../lib/ssh/refuse-channel.ts'
 import { HYBRID_EXCHANGES } from '../../../lib/ssh/hybrid-exchange.ts'
@@ -135,7 +135,7 @@ export class ConnectionServer {
     connection.on('error', (error) => logFailure(error, ip, logger))
     fixWindows(connection)
     fixRequests(connection)
-    const login = { user: '', fingerprint: '' }
+    let login: LoginName = { user: '', fingerprint: '' }
     let refusal: LoginRefusal | undefined
     authenticate(
       connection,
@@ -143,7 +143,7 @@ export class ConnectionServer {
       keyRule,
       logger,
       (proven) => {
-        Object.assign(login, { user: proven.user, fingerprint: proven.fingerprint })
+        login = proven
         refusal = undefined
         clearTimeout(admitted?.grace)
         if (admitted) admitted.socket.off('data', admitted.acknowledge)
