@@ -1,31 +1,23 @@
-// tsyringe, which @peculiar/x509 uses, requires this polyfill.
-import 'reflect-metadata'
-import { createECDH, generateKeyPairSync, hkdfSync, randomBytes } from 'node:crypto'
+import { createECDH, generateKeyPairSync, hkdfSync } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import {
   AuthorityKeyIdentifierExtension,
   BasicConstraintsExtension,
   ExtendedKeyUsage,
-  ExtendedKeyUsageExtension,
   KeyUsageFlags,
   KeyUsagesExtension,
-  SubjectAlternativeNameExtension,
   SubjectKeyIdentifierExtension,
   type X509Certificate,
   X509CertificateGenerator,
-} from '@peculiar/x509'
+} from '../../lib/x509/x509.ts'
 import { createSecureContext, type SecureContext } from 'node:tls'
 import type { Clock } from '../../lib/clock/clock.ts'
+import { DAY_MS, hostExtensions, hostName, issuance, KEY } from '../../lib/x509/certificates.ts'
 
-const KEY = { name: 'ECDSA', namedCurve: 'P-256' } as const
-const SIGNATURE = { name: 'ECDSA', hash: 'SHA-256' } as const
 /** Order of P-256. Source: SEC 2, 2.4.2. */
 const ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n
-const DAY_MS = 86_400_000
 const AUTHORITY_MS = 3_650 * DAY_MS
 const LEAF_MS = 30 * DAY_MS
-/** Clocks of workspaces may be behind. */
-const BACKDATED_MS = 2 * DAY_MS
 /** Remaining lifetime at which a certificate is replaced. */
 const RENEWAL_MS = 3 * DAY_MS
 const MAX_CONTEXTS = 100
@@ -58,10 +50,8 @@ export class EgressAuthority {
   static async derive(secret: string, workspace: string, clock: WallClock): Promise<EgressAuthority> {
     const keys = await deriveKeys(secret, workspace)
     const issuer = await X509CertificateGenerator.createSelfSigned({
-      serialNumber: randomBytes(16).toString('hex'),
+      ...issuance(AUTHORITY_MS, clock.wallMs()),
       name: [{ CN: ['Workspace egress proxy'] }, { OU: [workspace.slice(0, 60)] }],
-      ...validFor(AUTHORITY_MS, clock),
-      signingAlgorithm: SIGNATURE,
       keys,
       extensions: [
         new BasicConstraintsExtension(true, 0, true),
@@ -94,19 +84,14 @@ export class EgressAuthority {
   async #issue(host: string): Promise<SecureContext> {
     const publicKey = await crypto.subtle.importKey('spki', leafKeys.publicKey, KEY, true, ['verify'])
     const leaf = await X509CertificateGenerator.create({
-      serialNumber: randomBytes(16).toString('hex'),
-      // A common name has at most 64 characters; clients read the alternative name.
-      subject: [{ CN: [host.slice(0, 64)] }],
+      ...issuance(LEAF_MS, this.#clock.wallMs()),
+      subject: hostName(host),
       issuer: this.#issuer.subjectName,
-      ...validFor(LEAF_MS, this.#clock),
-      signingAlgorithm: SIGNATURE,
       signingKey: this.#key,
       publicKey,
       extensions: [
-        new BasicConstraintsExtension(false, undefined, true),
+        ...hostExtensions(host, ExtendedKeyUsage.serverAuth),
         new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
-        new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth]),
-        new SubjectAlternativeNameExtension([{ type: 'dns', value: host }]),
         await AuthorityKeyIdentifierExtension.create(this.#issuer, false),
       ],
     })
@@ -116,14 +101,6 @@ export class EgressAuthority {
       minVersion: 'TLSv1.2',
     })
   }
-}
-
-function validFor(
-  lifetimeMs: number,
-  clock: WallClock,
-): { readonly notBefore: Date; readonly notAfter: Date } {
-  const nowMs = clock.wallMs()
-  return { notBefore: new Date(nowMs - BACKDATED_MS), notAfter: new Date(nowMs + lifetimeMs) }
 }
 
 /** Derives a P-256 key pair. Source: RFC 5869; FIPS 186-5, A.2.1 (extra random bits). */

@@ -1,23 +1,11 @@
-// tsyringe, which @peculiar/x509 uses, requires this polyfill.
-import 'reflect-metadata'
-import { generateKeyPair, randomBytes } from 'node:crypto'
+import { generateKeyPair } from 'node:crypto'
 import { promisify } from 'node:util'
-import {
-  BasicConstraintsExtension,
-  ExtendedKeyUsage,
-  ExtendedKeyUsageExtension,
-  SubjectAlternativeNameExtension,
-  X509CertificateGenerator,
-} from '@peculiar/x509'
+import { DAY_MS, hostExtensions, hostName, issuance, KEY } from '../../../lib/x509/certificates.ts'
+import { ExtendedKeyUsage, X509CertificateGenerator } from '../../../lib/x509/x509.ts'
 import { agentHost } from './names.ts'
 
-const KEY = { name: 'ECDSA', namedCurve: 'P-256' } as const
-const SIGNATURE = { name: 'ECDSA', hash: 'SHA-256' } as const
-const DAY_MS = 86_400_000
 /** Longer than any pod runs; every start has new keys. */
 const LIFETIME_MS = 3_650 * DAY_MS
-/** Clocks of nodes may be behind. */
-const BACKDATED_MS = 2 * DAY_MS
 
 /** Keys of one start of a pod: each side accepts exactly the other's certificate, so there is no authority to protect. */
 export interface AgentKeys {
@@ -41,29 +29,16 @@ export async function generateAgentKeys(uid: string): Promise<AgentKeys> {
 }
 
 async function certifiedKey(host: string, usage: ExtendedKeyUsage): Promise<CertifiedKey> {
-  const pair = await promisify(generateKeyPair)('ec', {
-    namedCurve: 'P-256',
-    publicKeyEncoding: { type: 'spki', format: 'der' },
-    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
-  })
-  const { subtle } = crypto
-  const der = Buffer.from(pair.privateKey.replaceAll(/-----.*-----|\s/g, ''), 'base64')
-  const nowMs = Date.now()
+  const { privateKey, publicKey } = await promisify(generateKeyPair)('ec', { namedCurve: KEY.namedCurve })
   const certificate = await X509CertificateGenerator.createSelfSigned({
-    serialNumber: randomBytes(16).toString('hex'),
-    name: [{ CN: [host.slice(0, 64)] }],
-    notBefore: new Date(nowMs - BACKDATED_MS),
-    notAfter: new Date(nowMs + LIFETIME_MS),
-    signingAlgorithm: SIGNATURE,
+    ...issuance(LIFETIME_MS, Date.now()),
+    name: hostName(host),
     keys: {
-      privateKey: await subtle.importKey('pkcs8', der, KEY, false, ['sign']),
-      publicKey: await subtle.importKey('spki', pair.publicKey, KEY, true, ['verify']),
+      privateKey: privateKey.toCryptoKey(KEY, false, ['sign']),
+      publicKey: publicKey.toCryptoKey(KEY, true, ['verify']),
     },
-    extensions: [
-      new BasicConstraintsExtension(false, undefined, true),
-      new ExtendedKeyUsageExtension([usage]),
-      new SubjectAlternativeNameExtension([{ type: 'dns', value: host }]),
-    ],
+    extensions: [...hostExtensions(host, usage)],
   })
-  return { certificate: `${certificate.toString('pem')}\n`, key: pair.privateKey }
+  const key = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+  return { certificate: `${certificate.toString('pem')}\n`, key }
 }
