@@ -25,6 +25,13 @@ export function encodeTarHeader(entry: WritableEntry): Buffer {
   ])
 }
 
+/** Encodes a whole file that only its owner may read. */
+export function encodeTarFile(path: string, content: Buffer, mtimeMs = 0): Buffer {
+  const size = content.length
+  const head = encodeTarHeader({ type: 'file', path, linkPath: '', mode: 0o600, size, mtimeMs })
+  return Buffer.concat([head, content, Buffer.alloc(paddingOf(size))])
+}
+
 function longText(type: string, text: string): readonly Buffer[] {
   const content = Buffer.from(`${text}\0`, 'latin1')
   const fields = { path: '././@LongLink', linkPath: '', mode: 0o644, size: content.length, mtimeMs: 0 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { parseJson } from '../../lib/schema/parse-json.ts'
 import { Type } from '../../lib/schema/type.ts'
-import { encodeTarHeader } from '../../lib/tar/encode-header.ts'
+import { encodeTarFile } from '../../lib/tar/encode-header.ts'
 import { paddingOf } from '../../lib/tar/entry.ts'
 import type { TarItem } from '../../lib/tar/read-tar.ts'
 
@@ -21,16 +21,7 @@ const endSchema = Type.Object({ bytes: Type.Integer({ minimum: 0 }), sha256: Typ
 
 /** Encodes an entry with a text. */
 export function textEntry(path: string, text: string): Buffer {
-  const content = Buffer.from(text)
-  const head = encodeTarHeader({
-    type: 'file',
-    path,
-    linkPath: '',
-    mode: 0o600,
-    size: content.length,
-    mtimeMs: 0,
-  })
-  return Buffer.concat([head, content, Buffer.alloc(paddingOf(content.length))])
+  return encodeTarFile(path, Buffer.from(text))
 }
 
 /** Yields the blocks of an entry as they are in an archive. */

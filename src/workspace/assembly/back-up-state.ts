@@ -11,8 +11,7 @@ import { tryLock } from '../../lib/fs/file-lock.ts'
 import { ignoreMissing } from '../../lib/fs/ignore-missing.ts'
 import { makeDirs } from '../../lib/fs/make-dirs.ts'
 import { writeFileDurable } from '../../lib/fs/write-durable.ts'
-import { encodeTarHeader, TAR_END } from '../../lib/tar/encode-header.ts'
-import { paddingOf } from '../../lib/tar/entry.ts'
+import { encodeTarFile, TAR_END } from '../../lib/tar/encode-header.ts'
 import { readTar } from '../../lib/tar/read-tar.ts'
 import { fault } from '../errors.ts'
 import { BUS_TOKEN_FILE, KEYS_FILE, TEAM_FILE, TOKEN_FILE } from '../state-dir.ts'
@@ -50,8 +49,7 @@ export async function backUpState(stateDir: string, file: string): Promise<numbe
     ...settings.map((name) => `${SETTINGS}/${name}`).filter((name) => SETTINGS_FILE.test(name)),
     ...FILES,
   ]
-  const blocks: Buffer[] = []
-  let count = 0
+  const entries: Buffer[] = []
   for (const name of names) {
     const content = await readFile(join(stateDir, name)).catch(ignoreMissing)
     if (content === undefined) {
@@ -60,24 +58,15 @@ export async function backUpState(stateDir: string, file: string): Promise<numbe
       continue
     }
     const { mtimeMs } = await lstat(join(stateDir, name))
-    const entry = {
-      type: 'file',
-      path: name,
-      linkPath: '',
-      mode: 0o600,
-      size: content.length,
-      mtimeMs,
-    } as const
-    blocks.push(encodeTarHeader(entry), content, Buffer.alloc(paddingOf(content.length)))
-    count += 1
+    entries.push(encodeTarFile(name, content, mtimeMs))
   }
-  const archive = await gzipped(Buffer.concat([...blocks, TAR_END]))
+  const archive = await gzipped(Buffer.concat([...entries, TAR_END]))
   try {
     await writeFileDurable(file, archive, { mode: 0o600 })
   } catch (error) {
     throw fault('BACKEND_ERROR', `the backup cannot be written: ${messageOf(error)}`, error)
   }
-  return count
+  return entries.length
 }
 
 /**
