@@ -1,7 +1,6 @@
 import { connect as connectTls } from 'node:tls'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { Type } from '../../src/lib/schema/type.ts'
-import type { ApiClient } from '../../src/workspace/backend/kubernetes/api/api-client.ts'
 import {
   anySchema,
   claimSchema,
@@ -13,7 +12,7 @@ import {
   KubernetesBackend,
   type KubernetesOptions,
 } from '../../src/workspace/backend/kubernetes/kubernetes-backend.ts'
-import { clusterClient, clusterOptions, makeNamespace, runCluster } from '../support/cluster/cluster.ts'
+import { clusterNamespace, clusterOptions, runCluster } from '../support/cluster/cluster.ts'
 import { makeBareImage } from '../support/cluster/bare-image.ts'
 import { TEST_IMAGE, uniqueName } from '../support/engine/docker.ts'
 import { backendCreate } from '../support/workspace/backend-create.ts'
@@ -28,23 +27,13 @@ const policySchema = Type.Object({
   }),
 })
 
-let namespace: Awaited<ReturnType<typeof makeNamespace>>
-let client: ApiClient
-
-beforeAll(async () => {
-  namespace = await makeNamespace()
-  client = await clusterClient()
-})
-afterAll(async () => {
-  client.close()
-  await namespace.remove()
-})
+const cluster = clusterNamespace()
 
 const at = (kind: string, name = '') =>
-  `/api/v1/namespaces/${namespace.name}/${kind}${name === '' ? '' : `/ws-${name}`}`
+  `/api/v1/namespaces/${cluster.namespace}/${kind}${name === '' ? '' : `/ws-${name}`}`
 
 async function open(options: Partial<KubernetesOptions> = {}): Promise<KubernetesBackend> {
-  const backend = new KubernetesBackend({ ...clusterOptions(namespace.name), ...options })
+  const backend = new KubernetesBackend({ ...clusterOptions(cluster.namespace), ...options })
   await backend.open(() => undefined)
   onTestFinished(() => backend.close())
   return backend
@@ -64,7 +53,7 @@ function create(
 /** Returns the names of all objects of a workspace. */
 async function objectsOf(name: string): Promise<readonly string[]> {
   const paths = ['configmaps', 'pods', 'secrets', 'persistentvolumeclaims'].map((kind) => at(kind, name))
-  const found = await Promise.all(paths.map((path) => client.find(anySchema, path)))
+  const found = await Promise.all(paths.map((path) => cluster.client.find(anySchema, path)))
   return paths.filter((_, i) => found[i] !== undefined && found[i].metadata.deletionTimestamp === undefined)
 }
 
@@ -114,15 +103,15 @@ test('a program runs on while the API server does not', async () => {
 
 test('a pod that another client deletes leaves a workspace in error, which can be started', async () => {
   const changes: string[] = []
-  const backend = new KubernetesBackend(clusterOptions(namespace.name))
+  const backend = new KubernetesBackend(clusterOptions(cluster.namespace))
   await backend.open((change) => changes.push('name' in change ? change.name : change.is))
   onTestFinished(() => backend.close())
   const name = uniqueName('evicted')
   await create(backend, name)
   await outputOf(backend, name, sh('echo kept >/workspace/file'))
-  const pod = await client.find(podSchema, at('pods', name))
+  const pod = await cluster.client.find(podSchema, at('pods', name))
   changes.length = 0
-  await client.delete(at('pods', name), pod?.metadata.uid ?? '', 0)
+  await cluster.client.delete(at('pods', name), pod?.metadata.uid ?? '', 0)
   await expect.poll(() => changes).toContain(name)
   await expect
     .poll(() => backend.find(name))
@@ -136,7 +125,7 @@ test('an agent that is killed starts again, and the workspace with it', async ()
   const name = uniqueName('agent')
   await create(backend, name)
   const restarts = async () =>
-    (await client.find(podSchema, at('pods', name)))?.status?.containerStatuses?.[0]?.restartCount
+    (await cluster.client.find(podSchema, at('pods', name)))?.status?.containerStatuses?.[0]?.restartCount
   const killing = outputOf(backend, name, sh('kill -KILL $(pgrep -f pod-agent.js)', '0'))
   await killing.catch(() => undefined)
   await expect.poll(restarts).toBe(1)
@@ -150,15 +139,15 @@ test('a volume whose labels do not name the workspace is never deleted', async (
   const name = uniqueName('foreign')
   await create(backend, name)
   const labels = { 'workspace.dev/uid': 'another' }
-  await client.patch(claimSchema, at('persistentvolumeclaims', name), { metadata: { labels } })
+  await cluster.client.patch(claimSchema, at('persistentvolumeclaims', name), { metadata: { labels } })
   await expect(backend.remove(name, false)).rejects.toThrow('was not deleted')
   expect(await objectsOf(name)).toEqual([
     at('configmaps', name),
     at('secrets', name),
     at('persistentvolumeclaims', name),
   ])
-  const map = await client.find(configMapSchema, at('configmaps', name))
-  await client.patch(claimSchema, at('persistentvolumeclaims', name), {
+  const map = await cluster.client.find(configMapSchema, at('configmaps', name))
+  await cluster.client.patch(claimSchema, at('persistentvolumeclaims', name), {
     metadata: { labels: { 'workspace.dev/uid': map?.metadata.uid } },
   })
   await backend.remove(name, false)
@@ -170,7 +159,7 @@ test('a volume that somebody else created is neither used nor deleted', async ()
   const name = uniqueName('by-hand')
   const spec = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } }
   const metadata = { name: `ws-${name}` }
-  await client.create(claimSchema, at('persistentvolumeclaims'), { metadata, spec })
+  await cluster.client.create(claimSchema, at('persistentvolumeclaims'), { metadata, spec })
   await expect(create(backend, name)).rejects.toThrow('belongs to another server')
   await backend.remove(name, false)
   expect(await objectsOf(name)).toEqual([at('persistentvolumeclaims', name)])
@@ -220,14 +209,14 @@ test('a workspace with network limits has its own policy, which is the only one 
   const [name, other] = [uniqueName('limited'), uniqueName('unlimited')]
   await create(backend, name, { networkLimits: { egress: 'none' } })
   await create(backend, other)
-  const policies = `/apis/networking.k8s.io/v1/namespaces/${namespace.name}/networkpolicies`
-  const pod = await client.find(podSchema, at('pods', name))
+  const policies = `/apis/networking.k8s.io/v1/namespaces/${cluster.namespace}/networkpolicies`
+  const pod = await cluster.client.find(podSchema, at('pods', name))
   const selected = pod?.metadata.labels?.['workspace.dev/policy']
   expect(selected).toBe(pod?.metadata.labels?.['workspace.dev/uid'])
-  expect((await client.find(podSchema, at('pods', other)))?.metadata.labels?.['workspace.dev/policy']).toBe(
-    'server',
-  )
-  const found = await client.list(policySchema, policies, {})
+  expect(
+    (await cluster.client.find(podSchema, at('pods', other)))?.metadata.labels?.['workspace.dev/policy'],
+  ).toBe('server')
+  const found = await cluster.client.list(policySchema, policies, {})
   const own = found.items.filter(
     ({ spec }) => spec.podSelector.matchLabels['workspace.dev/policy'] === selected,
   )
@@ -235,7 +224,7 @@ test('a workspace with network limits has its own policy, which is the only one 
   expect(own).toMatchObject([{ spec: { policyTypes: ['Ingress', 'Egress'] } }])
   expect(own[0]?.spec.egress ?? []).toEqual([])
   await backend.remove(name, false)
-  expect(await client.find(anySchema, `${policies}/ws-${name}`)).toBeUndefined()
+  expect(await cluster.client.find(anySchema, `${policies}/ws-${name}`)).toBeUndefined()
 })
 
 test('an image with nothing but one static program works', async () => {

@@ -1,54 +1,43 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { parse } from 'yaml'
 import { packageRoot } from '../../src/lib/process/package.ts'
 import { Type } from '../../src/lib/schema/type.ts'
-import type { ApiClient } from '../../src/workspace/backend/kubernetes/api/api-client.ts'
 import { clusterAccess } from '../../src/workspace/backend/kubernetes/api/cluster-access.ts'
 import { anySchema } from '../../src/workspace/backend/kubernetes/api/objects.ts'
 import { KubernetesBackend } from '../../src/workspace/backend/kubernetes/kubernetes-backend.ts'
-import { clusterClient, clusterOptions, KUBECONFIG, makeNamespace } from '../support/cluster/cluster.ts'
+import { clusterNamespace, clusterOptions, KUBECONFIG } from '../support/cluster/cluster.ts'
 import { TEST_IMAGE, uniqueName } from '../support/engine/docker.ts'
 import { tempDir } from '../support/temp-dir.ts'
 import { backendCreate } from '../support/workspace/backend-create.ts'
 import { outputOf, sh } from '../support/workspace/backends.ts'
 
-let namespace: Awaited<ReturnType<typeof makeNamespace>>
-let client: ApiClient
-
-beforeAll(async () => {
-  namespace = await makeNamespace()
-  client = await clusterClient()
-})
-afterAll(async () => {
-  client.close()
-  await namespace.remove()
-})
+const cluster = clusterNamespace()
 
 /** Creates a service account with the rights of the documentation, and returns a kubeconfig with its token. */
 async function documentedAccount(): Promise<string> {
   const page = readFileSync(join(packageRoot, 'docs/workspace/kubernetes.md'), 'utf8')
   const [, manifest = ''] = /```yml\n(apiVersion: rbac[^`]*)```/.exec(page) ?? []
   const role = parse(manifest) as { metadata: { name: string; namespace: string } }
-  role.metadata.namespace = namespace.name
-  const rights = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace.name}`
-  const accounts = `/api/v1/namespaces/${namespace.name}/serviceaccounts`
-  await client.create(anySchema, `${rights}/roles`, role)
-  await client.create(anySchema, accounts, {
+  role.metadata.namespace = cluster.namespace
+  const rights = `/apis/rbac.authorization.k8s.io/v1/namespaces/${cluster.namespace}`
+  const accounts = `/api/v1/namespaces/${cluster.namespace}/serviceaccounts`
+  await cluster.client.create(anySchema, `${rights}/roles`, role)
+  await cluster.client.create(anySchema, accounts, {
     apiVersion: 'v1',
     kind: 'ServiceAccount',
     metadata: { name: 'server' },
   })
-  await client.create(anySchema, `${rights}/rolebindings`, {
+  await cluster.client.create(anySchema, `${rights}/rolebindings`, {
     apiVersion: 'rbac.authorization.k8s.io/v1',
     kind: 'RoleBinding',
     metadata: { name: 'server' },
     roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: role.metadata.name },
-    subjects: [{ kind: 'ServiceAccount', name: 'server', namespace: namespace.name }],
+    subjects: [{ kind: 'ServiceAccount', name: 'server', namespace: cluster.namespace }],
   })
   const tokenSchema = Type.Object({ status: Type.Object({ token: Type.String() }) })
-  const { status } = await client.create(tokenSchema, `${accounts}/server/token`, {
+  const { status } = await cluster.client.create(tokenSchema, `${accounts}/server/token`, {
     apiVersion: 'authentication.k8s.io/v1',
     kind: 'TokenRequest',
     spec: {},
@@ -64,7 +53,7 @@ async function documentedAccount(): Promise<string> {
 test('the documented rights suffice for all work, and for nothing outside the namespace', async () => {
   const kubeconfig = await documentedAccount()
   const access = () => clusterAccess(kubeconfig)
-  const backend = new KubernetesBackend({ ...clusterOptions(namespace.name), access })
+  const backend = new KubernetesBackend({ ...clusterOptions(cluster.namespace), access })
   await backend.open(() => undefined)
   onTestFinished(() => backend.close())
   expect(backend.isAvailable).toBe(true)

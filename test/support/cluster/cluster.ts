@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { join } from 'node:path'
+import { afterAll, beforeAll } from 'vitest'
 import { packageRoot } from '../../../src/lib/process/package.ts'
 import { ApiClient } from '../../../src/workspace/backend/kubernetes/api/api-client.ts'
 import { clusterAccess } from '../../../src/workspace/backend/kubernetes/api/cluster-access.ts'
@@ -21,7 +22,7 @@ export function runCluster(...argv: readonly string[]): void {
 }
 
 /** Returns a client of the tests' cluster. */
-export async function clusterClient(): Promise<ApiClient> {
+async function clusterClient(): Promise<ApiClient> {
   return new ApiClient(await clusterAccess(KUBECONFIG))
 }
 
@@ -42,6 +43,28 @@ export async function makeNamespace(): Promise<{
     async remove() {
       await client.delete(`/api/v1/namespaces/${name}`, metadata.uid)
       client.close()
+    },
+  }
+}
+
+/** Gives the tests of a file a namespace of the cluster and a client; both end with the file. */
+export function clusterNamespace(): { readonly namespace: string; readonly client: ApiClient } {
+  let made: Awaited<ReturnType<typeof makeNamespace>>
+  let client: ApiClient
+  beforeAll(async () => {
+    made = await makeNamespace()
+    client = await clusterClient()
+  })
+  afterAll(async () => {
+    client.close()
+    await made.remove()
+  })
+  return {
+    get namespace() {
+      return made.name
+    },
+    get client() {
+      return client
     },
   }
 }
