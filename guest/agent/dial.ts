@@ -8,11 +8,10 @@ import { portNumber } from './port-number.ts'
 const CONNECT_TIMEOUT_MS = 10_000
 const LOOPBACK = ['127.0.0.1', '::1'] as const
 
-/** Connects to a port of this machine's loopback address and joins it with the host's connection. */
-export async function serveDial(connection: Duplex, port: unknown, accept: () => void): Promise<void> {
+/** Connects to a port of this machine's loopback address and joins it with the host's accepted connection. */
+export async function serveDial(port: unknown, accept: () => Duplex): Promise<void> {
   const target = await connectLoopback(portNumber(port))
-  accept()
-  const mux = new Mux(connection, { isFirst: false })
+  const mux = new Mux(accept(), { isFirst: false })
   const channel = mux.channel(DIAL_CHANNEL)
   for (const [from, to] of [
     [channel, target],

@@ -4,10 +4,10 @@ import { EXEC_CHANNELS, type ExecMessage, type GuestProgram } from '../../src/li
 import { Mux } from '../../src/lib/mux/mux.ts'
 import { startProgram } from './program.ts'
 
-/** Runs a program for the host over the connection; closing the connection hangs the program up. */
-export function serveExec(connection: Duplex, request: GuestProgram, accept: () => void): void {
+/** Runs a program for the host over the accepted connection; closing the connection hangs the program up. */
+export function serveExec(request: GuestProgram, accept: () => Duplex): void {
   const program = startProgram(request)
-  accept()
+  const connection = accept()
   const mux = new Mux(connection, { isFirst: false })
   const control = mux.channel(EXEC_CHANNELS.control)
   const stdin = mux.channel(EXEC_CHANNELS.stdin)

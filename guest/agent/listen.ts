@@ -17,9 +17,8 @@ const MAX_CONNECTIONS = 100
  * The socket is removed with the host's connection.
  */
 export async function serveListen(
-  connection: Duplex,
   userName: string | undefined,
-  accept: (answer: { readonly path: string }) => void,
+  accept: (answer: { readonly path: string }) => Duplex,
 ): Promise<void> {
   const user = userName === undefined ? workspaceUser() : findUser(userName)
   if (user === undefined) throw new GuestFailure('NO_SUCH_USER', `there is no user "${userName}" inside`)
@@ -41,8 +40,8 @@ export async function serveListen(
     clean()
     throw error
   }
+  const connection = accept({ path })
   connection.once('close', clean)
-  accept({ path })
   forwarder.forwardTo(connection)
 }
 

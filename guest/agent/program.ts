@@ -3,9 +3,9 @@ import { closeSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { constants } from 'node:os'
 import type { Readable, Writable } from 'node:stream'
-import { setImmediate, setTimeout as delay } from 'node:timers/promises'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { GuestProgram } from '../../src/lib/guest/protocol.ts'
-import { streamOnNext } from '../../src/lib/process/descriptor-stream.ts'
+import { arrived, streamOnNext } from '../../src/lib/process/descriptor-stream.ts'
 import { makePipe } from '../../src/native/programs/pipe.ts'
 import { openPty, type Pty } from '../../src/native/programs/pty.ts'
 import { findStarter } from '../../src/native/programs/starter.ts'
@@ -14,7 +14,7 @@ import { imageEnvironment, workspaceDirectory, workspaceUser } from './image-con
 import { findUser, type User } from './users.ts'
 
 const CAPACITY_BYTES = 256 * 1024
-const LOOK_EVERY_MS = 10
+const TERMINAL_MS = 10
 
 /** A program started by the agent. */
 export interface Program {
@@ -119,7 +119,9 @@ function programOf(
     stdin,
     outputs,
     ended: exited.then(async (status) => {
-      await Promise.all(outputs.map(drained))
+      // The kernel passes a terminal's output on a little later.
+      if (pty !== undefined) await delay(TERMINAL_MS)
+      await Promise.all(outputs.map(arrived))
       return status
     }),
     signal(name) {
@@ -134,16 +136,5 @@ function programOf(
       stdin?.destroy()
       for (const output of outputs) output.destroy()
     },
-  }
-}
-
-/** Resolves once the current contents of a pipe have been read; background programs may write more later. */
-async function drained(stream: Socket): Promise<void> {
-  while (!stream.readableEnded && !stream.destroyed) {
-    const before = stream.bytesRead
-    // The pipe's contents are read between two iterations of the event loop.
-    await setImmediate()
-    await delay(LOOK_EVERY_MS)
-    if (stream.bytesRead === before && stream.readableLength === 0) return
   }
 }

@@ -9,6 +9,7 @@ import { GuestFailure } from './failure.ts'
 import { readHealth } from './health.ts'
 import { serveListen, serveListenPort } from './listen.ts'
 import { prepare } from './prepare.ts'
+import { endSessions, newSessionOf, resumeSession, startSession } from './sessions.ts'
 import { trimAndFlush, shutDown } from './shut-down.ts'
 
 const REQUEST_TIMEOUT_MS = 30_000
@@ -45,19 +46,29 @@ async function handleRequest(
   onPrepared: (setting: GuestSetting) => void,
 ): Promise<void> {
   const accept = (more: object = {}): void => answer(connection, { ok: true, ...more })
+  // Before anything is started for it.
+  const session = newSessionOf(request)
+  /** Answers, and returns the connection that then belongs to the request. */
+  const acceptSession = (more: object = {}): Duplex => {
+    accept({ ...more, ...(session !== undefined && { isResumable: true }) })
+    return session === undefined ? connection : startSession(session, connection)
+  }
   switch (request.do) {
     case 'exec':
-      return serveExec(connection, request, accept)
+      return serveExec(request, acceptSession)
     case 'dial':
-      return serveDial(connection, request.port, accept)
+      return serveDial(request.port, acceptSession)
     case 'listen':
-      return serveListen(connection, request.user, accept)
+      return serveListen(request.user, acceptSession)
     case 'listen-port':
       return serveListenPort(connection, request.port, accept)
+    case 'resume':
+      return resumeSession(request.session, request.received, connection, accept)
     case 'health':
       accept(readHealth())
       break
     case 'prepare':
+      if (request.fork !== undefined) endSessions()
       await prepare(request)
       onPrepared(request)
       thaw()

@@ -57,6 +57,7 @@ static Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("LogStore", LogStore::define(env));
   exports.Set("ExitWatch", defineExitWatch(env));
   exports.Set("becomeSubreaper", Napi::Function::New(env, becomeSubreaper, "becomeSubreaper"));
+  exports.Set("sendDatagram", Napi::Function::New(env, sendDatagram, "sendDatagram"));
   exports.Set("notifyManager", Napi::Function::New(env, notifyManager, "notifyManager"));
   exports.Set("reapChild", Napi::Function::New(env, reapChild, "reapChild"));
   exports.Set("spawnProgram", Napi::Function::New(env, spawnProgram, "spawnProgram"));

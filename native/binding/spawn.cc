@@ -133,7 +133,16 @@ Napi::Value reapChild(const Napi::CallbackInfo& info) {
 Napi::Value notifyManager(const Napi::CallbackInfo& info) {
   const std::string socket = info[0].ToString();
   const std::string text = info[1].ToString();
-  const int error = notify::send(socket, text);
+  const int error = notify::send(socket, text, notify::Wait::yes);
+  if (error != 0) throw systemError(info.Env(), error, "sendto", socket);
+  return info.Env().Undefined();
+}
+
+Napi::Value sendDatagram(const Napi::CallbackInfo& info) {
+  const std::string socket = info[0].ToString();
+  const auto bytes = info[1].As<Napi::Uint8Array>();
+  const std::string_view text(reinterpret_cast<const char*>(bytes.Data()), bytes.ByteLength());
+  const int error = notify::send(socket, text, notify::Wait::no);
   if (error != 0) throw systemError(info.Env(), error, "sendto", socket);
   return info.Env().Undefined();
 }

@@ -17,6 +17,9 @@ Napi::Value becomeSubreaper(const Napi::CallbackInfo& info);
 /** reapChild(pid: number): boolean. Reaps an exited child; returns whether there was one. */
 Napi::Value reapChild(const Napi::CallbackInfo& info);
 
+/** sendDatagram(socket: string, bytes: Uint8Array): void. Does not wait; throws like node:net (`EPROTOTYPE` …). */
+Napi::Value sendDatagram(const Napi::CallbackInfo& info);
+
 /** notifyManager(socket: string, text: string): void. Throws like node:net (`ENOENT` …). */
 Napi::Value notifyManager(const Napi::CallbackInfo& info);
 

@@ -34,6 +34,7 @@ const char* nameOf(int number) {
     case ENFILE: return "ENFILE";
     case ENOEXEC: return "ENOEXEC";
     case ENODEV: return "ENODEV";
+    case ENOBUFS: return "ENOBUFS";
     case ENOENT: return "ENOENT";
     case ENOMEM: return "ENOMEM";
     case ENOSYS: return "ENOSYS";
@@ -44,6 +45,7 @@ const char* nameOf(int number) {
     case ENXIO: return "ENXIO";
     case EOPNOTSUPP: return "EOPNOTSUPP";
     case EPERM: return "EPERM";
+    case EPROTOTYPE: return "EPROTOTYPE";
     case EPIPE: return "EPIPE";
     case EROFS: return "EROFS";
     case ESRCH: return "ESRCH";

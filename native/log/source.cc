@@ -34,11 +34,11 @@ bool mayHaveLongLine(std::string_view lines) {
 
 }  // namespace
 
-void Source::take(int stream, std::string_view bytes, std::int64_t timeMs, std::atomic<std::uint64_t>& shared) {
+void Source::take(int stream, std::string& begun, std::string_view bytes, std::int64_t timeMs,
+                  std::atomic<std::uint64_t>& shared) {
   const std::lock_guard lock(mutex);
   now = timeMs;
   sequence = &shared;
-  std::string& begun = carry[static_cast<std::size_t>(stream)];
   const std::size_t lastEnd = bytes.rfind('\n');
   if (lastEnd != std::string_view::npos) {
     const std::string_view whole = bytes.substr(0, lastEnd + 1);
@@ -52,15 +52,14 @@ void Source::take(int stream, std::string_view bytes, std::int64_t timeMs, std::
     begun.clear();
   }
   begun.append(bytes);
-  cutCarry(stream);
+  cutBegun(stream, begun);
   evict();
 }
 
-void Source::finish(int stream, std::int64_t timeMs, std::atomic<std::uint64_t>& shared) {
+void Source::finish(int stream, std::string& begun, std::int64_t timeMs, std::atomic<std::uint64_t>& shared) {
   const std::lock_guard lock(mutex);
   now = timeMs;
   sequence = &shared;
-  std::string& begun = carry[static_cast<std::size_t>(stream)];
   if (begun.empty()) return;
   keep(stream, begun, "\n", 1, false);
   begun.clear();
@@ -93,8 +92,7 @@ void Source::takeLines(int stream, std::string_view lines) {
   keepShort();
 }
 
-void Source::cutCarry(int stream) {
-  std::string& begun = carry[static_cast<std::size_t>(stream)];
+void Source::cutBegun(int stream, std::string& begun) {
   std::size_t at = 0;
   while (begun.size() - at > MAX_LINE_BYTES) {
     const std::string_view rest = std::string_view(begun).substr(at);

@@ -54,9 +54,17 @@ class Source {
   explicit Source(Bounds bounds) : bounds(bounds) {}
 
   /** Takes bytes of a stream (0 or 1) as they arrive. `sequence` is the counter shared by all sources. */
-  void take(int stream, std::string_view bytes, std::int64_t timeMs, std::atomic<std::uint64_t>& sequence);
+  void take(int stream, std::string_view bytes, std::int64_t timeMs, std::atomic<std::uint64_t>& sequence) {
+    take(stream, carry[static_cast<std::size_t>(stream)], bytes, timeMs, sequence);
+  }
   /** Ends a stream; an unfinished line becomes its last. */
-  void finish(int stream, std::int64_t timeMs, std::atomic<std::uint64_t>& sequence);
+  void finish(int stream, std::int64_t timeMs, std::atomic<std::uint64_t>& sequence) {
+    finish(stream, carry[static_cast<std::size_t>(stream)], timeMs, sequence);
+  }
+  /** As above, for one of several writers of a stream; `begun` is its unfinished line. */
+  void take(int stream, std::string& begun, std::string_view bytes, std::int64_t timeMs,
+            std::atomic<std::uint64_t>& sequence);
+  void finish(int stream, std::string& begun, std::int64_t timeMs, std::atomic<std::uint64_t>& sequence);
   void opened() { openStreams++; }
   void closed() { openStreams--; }
   void writeTo(std::unique_ptr<FileSink> file);
@@ -69,7 +77,7 @@ class Source {
  private:
   void takeLines(int stream, std::string_view lines);
   void keep(int stream, std::string_view first, std::string_view rest, std::uint32_t lines, bool isCut);
-  void cutCarry(int stream);
+  void cutBegun(int stream, std::string& begun);
   void evict();
   std::uint64_t firstIndex() const;
 
@@ -78,7 +86,7 @@ class Source {
   std::deque<Block> blocks;
   std::uint64_t nextIndex = 0;
   std::uint64_t heldBytes = 0;
-  /** Unfinished line of each stream. */
+  /** Unfinished line of each stream with one writer. */
   std::array<std::string, 2> carry;
   std::unique_ptr<FileSink> file;
   std::atomic<int> openStreams = 0;

@@ -107,7 +107,8 @@ bool Store::readSome(int fd, Reader& reader) {
   for (int i = 0; i < READS_A_TURN; i++) {
     const ssize_t size = read(fd, buffer.data(), buffer.size());
     if (size > 0) {
-      reader.lines->take(reader.stream, std::string_view(buffer.data(), static_cast<std::size_t>(size)), nowMs(), sequence);
+      const std::string_view bytes(buffer.data(), static_cast<std::size_t>(size));
+      reader.lines->take(reader.stream, reader.begun, bytes, nowMs(), sequence);
       if (static_cast<std::size_t>(size) < buffer.size()) return true;
       if (!reader.isWide) fcntl(fd, F_SETPIPE_SZ, WIDE_PIPE_BYTES);
       reader.isWide = true;
@@ -115,7 +116,7 @@ bool Store::readSome(int fd, Reader& reader) {
     }
     if (size < 0 && errno == EINTR) continue;
     if (size < 0 && errno == EAGAIN) return true;
-    reader.lines->finish(reader.stream, nowMs(), sequence);
+    reader.lines->finish(reader.stream, reader.begun, nowMs(), sequence);
     return false;
   }
   return true;

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <unordered_map>
 #include <vector>
@@ -43,6 +44,7 @@ class Store {
     int stream;
     std::shared_ptr<Source> lines;
     bool isWide = false;
+    std::string begun = {};
   };
 
   void run();

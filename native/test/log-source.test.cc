@@ -57,6 +57,17 @@ TEST("a source cuts long lines among short ones that arrive together") {
   CHECK(source.counts().end == 3 + 4);
 }
 
+TEST("a source keeps the lines of two writers apart") {
+  Source source({100, 1 << 20});
+  std::string first;
+  std::string second;
+  source.take(0, first, "one ", 1, sequence);
+  source.take(0, second, "three ", 1, sequence);
+  source.take(0, first, "two\n", 1, sequence);
+  source.finish(0, second, 1, sequence);
+  CHECK(all(source).bytes == "one two\nthree \n");
+}
+
 TEST("a source stays within its limits") {
   Source source({10, 1 << 20});
   for (int i = 0; i < 100; i++) source.take(0, "line " + std::to_string(i) + "\n", 1, sequence);

@@ -64,6 +64,7 @@ export interface Addon {
   ): number
   becomeSubreaper(): boolean
   reapChild(pid: number): boolean
+  sendDatagram(socket: string, bytes: Uint8Array): void
   notifyManager(socket: string, text: string): void
   ExitWatch: new (onExit: (pid: number, code: number, signal: number) => void) => AddonExitWatch
   LogStore: new (onLines: () => void) => AddonLogStore

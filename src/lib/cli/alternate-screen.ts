@@ -2,29 +2,97 @@
 export interface AlternateScreen {
   /** Replaces what is shown, from the first row. The lines must fit. */
   readonly draw: (lines: readonly string[]) => void
-  /** Restores the terminal and stops reading keys. */
+  /** Draws every row the next time, because the size or the contents of the terminal have changed. */
+  readonly forget: () => void
+  /** Switches reports of the mouse on or off; they are off at first. */
+  readonly setMouse: (isOn: boolean) => void
+  /** Restores the terminal and stops reading input. */
   readonly leave: () => void
 }
 
-/** Control sequences that switch to the alternate screen without a cursor. Source: xterm's control sequences, DECSET 1049 and 25. */
-const ENTER = '\u001b[?1049h\u001b[?25l'
-const LEAVE = '\u001b[?25h\u001b[?1049l'
-const HOME = '\u001b[H'
-const REST_OF_LINE = '\u001b[K'
-const REST_OF_SCREEN = '\u001b[J'
+// Source of the control sequences: xterm's control sequences, DECSET.
+/** The alternate screen (1049) without a cursor (25), without line breaks at the right edge (7), with marked pastes (2004). */
+const ENTER = '\u001b[?1049h\u001b[?25l\u001b[?7l\u001b[?2004h'
+const LEAVE = '\u001b[?2004l\u001b[?7h\u001b[?25h\u001b[?1049l'
+/** Buttons (1000) with places of any size (1006). */
+const MOUSE_ON = '\u001b[?1000h\u001b[?1006h'
+const MOUSE_OFF = '\u001b[?1006l\u001b[?1000l'
+/** Shows a frame at once (2026). */
+const BEGIN = '\u001b[?2026h'
+const END = '\u001b[?2026l'
+const CLEAR = '\u001b[2J'
+const CLEAR_LINE = '\u001b[2K'
+const CTRL_Z = '\u001a'
 
-/** Enters the alternate screen of this terminal and reads keys one by one. */
-export function enterAlternateScreen(onKey: (key: string) => void): AlternateScreen {
+/**
+ * Enters the alternate screen of this terminal and reads its input. The end of this program restores the terminal too.
+ * Ctrl-Z stops the program as a shell does, with the terminal restored meanwhile.
+ *
+ * @param onContinue called when the screen must be drawn again, because the program was stopped
+ */
+export function enterAlternateScreen(
+  onInput: (bytes: Buffer) => void,
+  onContinue: () => void,
+): AlternateScreen {
   const { stdin, stdout } = process
-  const onData = (bytes: Buffer): void => onKey(bytes.toString())
-  stdin.setRawMode(true).on('data', onData)
-  stdout.write(ENTER)
+  let hasLeft = false
+  let hasMouse = false
+  /** Rows as they are shown; undefined if unknown. */
+  let shown: readonly string[] | undefined
+  const enter = (): void => {
+    stdin.setRawMode(true)
+    stdout.write(`${ENTER}${hasMouse ? MOUSE_ON : ''}`)
+  }
+  const restore = (): void => {
+    stdin.setRawMode(false)
+    stdout.write(`${hasMouse ? MOUSE_OFF : ''}${LEAVE}`)
+  }
+  const enterAgain = (): void => {
+    if (hasLeft) return
+    // Otherwise the mode that Node.js knows, and the shell has changed, is not set again.
+    stdin.setRawMode(false)
+    enter()
+    shown = undefined
+    onContinue()
+  }
+  const read = (bytes: Buffer): void => {
+    if (bytes.toString() !== CTRL_Z) return onInput(bytes)
+    restore()
+    // The whole job, as the terminal's own Ctrl-Z.
+    process.kill(0, 'SIGTSTP')
+    // Nothing stops it without a shell that controls jobs, and then nothing continues it either.
+    setImmediate(enterAgain)
+  }
+  const leave = (): void => {
+    if (hasLeft) return
+    hasLeft = true
+    process.off('exit', leave).off('SIGCONT', enterAgain)
+    stdin.off('data', read).pause()
+    restore()
+  }
+  // A shell sets the terminal's mode when a job continues, also one that another program stopped.
+  process.once('exit', leave).on('SIGCONT', enterAgain)
+  stdin.on('data', read)
+  enter()
   return {
-    draw: (lines) =>
-      void stdout.write(HOME + lines.map((line) => line + REST_OF_LINE).join('\r\n') + REST_OF_SCREEN),
-    leave() {
-      stdin.off('data', onData).setRawMode(false).pause()
-      stdout.write(LEAVE)
+    draw(lines) {
+      const before = shown
+      const changed = lines.flatMap((line, at) =>
+        line === before?.[at] ? [] : [`\u001b[${at + 1};1H${CLEAR_LINE}${line}`],
+      )
+      for (let at = lines.length; at < (before?.length ?? 0); at++)
+        changed.push(`\u001b[${at + 1};1H${CLEAR_LINE}`)
+      shown = lines
+      if (changed.length > 0)
+        stdout.write(`${BEGIN}${before === undefined ? CLEAR : ''}${changed.join('')}${END}`)
     },
+    forget() {
+      shown = undefined
+    },
+    setMouse(isOn) {
+      if (isOn !== hasMouse) stdout.write(isOn ? MOUSE_ON : MOUSE_OFF)
+      hasMouse = isOn
+    },
+    leave,
   }
 }

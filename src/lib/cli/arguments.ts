@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from 'commander'
+import { parseDuration } from '../config/duration.ts'
 
 /** Parses an option's value as a whole number. */
 export function wholeNumber(text: string): number {
@@ -15,4 +16,11 @@ export function portNumber(text: string): number {
 /** Collects the values of a repeatable option. */
 export function collect(text: string, before: readonly string[] = []): readonly string[] {
   return [...before, text]
+}
+
+/** Parses a duration of at least a second, as an argument, to seconds. @throws InvalidArgumentError */
+export function durationSeconds(text: string): number {
+  const ms = parseDuration(text)
+  if (ms !== undefined && ms >= 1_000) return Math.floor(ms / 1_000)
+  throw new InvalidArgumentError('It must be a duration such as 30m, 12h or 30d.')
 }

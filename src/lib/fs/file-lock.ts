@@ -16,8 +16,9 @@ export async function tryLock(
   path: string,
   unguarded: () => void,
   kind: LockKind = 'alone',
+  mode = 0o600,
 ): Promise<Release | 'taken'> {
-  const file = await open(path, 'a', 0o600)
+  const file = await open(path, 'a', mode)
   const isLocked = await flock(file.fd, kind).catch(async (error: unknown) => {
     await file.close()
     throw error
@@ -38,13 +39,15 @@ export async function lockFile(
     readonly onWait?: () => void
     readonly unguarded?: () => void
     readonly kind?: LockKind
+    /** Of a new file, subject to the umask. */
+    readonly mode?: number
   } = {},
 ): Promise<Release> {
-  const { signal, onWait, unguarded = () => undefined, kind } = options
+  const { signal, onWait, unguarded = () => undefined, kind, mode } = options
   let hasWaited = false
   while (true) {
     signal?.throwIfAborted()
-    const release = await tryLock(path, unguarded, kind)
+    const release = await tryLock(path, unguarded, kind, mode)
     if (release !== 'taken') return release
     if (!hasWaited) onWait?.()
     hasWaited = true

@@ -13,9 +13,17 @@ const tokenFault = defineFaults({ TOKEN_FILE_UNUSABLE: 'invalid' })
  */
 export async function openToken(path: string): Promise<string> {
   await make(path)
+  return requireToken(path)
+}
+
+/** Returns the token in a file. @throws TOKEN_FILE_UNUSABLE also if there is no file */
+export async function requireToken(path: string): Promise<string> {
   const token = await readToken(path)
   if (token === undefined)
-    throw tokenFault('TOKEN_FILE_UNUSABLE', `token file ${path} was deleted while it was created; try again`)
+    throw tokenFault(
+      'TOKEN_FILE_UNUSABLE',
+      `token file ${path} was deleted; restore it, or start again to get a new one`,
+    )
   return token
 }
 
@@ -38,6 +46,20 @@ export async function readToken(path: string): Promise<string | undefined> {
       `token file ${path} does not contain a token of at least 20 characters; delete it to get a new one`,
     )
   return token
+}
+
+/** Returns the token in a file of the user's, whose permissions they decide about. @throws TOKEN_FILE_UNUSABLE */
+export async function readGivenToken(path: string): Promise<string> {
+  const token = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    throw tokenFault('TOKEN_FILE_UNUSABLE', `token file ${path} cannot be read: ${error.message}`, error)
+  })
+  // No request could send it, or any request would.
+  if (!/^[\x21-\x7e]+$/.test(token.trim()))
+    throw tokenFault(
+      'TOKEN_FILE_UNUSABLE',
+      `token file ${path} does not contain a token: one line of ASCII characters without spaces`,
+    )
+  return token.trim()
 }
 
 async function make(path: string): Promise<void> {

@@ -1,7 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import { type FileHandle, open, rename, rm } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { type FileHandle, open, readdir, rename, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import type { Readable } from 'node:stream'
+import { ignoreMissing } from './ignore-missing.ts'
+
+/** Suffix of the temporary files. */
+const TEMPORARY = /\.[0-9a-f]{12}\.tmp$/
 
 interface WriteOptions {
   /** Subject to the process's umask. */
@@ -50,18 +54,30 @@ async function makeLike(
   await file.chmod(mode & 0o7777)
 }
 
+/** Removes the temporary files that a killed process left in a directory, where no other process writes. */
+export async function removeInterruptedWrites(directory: string): Promise<void> {
+  const names = (await readdir(directory).catch(ignoreMissing)) ?? []
+  const left = names.filter((name) => TEMPORARY.test(name))
+  await Promise.all(left.map((name) => rm(join(directory, name), { force: true })))
+}
+
 /** Deletes a file durably: it does not reappear after a power cut. A missing file is not an error. */
 export async function removeFileDurable(path: string): Promise<void> {
   await rm(path, { force: true })
   await syncDirectory(dirname(path))
 }
 
+/** Flushes a file to disk. */
+export async function syncFile(path: string): Promise<void> {
+  const file = await open(path, 'r')
+  try {
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
 /** Flushes a directory, so that created, renamed and removed entries survive a power cut. */
 export async function syncDirectory(path: string): Promise<void> {
-  const directory = await open(path, 'r')
-  try {
-    await directory.sync()
-  } finally {
-    await directory.close()
-  }
+  await syncFile(path)
 }

@@ -4,16 +4,21 @@
  */
 export type GuestRequest =
   /** The connection then becomes a `Mux` with the channels of `EXEC_CHANNELS`. */
-  | ({ readonly do: 'exec' } & GuestProgram)
+  | ({ readonly do: 'exec' } & GuestProgram & InSession)
   /**
    * The connection then becomes a `Mux` whose channel `DIAL_CHANNEL` is connected to that port of the guest's loopback address,
    * because not every vsock supports half-close.
    */
-  | { readonly do: 'dial'; readonly port: number }
+  | ({ readonly do: 'dial'; readonly port: number } & InSession)
   /** The connection then becomes a `Mux`, and the guest opens a channel per connection. Response: `GuestSocket`. */
-  | { readonly do: 'listen'; readonly user?: string }
+  | ({ readonly do: 'listen'; readonly user?: string } & InSession)
   /** As `listen`, on a TCP port of the guest's 127.0.0.1, for every program inside. Response: empty. */
   | { readonly do: 'listen-port'; readonly port: number }
+  /**
+   * Continues a session whose connection was lost; `received` is the number of bytes that the host has. Response: `GuestResumed`,
+   * and the connection continues as the session's `ResumableStream`.
+   */
+  | { readonly do: 'resume'; readonly session: string; readonly received: number }
   /** Response: `GuestHealth`. */
   | { readonly do: 'health' }
   /** Response: empty. Frozen programs continue. */
@@ -26,6 +31,28 @@ export type GuestRequest =
 /** The agent's response to a request: its result, or an error. */
 export type GuestAnswer<T = Record<string, never>> =
   ({ readonly ok: true } & T) | { readonly ok: false; readonly code: string; readonly message: string }
+
+/**
+ * A request whose connection can be lost without losing its bytes. If the agent's response contains `isResumable`, a
+ * `ResumableStream` follows, on which all else happens.
+ */
+interface InSession {
+  /** 32 random hexadecimal digits, by which the session is resumed. */
+  readonly session?: string
+}
+
+/** Response of an agent that can resume the session; agents of older images cannot. */
+export interface GuestSession {
+  readonly isResumable?: boolean
+}
+
+/** Number of bytes of a resumed session that the guest has received. */
+export interface GuestResumed {
+  readonly received: number
+}
+
+/** How long both sides of a session wait for another connection. The time of a suspended machine does not count in the guest. */
+export const PATIENCE_MS = 60_000
 
 /** A program to start in the guest. */
 export interface GuestProgram {

@@ -12,7 +12,8 @@ export interface Diversion {
   readonly isFor: (request: IncomingMessage) => boolean
   /** Whether it handles an upgrade request; otherwise the request is handled as a plain one. */
   readonly acceptsUpgrade: (request: IncomingMessage) => boolean
-  readonly answer: (request: IncomingMessage, response: ServerResponse) => Promise<void>
+  /** @param passOn leaves the request to this server after all; for one of which nothing was read or answered */
+  readonly answer: (request: IncomingMessage, response: ServerResponse, passOn: () => void) => Promise<void>
   readonly upgrade: UpgradeHandler
   /** Cuts responses in progress. */
   readonly endAnswers: () => void

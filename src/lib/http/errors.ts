@@ -98,7 +98,9 @@ interface Violation {
 }
 
 function validationFault(error: FastifyError, shape: ErrorShape): Fault {
-  const [first] = (error.validation ?? []) as readonly Violation[]
+  const all = (error.validation ?? []) as readonly Violation[]
+  // Of several shapes, one whose field is invalid was meant, rather than one that does not have the field.
+  const first = all.find(({ instancePath, keyword }) => instancePath !== '' && keyword !== 'const') ?? all[0]
   if (error.validationContext === 'querystring') {
     const message = first?.message ?? 'the query is not valid'
     return shape.invalidQuery?.(message) ?? httpFault('INVALID_REQUEST', message)

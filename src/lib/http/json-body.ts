@@ -1,10 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Fault } from '../errors/fault.ts'
+import { isTooDeep, MAX_JSON_DEPTH } from '../schema/json-depth.ts'
 import { httpFault } from './faults.ts'
-
-const MAX_DEPTH = 64
-const [QUOTE, BACKSLASH] = [0x22, 0x5c]
-const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_LIST, CLOSE_LIST] = [0x7b, 0x7d, 0x5b, 0x5d]
 
 /**
  * Accepts only JSON bodies. A form or plain text, which a page of another site could post, is refused by its media
@@ -25,32 +22,6 @@ export function acceptOnlyJson(app: FastifyInstance): void {
 
 /** Returns an error for JSON text that is nested too deeply (threat H5). */
 export function depthFault(text: string): Fault | undefined {
-  if (depthOf(text) <= MAX_DEPTH) return undefined
-  return httpFault('INVALID_REQUEST', `the JSON body is nested deeper than ${MAX_DEPTH} levels`)
-}
-
-function depthOf(text: string): number {
-  if (!hasManyOpenings(text)) return 0
-  let depth = 0
-  let deepest = 0
-  let inString = false
-  for (let i = 0; i < text.length; i++) {
-    const char = text.charCodeAt(i)
-    if (inString) {
-      if (char === BACKSLASH) i++
-      else if (char === QUOTE) inString = false
-    } else if (char === QUOTE) inString = true
-    else if (char === OPEN_OBJECT || char === OPEN_LIST) deepest = Math.max(deepest, ++depth)
-    else if (char === CLOSE_OBJECT || char === CLOSE_LIST) depth--
-  }
-  return deepest
-}
-
-/** Whether the text has more opening brackets than the maximum depth: a cheap check that most bodies pass. */
-function hasManyOpenings(text: string): boolean {
-  let openings = 0
-  for (const char of '{[')
-    for (let at = text.indexOf(char); at !== -1; at = text.indexOf(char, at + 1))
-      if (++openings > MAX_DEPTH) return true
-  return false
+  if (!isTooDeep(text)) return undefined
+  return httpFault('INVALID_REQUEST', `the JSON body is nested deeper than ${MAX_JSON_DEPTH} levels`)
 }

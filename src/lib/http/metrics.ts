@@ -1,5 +1,4 @@
-import type { IncomingMessage } from 'node:http'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { collectDefaultMetrics, Counter, Registry } from 'prom-client'
 import { RequestDurations } from './request-durations.ts'
 
@@ -22,15 +21,19 @@ export function createMetrics(): Metrics {
   return { registry, requests: new RequestDurations(), droppedStreams }
 }
 
+/** Handler of a request; `nothing` when it was passed on, and is measured as another. */
+export type RequestHandler = 'route' | 'diverted' | 'nothing'
+
 /** Measures every routed request by method, route and status, and serves `GET /metrics`. */
 export function serveMetrics(
   app: FastifyInstance,
   { registry, requests }: Metrics,
-  isDiverted: (request: IncomingMessage) => boolean = () => false,
+  handlerOf: (request: FastifyRequest) => RequestHandler = () => 'route',
 ): void {
   app.addHook('onResponse', (request, reply, done) => {
-    const route = isDiverted(request.raw) ? 'diverted' : (request.routeOptions.url ?? 'none')
-    requests.count(request.method, route, reply.statusCode, reply.elapsedTime)
+    const handler = handlerOf(request)
+    const route = handler === 'route' ? (request.routeOptions.url ?? 'none') : handler
+    if (route !== 'nothing') requests.count(request.method, route, reply.statusCode, reply.elapsedTime)
     done()
   })
   app.get('/metrics', { schema: { hide: true } }, async (_request, reply) => {

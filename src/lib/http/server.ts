@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import type { Server as TlsServer } from 'node:tls'
 import Fastify, {
   type FastifyContextConfig,
   type FastifyError,
@@ -21,10 +22,10 @@ import { httpFault } from './faults.ts'
 import { createHostRule } from './host-rule.ts'
 import { acceptOnlyJson } from './json-body.ts'
 import { lazyCompilers } from './lazy-compilers.ts'
-import { createMetrics, type Metrics, serveMetrics } from './metrics.ts'
+import { createMetrics, type Metrics, type RequestHandler, serveMetrics } from './metrics.ts'
 import { checkOrigin } from './origin-rule.ts'
 import { type ApiInfo, serveReference } from './reference.ts'
-import { createTokenRule, createTokenTest, type TokenTest } from './token-rule.ts'
+import { createTokenRule, createTokenTest, type Secret, type TokenTest } from './token-rule.ts'
 import { Upgrades } from './upgrades.ts'
 
 const STOP_GRACE_MS = 8_000
@@ -50,6 +51,12 @@ declare module 'fastify' {
   }
 }
 
+/** PEM texts of a certificate chain and its private key. */
+export interface Certificate {
+  readonly cert: string
+  readonly key: string
+}
+
 /** Options of an HTTP server. */
 export interface HttpServerOptions {
   readonly info: ApiInfo
@@ -57,7 +64,7 @@ export interface HttpServerOptions {
   readonly allowedHosts: readonly string[]
   readonly errors: ErrorShape
   /** The token that requests require, or a test for valid ones; undefined if none is required. */
-  readonly token?: string | TokenTest | undefined
+  readonly token?: string | Secret | TokenTest | undefined
   /** Called for each request with a missing or wrong token. */
   readonly onUnauthorized?: (request: IncomingMessage) => void
   /** Requests that require the token; default: all. */
@@ -70,8 +77,8 @@ export interface HttpServerOptions {
   readonly prefixFor?: (host: string | undefined) => string | undefined
   /** A route that can answer some of its requests before routing. */
   readonly early?: EarlyRoute | undefined
-  /** PEM texts; enables TLS. */
-  readonly tls?: { readonly cert: string; readonly key: string } | undefined
+  /** Enables TLS. */
+  readonly tls?: Certificate | undefined
   /** Header and request timeouts; the defaults stop slow clients (threat H4), tests shorten them. */
   readonly timeouts?: { readonly headersMs: number; readonly requestMs: number; readonly checkMs: number }
 }
@@ -109,6 +116,10 @@ export interface HttpServer {
   readonly listen: (
     at: { readonly host: string; readonly port: number } | { readonly path: string },
   ) => Promise<number>
+  /** Uses another certificate for connections from now on; requires TLS. */
+  readonly replaceCertificate: (certificate: Certificate) => void
+  /** Cuts event streams and upgraded connections, because the token that they were requested with is no longer valid. */
+  readonly cutStreams: () => void
   /** Stops accepting requests, closes event streams, gives running requests 8 s, then closes all connections. */
   readonly stop: () => Promise<void>
 }
@@ -159,7 +170,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   mapErrors(app, options.errors)
   guardRoutes(app, { checkHost, guard, diverted, order })
   if (options.admit !== undefined) app.addHook('onRequest', options.admit)
-  serveMetrics(app, metrics, (request) => diverted.has(request))
+  serveMetrics(app, metrics, (request) => diverted.handlerOf(request))
   serveReference(app, options.info, options.errors)
 
   return {
@@ -170,6 +181,9 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     validBody({ body, validationError }) {
       if (validationError !== undefined) throw toFault(validationError as FastifyError, options.errors)
       return body
+    },
+    replaceCertificate({ cert, key }) {
+      ;(app.server as unknown as TlsServer).setSecureContext({ cert, key })
     },
     openStream(reply) {
       reply.hijack()
@@ -186,6 +200,10 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       const address = app.server.address()
       return typeof address === 'object' && address !== null ? address.port : 0
     },
+    cutStreams() {
+      for (const socket of streamSockets) socket.destroy()
+      upgrades.destroyAll()
+    },
     async stop() {
       isStopping = true
       for (const stream of streams) stream.end()
@@ -193,14 +211,14 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       for (const socket of unused) socket.destroy()
       // A connection that was busy when closing started is kept alive after its response and would delay the stop.
       const sweep = setInterval(() => app.server.closeIdleConnections(), IDLE_SWEEP_MS)
-      const cutStreams = setTimeout(() => {
+      const cutReaders = setTimeout(() => {
         streamSockets.forEach((socket) => socket.destroy())
         divert?.endAnswers()
       }, STREAM_GRACE_MS)
       const cut = setTimeout(() => app.server.closeAllConnections(), STOP_GRACE_MS)
       await app.close()
       clearInterval(sweep)
-      clearTimeout(cutStreams)
+      clearTimeout(cutReaders)
       clearTimeout(cut)
     },
   }
@@ -306,7 +324,10 @@ function guardRoutes(
     checkHost(request.raw)
     if (divert !== undefined) {
       reply.hijack()
-      void divert.answer(request.raw, reply.raw)
+      void divert.answer(request.raw, reply.raw, () => {
+        diverted.passOn(request)
+        app.routing(request.raw, reply.raw)
+      })
       return
     }
     const { config } = request.routeOptions
@@ -335,6 +356,8 @@ class Diverted {
   readonly #divert: Diversion | undefined
   readonly #prefixFor: (host: string | undefined) => string | undefined
   readonly #targets = new WeakMap<IncomingMessage, string>()
+  /** Requests that were passed on, as Fastify saw them first. */
+  readonly #passedOn = new WeakMap<IncomingMessage, FastifyRequest>()
 
   constructor(divert: Diversion | undefined, prefixFor: HttpServerOptions['prefixFor'] = () => undefined) {
     this.#divert = divert
@@ -344,9 +367,16 @@ class Diverted {
   /** Returns the target for routing. */
   readonly route = (request: IncomingMessage): string => {
     const { url = ANY_ROUTE } = request
-    if (this.#divert?.isFor(request) !== true) return `${this.#prefixFor(request.headers.host) ?? ''}${url}`
+    if (this.#passedOn.has(request) || this.#divert?.isFor(request) !== true)
+      return `${this.#prefixFor(request.headers.host) ?? ''}${url}`
     this.#targets.set(request, url)
     return ANY_ROUTE
+  }
+
+  /** Ends the diversion of a request, which is then routed again. */
+  passOn(request: FastifyRequest): void {
+    this.#targets.delete(request.raw)
+    this.#passedOn.set(request.raw, request)
   }
 
   /** Restores a diverted request's target and returns its handler; undefined for other requests. */
@@ -357,7 +387,8 @@ class Diverted {
     return this.#divert
   }
 
-  has(request: IncomingMessage): boolean {
-    return this.#targets.has(request)
+  handlerOf(request: FastifyRequest): RequestHandler {
+    if (this.#targets.has(request.raw)) return 'diverted'
+    return this.#passedOn.get(request.raw) === request ? 'nothing' : 'route'
   }
 }

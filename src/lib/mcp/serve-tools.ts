@@ -1,3 +1,4 @@
+import { setImmediate, setTimeout as delay } from 'node:timers/promises'
 import { Server } from '@modelcontextprotocol/sdk/server/index.js'
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
 import {
@@ -23,9 +24,16 @@ export interface ToolServer<Request> {
   readonly answer: (request: Request, wanted: Wanted) => Promise<ToolAnswer>
 }
 
-/** Serves tools to an agent over standard input and output until the input ends (Model Context Protocol). */
+/** Calls may still be answered for this time after the input has ended. */
+const LAST_ANSWERS_MS = 60_000
+
+/**
+ * Serves tools to an agent over standard input and output (Model Context Protocol) until the input has ended and its calls are
+ * answered, or a signal arrives.
+ */
 export async function serveTools<Request>(served: ToolServer<Request>): Promise<void> {
   const { name, title, instructions, tools } = served
+  const underWay = new Set<Promise<CallToolResult>>()
   const byName = new Map(tools.map((each) => [each.tool.name, each]))
   const server = new Server(
     { name, title, version: packageVersion() },
@@ -36,18 +44,31 @@ export async function serveTools<Request>(served: ToolServer<Request>): Promise<
     const tool = byName.get(params.name)
     if (tool === undefined)
       throw new McpError(ErrorCode.InvalidParams, `unknown tool "${params.name.slice(0, 80)}"`)
-    return answer(served, tool, params.arguments ?? {}, signal)
+    const answered = answer(served, tool, params.arguments ?? {}, signal)
+    underWay.add(answered)
+    void answered.finally(() => underWay.delete(answered))
+    return answered
   })
-  const ended = new Promise<void>((resolve) => {
+  const inputEnded = new Promise<void>((resolve) => {
     process.stdin.once('end', resolve).once('close', resolve)
+  })
+  const stopped = new Promise<void>((resolve) => {
     process.once('SIGTERM', resolve).once('SIGINT', resolve)
     // The client disconnected.
     process.stdout.once('error', () => resolve())
   })
   await server.connect(new StdioServerTransport())
-  await ended
+  await Promise.race([stopped, inputEnded.then(() => lastAnswers(underWay))])
   await server.close()
   process.stdin.destroy()
+}
+
+/** Resolves when no call is under way any more, or too long after the input. */
+async function lastAnswers(underWay: ReadonlySet<Promise<CallToolResult>>): Promise<void> {
+  // Calls are begun, and answers sent, after the turn that reads them.
+  await setImmediate()
+  await Promise.race([Promise.allSettled(underWay), delay(LAST_ANSWERS_MS, undefined, { ref: false })])
+  await setImmediate()
 }
 
 async function answer<Request>(

@@ -1,5 +1,5 @@
-import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { resetSocket } from './reset-socket.ts'
 
 /**
  * Joins two connections in both directions with backpressure. The end of one direction is forwarded and leaves the
@@ -18,16 +18,9 @@ export async function joinStreams(left: Duplex, right: Duplex): Promise<void> {
     from.on('error', () => undefined)
     from.once('close', () => {
       // After a clean end the other side may still be sending earlier data.
-      if (!from.readableEnded) cutOff(to)
+      if (!from.readableEnded) resetSocket(to)
     })
     from.pipe(to)
   }
   await Promise.all(closed)
-}
-
-/** Resets instead of ending, so that truncated data does not look complete. */
-function cutOff(stream: Duplex): void {
-  // Only TCP has a reset.
-  if (stream instanceof Socket && stream.remoteAddress !== undefined) stream.resetAndDestroy()
-  else stream.destroy()
 }

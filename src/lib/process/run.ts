@@ -22,6 +22,8 @@ export function run(
     readonly signal?: AbortSignal
     /** Standard input; default: empty. */
     readonly input?: string
+    /** Encoding of the output: with `latin1`, each character is a byte. Default: UTF-8. */
+    readonly encoding?: 'latin1'
   } = {},
 ): Promise<RunResult> {
   return new Promise((resolve, reject) => {
@@ -30,6 +32,7 @@ export function run(
       argv,
       {
         maxBuffer: 2 ** 24,
+        encoding: options.encoding ?? 'utf8',
         timeout: options.timeoutMs ?? 0,
         ...(options.cwd !== undefined && { cwd: options.cwd }),
         ...(options.environment !== undefined && { env: options.environment }),

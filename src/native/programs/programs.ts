@@ -139,6 +139,15 @@ export function reapChild(pid: number): boolean {
   return addon().reapChild(pid)
 }
 
+/**
+ * Sends a datagram to a Unix socket, without waiting.
+ *
+ * @throws an error with code EPROTOTYPE for a stream socket, and EAGAIN or ENOBUFS for a receiver without room
+ */
+export function sendDatagram(socket: string, bytes: Uint8Array): void {
+  addon().sendDatagram(socket, bytes)
+}
+
 /** Sends a message to the service manager at a socket. Source: sd_notify(3). */
 export function notifyManager(socket: string, text: string): void {
   addon().notifyManager(socket, text)

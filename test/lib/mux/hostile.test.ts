@@ -1,3 +1,4 @@
+// @module-tag slow
 import fc from 'fast-check'
 import { duplexPair } from 'node:stream'
 import { expect, test } from 'vitest'

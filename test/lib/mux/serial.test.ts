@@ -1,3 +1,4 @@
+// @module-tag slow
 import fc from 'fast-check'
 import { duplexPair, type Duplex } from 'node:stream'
 import { text } from 'node:stream/consumers'

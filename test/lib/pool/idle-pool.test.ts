@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
-import { expect, it, onTestFinished, vi } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { IdlePool } from '../../../src/lib/pool/idle-pool.ts'
 import { isAlive } from '../../../src/lib/process/is-alive.ts'
+import { waitFor } from '../../support/wait-for.ts'
 
 /** Returns the children of this process. */
 const childPids = (): readonly number[] =>
@@ -19,7 +20,7 @@ it('the process stays between tasks, exits when idle, and is started again', asy
   const { pid } = idlePool(1_000)
   const first = await pid()
   expect(await pid()).toBe(first)
-  await vi.waitFor(() => expect(isAlive(first)).toBe(false), 10_000)
+  await waitFor('its end', () => !isAlive(first))
   expect(await pid()).not.toBe(first)
 })
 
@@ -44,6 +45,6 @@ it('a warmed pool exits when idle, and then starts again', async () => {
   pool.warm()
   const [warmed] = childPids().filter((each) => !before.includes(each))
   expect(isAlive(warmed!)).toBe(true)
-  await vi.waitFor(() => expect(isAlive(warmed!)).toBe(false), 10_000)
+  await waitFor('its end', () => !isAlive(warmed!))
   expect(await pid()).not.toBe(warmed)
 })

@@ -1,14 +1,16 @@
+// @module-tag slow
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { isFault } from '../../../src/lib/errors/fault.ts'
 import { Pool } from '../../../src/lib/pool/pool.ts'
 import { workerFile } from '../../../src/lib/pool/worker-file.ts'
 import { duPhysicalBytes } from '../../support/files/du.ts'
 import { actingPool } from '../../support/pool.ts'
 import { tempDir } from '../../support/temp-dir.ts'
+import { waitFor } from '../../support/wait-for.ts'
 
 const fixture = (name: string) => new URL(`../../fixtures/pool/${name}.ts`, import.meta.url)
 const poolModule = new URL('../../../src/lib/pool/pool.ts', import.meta.url).href
@@ -101,7 +103,7 @@ it('an idle pool does not keep its process alive', () => {
   const out = execFileSync(process.execPath, ['--input-type=module', '--eval', program], {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'ignore'],
-    timeout: 20_000,
+    timeout: 120_000,
   })
   expect(out).toBe('end\n')
 })
@@ -115,7 +117,7 @@ it('close keeps the process alive until the child has exited', () => {
     console.log('closed')`
   const out = execFileSync(process.execPath, ['--input-type=module', '--eval', program], {
     encoding: 'utf8',
-    timeout: 20_000,
+    timeout: 120_000,
   })
   expect(out).toBe('closed\n')
 })
@@ -134,7 +136,7 @@ it('a pool’s process exits when the front process is killed', async () => {
   const pid = Number(line.toString())
   expect(isAlive(pid)).toBe(true)
   front.kill('SIGKILL')
-  await vi.waitFor(() => expect(isAlive(pid)).toBe(false), 5000)
+  await waitFor('its end', () => !isAlive(pid))
 })
 
 it('errors of a pool are Faults', async () => {

@@ -31,6 +31,6 @@ test.runIf(process.platform === 'linux')(
       await delay(round / 4)
       await pool.close()
     }
-    await waitFor('the end of all', () => processesOf(directory).length === 0, 10_000)
+    await waitFor('the end of all', () => processesOf(directory).length === 0)
   },
 )

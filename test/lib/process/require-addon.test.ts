@@ -1,3 +1,4 @@
+// @module-tag slow
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -68,6 +69,7 @@ describe('without the native addon, one error names the command that builds it',
       found:
         'missing: the analyzer and the supervisor do not start, and the workspace server is slower (WORKSPACE_NATIVE is "off")',
       remedy: `run "npm run build:native" in ${packageRoot}, with g++, make and python3 installed`,
+      repair: { argv: ['npm', '--prefix', packageRoot, 'run', 'build:native'] },
     })
   })
 })

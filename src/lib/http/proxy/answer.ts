@@ -1,6 +1,6 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
-import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { resetSocket } from '../../process/reset-socket.ts'
 import { asksUpgrade } from './checked-request.ts'
 import { announcedTrailers, endToEnd, passedTrailers } from './end-to-end.ts'
 import { type Framing, framingOf } from './framing.ts'
@@ -89,7 +89,7 @@ export function sendBody(answer: IncomingMessage, response: ServerResponse, fram
 /** Closes a response's connection. A response that waits for earlier ones has none yet and closes it later. */
 function cutConnection(response: ServerResponse, isReset: boolean): void {
   const cut = (socket: Duplex): void => {
-    if (isReset && socket instanceof Socket) socket.resetAndDestroy()
+    if (isReset) resetSocket(socket)
     else socket.destroy()
   }
   if (response.socket === null) response.once('socket', cut)

@@ -49,6 +49,11 @@ export interface Forwarding {
   readonly onAnswerBytes?: (bytes: Buffer) => void
   /** Sends an error response. Called at most once, and never after a response started. */
   readonly refuse: (failure: UpstreamFailure) => void
+  /**
+   * Called instead of `refuse` if no connection could be opened. Nothing of the body has been read, and reading is paused, so the
+   * request can be forwarded again.
+   */
+  readonly onUnreached?: (failure: UpstreamFailure) => void
 }
 
 /** Forwards one request and its response. The client always gets a response, an error or a closed connection. */
@@ -110,18 +115,35 @@ class Exchange {
       const isStale = upstream.reusedSocket && error.code === 'ECONNRESET' && this.#interimAnswers === 0
       const isRepeatable = !hasBody && REPEATABLE_METHODS.has(method)
       if (this.#state === 'waiting' && isStale && isRepeatable) return this.send(true)
-      this.#fail({ is: 'broken', message: error.message, cause: error })
+      const failure: UpstreamFailure = { is: 'broken', message: error.message, cause: error }
+      const { onUnreached } = this.#forwarding
+      if (this.#state !== 'waiting' || error.syscall !== 'connect' || onUnreached === undefined)
+        return this.#fail(failure)
+      this.#release()
+      onUnreached(failure)
     })
     upstream.on('close', () => {
       if (this.#upstream === upstream)
         this.#fail({ is: 'broken', message: 'the connection closed without a response' })
     })
-    if (!hasBody) return void upstream.end()
-    message.once('end', () => {
-      if (framing.is === 'chunked') upstream.addTrailers(passedTrailers(message) as [string, string][])
+    if (!hasBody) {
+      if (message.isPaused()) message.resume()
+      return void upstream.end()
+    }
+    const sendAll = (): void => {
+      message.once('end', () => {
+        if (framing.is === 'chunked') upstream.addTrailers(passedTrailers(message) as [string, string][])
+      })
+      // Not pipeline(): if the upstream refuses the body, it would destroy the client's connection and the response.
+      message.pipe(upstream)
+    }
+    if (upstream.reusedSocket) return sendAll()
+    // The body is read only when there is a connection for it.
+    message.pause()
+    upstream.once('socket', (socket) => {
+      if (socket.connecting) socket.once('connect', sendAll)
+      else sendAll()
     })
-    // Not pipeline(): if the upstream refuses the body, it would destroy the client's connection and the response.
-    message.pipe(upstream)
   }
 
   #headers(method: string): HeaderPairs {
@@ -189,13 +211,17 @@ class Exchange {
   }
 
   #end(): void {
-    this.#state = 'over'
-    clearTimeout(this.#limit)
-    this.#upstream?.destroy()
+    this.#release()
     // The rest of the body is discarded, so that the client reads the response, and Node the next request.
     const { message } = this.#forwarding.request
     message.unpipe()
     message.resume()
+  }
+
+  #release(): void {
+    this.#state = 'over'
+    clearTimeout(this.#limit)
+    this.#upstream?.destroy()
   }
 }
 

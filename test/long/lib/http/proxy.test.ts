@@ -4,13 +4,15 @@ import { compareRequests } from '../../../support/differential/requests.ts'
 
 const seed = Number(process.env['PROXY_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
 
-test('H6 V5 100,000 requests through both proxies are seen once and as sent by four servers, or by none', async () => {
-  const { requests, seen, refused, differences } = await compareRequests({ requests: 100_000, seed })
+const REQUESTS = 10_000
+
+test('H6 V5 requests through both proxies are seen once and as sent by four servers, or by none', async () => {
+  const { requests, seen, refused, differences } = await compareRequests({ requests: REQUESTS, seed })
   expect(differences).toEqual([])
-  expect(requests).toBe(100_000)
+  expect(requests).toBe(REQUESTS)
   // Every server took part, and so did requests that must be refused.
-  expect(refused).toBeGreaterThan(5_000)
-  for (const [server, count] of Object.entries(seen)) expect(count, server).toBeGreaterThan(2_000)
+  expect(refused).toBeGreaterThan(REQUESTS / 20)
+  for (const [server, count] of Object.entries(seen)) expect(count, server).toBeGreaterThan(REQUESTS / 50)
 }, 900_000)
 
 test('H6 F33 5,000 answers of a hostile upstream are well-formed, refused or cut, and confuse no other request', async () => {
