@@ -48,6 +48,9 @@ export const CYCLE_MEMBERS = ['class', 'package'] as const
 /** Things that can be on the class path several times. */
 export const DUPLICATES = ['class', 'package'] as const
 
+/** Findings about declared dependencies: declared but not used, or used but not declared. */
+export const DEPENDENCY_FINDINGS = ['unused', 'undeclared'] as const
+
 /** Output formats of the dependency graph. */
 export const GRAPH_FORMATS = ['json', 'dot', 'mermaid', 'graphml', 'html'] as const
 

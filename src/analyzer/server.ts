@@ -8,6 +8,7 @@ import { identityOf } from '../lib/process/process-identity.ts'
 import { requireAddon } from '../lib/process/require-addon.ts'
 import type { AnalyzerConfig } from './config.ts'
 import type { AnalyzerFace } from './faces/http/face.ts'
+import { DeclaredDependencies } from './project/declared-dependencies.ts'
 import { ProjectScanner } from './scan/project-scanner.ts'
 import { Analysis } from './lifecycle/analysis.ts'
 import { LintService } from './lint/lint-service.ts'
@@ -64,6 +65,7 @@ async function start(
   opened.use(idle)
   const analysis = opened.use(new Analysis(new ProjectScanner(config, root, logger, scanPool), logger))
   const source = opened.use(new SourceService(config, root, logger))
+  const declared = opened.use(new DeclaredDependencies(config, root, logger))
   const lint = opened.use(new LintService(config, root, logger))
   // The scan takes longest, so it starts before the HTTP code is even loaded.
   const scanned = analysis.start()
@@ -79,6 +81,7 @@ async function start(
     address: { port: 0 },
     analysis,
     searches: new SearchQueue(),
+    declared,
     source,
     lint,
     watch,

@@ -1,6 +1,7 @@
 import {
   ANALYSES,
   CYCLE_MEMBERS,
+  DEPENDENCY_FINDINGS,
   DUPLICATES,
   GRAPH_FORMATS,
   REFERENCE_KINDS,
@@ -244,6 +245,12 @@ const QUERIES = {
     path: '/graph/cycles',
     summary: 'Find dependency cycles between classes or packages',
     parameters: { of: word(CYCLE_MEMBERS, 'find cycles of classes or of packages; default class') },
+  },
+  deps_check: {
+    path: '/graph/declared',
+    summary:
+      'List dependencies that modules declare but do not use, or use but do not declare, for projects built with Maven',
+    parameters: { of: word(DEPENDENCY_FINDINGS, 'list only unused or undeclared ones'), ...paging },
   },
   duplicates: {
     path: '/duplicates',

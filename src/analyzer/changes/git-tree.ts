@@ -5,6 +5,8 @@ import { run } from '../../lib/process/run.ts'
 import { fault } from '../errors.ts'
 
 const TIMEOUT_MS = 60_000
+/** Contents that one process reads; its output has a limit. */
+const BATCH_BYTES = 2 ** 23
 
 /**
  * Settings of git for a repository that is not trusted. Its configuration can name programs: filters, drivers
@@ -43,12 +45,66 @@ export class GitTree {
     return new GitTree(directory, files)
   }
 
-  /** Returns the text of a file in the revision. @throws BAD_REQUEST when its object is missing */
-  async textOf(path: string): Promise<string> {
-    const id = this.files.get(path)
-    if (id === undefined) throw new RangeError(`${path} is not in the revision`)
-    return (await git(this.#directory, ['cat-file', 'blob', id])).stdout
+  /**
+   * Yields the texts of files in the revision, in the same order; undefined for larger ones. One process reads many.
+   *
+   * @param maxBytes at most half of the limit of `run`
+   * @throws BAD_REQUEST when an object is missing
+   */
+  async *textsOf(
+    paths: readonly string[],
+    maxBytes: number,
+  ): AsyncGenerator<readonly [path: string, text: string | undefined]> {
+    if (paths.length === 0) return
+    const listed = await this.#readObjects(paths, '--batch-check')
+    const sizes = listed.split('\n').slice(0, -1).map(sizeOf)
+    let batch: string[] = []
+    let batchBytes = 0
+    for (const [at, path] of paths.entries()) {
+      const size = sizes[at] ?? 0
+      const isRead = size <= maxBytes
+      if (!isRead || batchBytes + size > BATCH_BYTES) {
+        yield* this.#readTexts(batch)
+        batch = []
+        batchBytes = 0
+      }
+      if (!isRead) yield [path, undefined]
+      else {
+        batch.push(path)
+        batchBytes += size
+      }
+    }
+    yield* this.#readTexts(batch)
   }
+
+  async *#readTexts(paths: readonly string[]): AsyncGenerator<readonly [path: string, text: string]> {
+    if (paths.length === 0) return
+    const read = await this.#readObjects(paths, '--batch')
+    let at = 0
+    for (const path of paths) {
+      const start = read.indexOf('\n', at) + 1
+      const end = start + sizeOf(read.slice(at, start - 1))
+      yield [path, Buffer.from(read.slice(start, end), 'latin1').toString()]
+      at = end + 1
+    }
+  }
+
+  async #readObjects(paths: readonly string[], option: string): Promise<string> {
+    const ids = paths.map((path) => {
+      const id = this.files.get(path)
+      if (id === undefined) throw new RangeError(`${path} is not in the revision`)
+      return `${id}\n`
+    })
+    const argv = ['cat-file', option, '--buffer']
+    return (await git(this.#directory, argv, { input: ids.join(''), encoding: 'latin1' })).stdout
+  }
+}
+
+/** Returns the size in the line that `git cat-file` prints about an object. */
+function sizeOf(line: string): number {
+  const [, size] = /^[0-9a-f]+ blob (\d+)$/.exec(line) ?? []
+  if (size === undefined) throw fault('BAD_REQUEST', `git: ${line}`)
+  return Number(size)
 }
 
 /** Returns the id that git gives to contents, of the same kind as another id. */
@@ -59,7 +115,11 @@ export function gitIdOf(bytes: Buffer, other: string): string {
     .digest('hex')
 }
 
-async function git(directory: string, argv: readonly string[]) {
+async function git(
+  directory: string,
+  argv: readonly string[],
+  more: { readonly input?: string; readonly encoding?: 'latin1' } = {},
+) {
   const { PATH = '', HOME } = process.env
   const environment = {
     PATH,
@@ -71,7 +131,7 @@ async function git(directory: string, argv: readonly string[]) {
     GIT_OPTIONAL_LOCKS: '0',
     GIT_TERMINAL_PROMPT: '0',
   }
-  const options = { cwd: directory, environment, timeoutMs: TIMEOUT_MS }
+  const options = { cwd: directory, environment, timeoutMs: TIMEOUT_MS, ...more }
   try {
     const result = await run('git', ['--no-pager', ...SETTINGS, ...argv], options)
     if (result.status === 0) return result

@@ -25,21 +25,26 @@ export interface SourceChanges {
 export async function sourceChanges(root: string, revision: string): Promise<SourceChanges> {
   const tree = await GitTree.read(root, revision)
   const present = new Set<string>()
-  const files: FileChange[] = []
+  /** In the order of the list; undefined while, or because, no lines differ. */
+  const found = new Map<string, FileChange | undefined>()
+  const compared: string[] = []
   for (const file of listSourceFiles(root)) {
     const path = file.replaceAll(sep, '/')
     present.add(path)
     const bytes = readFileSync(join(root, file))
     const id = tree.files.get(path)
-    if (id === undefined) files.push({ path })
+    if (id === undefined) found.set(path, { path })
     else if (gitIdOf(bytes, id) !== id) {
-      if (bytes.length > MAX_BYTES) files.push({ path })
-      else {
-        const lines = changedLines(path, await tree.textOf(path), bytes.toString('utf8'))
-        if (lines === undefined || lines.length > 0) files.push({ path, lines })
-      }
+      const isCompared = bytes.length <= MAX_BYTES
+      found.set(path, isCompared ? undefined : { path })
+      if (isCompared) compared.push(path)
     }
   }
+  for await (const [path, old] of tree.textsOf(compared, MAX_BYTES)) {
+    const lines = old === undefined ? undefined : changedLines(path, old, read(join(root, path)))
+    if (lines === undefined || lines.length > 0) found.set(path, { path, lines })
+  }
+  const files = [...found.values()].filter((change) => change !== undefined)
   for (const path of tree.files.keys())
     if (SOURCE.test(path) && !present.has(path) && !existsSync(join(root, path)))
       files.push({ path, isRemoved: true })

@@ -59,6 +59,11 @@ export class Analysis {
     return this.#scanner.hashClasses(...args)
   }
 
+  /** Lists what archives register, as `ProjectScanner.listServices` does. */
+  listServices(paths: readonly string[]): Promise<readonly (readonly string[])[]> {
+    return this.#scanner.listServices(paths)
+  }
+
   async close(): Promise<void> {
     this.#state = { is: 'STOPPING' }
     await this.#scanner.close()

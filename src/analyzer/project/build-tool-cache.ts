@@ -93,8 +93,8 @@ export class BuildToolCache {
   }
 }
 
-/** Changes whenever the build tool may answer differently. */
-async function stampOf({ root, jvm }: BuildToolRequest): Promise<string> {
+/** Returns a stamp that changes whenever the build tool may answer differently. */
+export async function stampOf({ root, jvm }: BuildToolRequest): Promise<string> {
   const programs = await Promise.all(PROGRAMS.map(findProgram))
   const files = [
     ...findModules(root).flatMap(({ path }) => moduleFiles(path)),

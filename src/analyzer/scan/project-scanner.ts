@@ -286,6 +286,11 @@ export class ProjectScanner {
     return classes.length === 0 ? Promise.resolve([]) : this.#inPool('analyzer-hash-classes', task)
   }
 
+  /** Lists what archives register, in the process that reads them. */
+  listServices(paths: readonly string[]): Promise<readonly (readonly string[])[]> {
+    return paths.length === 0 ? Promise.resolve([]) : this.#inPool('analyzer-list-services', { paths })
+  }
+
   async #inPool<Result>(worker: string, task: unknown): Promise<Result> {
     return (await this.#pool.run(workerFile(worker), task)) as Result
   }

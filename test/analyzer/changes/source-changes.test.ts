@@ -1,7 +1,8 @@
+// @module-tag slow
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { changedLines } from '../../../src/analyzer/changes/changed-lines.ts'
 import { constantUses, sourceChanges } from '../../../src/analyzer/changes/source-changes.ts'
 import { tempDir } from '../../support/temp-dir.ts'
@@ -68,6 +69,35 @@ describe('changes since a revision', () => {
       code: 'BAD_REQUEST',
       message: expect.stringContaining('not a git repository'),
     })
+  })
+
+  test('are found by a few processes in many files of any content and size', async () => {
+    const odd = ['', '\n', 'ü日🎉'.repeat(100), `\n${'a'.repeat(40)} blob 3\n`, '\0\u0001']
+    const large = '// comment\n'.repeat(400_000)
+    const old = Object.fromEntries([
+      ...Array.from({ length: 60 }, (_, i) => [`src/A${i}.java`, `class A {\n${odd[i % 5]}\n}\n`]),
+      ...Array.from({ length: 5 }, (_, i) => [`src/Big${i}.java`, large.slice(0, 3 * 2 ** 20 - i)]),
+      ['src/Huge.java', large],
+      ['src/Latin.java', 'class Latin {}\n'],
+    ])
+    const root = repository(old)
+    writeFileSync(join(root, 'src/Latin.java'), Buffer.from('class Latin { String a = "\xe9"; }\n', 'latin1'))
+    git(root, '-c', 'user.name=a', '-c', 'user.email=a@localhost', 'commit', '-q', '-a', '-m', 'latin')
+    for (const path of Object.keys(old)) write(root, { [path]: `int added;\n${old[path]}` })
+    write(root, { 'src/Huge.java': 'class Huge {}\n', 'src/Latin.java': 'class Latin {}\n' })
+    const [bin, calls] = [tempDir(), join(tempDir(), 'calls')]
+    const real = execFileSync('which', ['git'], { encoding: 'utf8' }).trim()
+    writeFileSync(join(bin, 'git'), `#!/bin/sh\necho >> '${calls}'\nexec '${real}' "$@"\n`, { mode: 0o755 })
+    vi.stubEnv('PATH', `${bin}:${process.env['PATH']}`)
+    onTestFinished(() => void vi.unstubAllEnvs())
+    const { files } = await sourceChanges(root, 'HEAD')
+    expect(files.map(({ path }) => path).toSorted()).toEqual(Object.keys(old).toSorted())
+    for (const { path, lines } of files)
+      if (path.includes('/A')) expect([path, lines]).toEqual([path, [[1, 1]]])
+    expect(files.find(({ path }) => path === 'src/Huge.java')?.lines).toBeUndefined()
+    expect(files.find(({ path }) => path === 'src/Latin.java')?.lines).toEqual([[1, 1]])
+    // Two for the list of files, one for sizes, and one for each 8 MiB or file that is too large.
+    expect(readFileSync(calls, 'utf8').length).toBeLessThan(12)
   })
 
   test('start nothing that the repository configures', async () => {

@@ -68,7 +68,7 @@ test.each([
   ['@Deprecated class', 'class', ['class changed']],
   ['class A', 'class A implements Runnable { public void run() {} } class B', undefined],
   ['void annotated() {}', 'void annotated() {} int more() { return 3; }', ['more added']],
-])('%j instead of %j is found', (from, to, expected) => {
+])('%j instead of %j is found', { tags: ['extensive'] }, (from, to, expected) => {
   const found = changes(build(BASE), build(BASE.replace(from, to)))
   if (expected === undefined) expect(found).not.toEqual([])
   else expect(found.toSorted()).toEqual(expected.toSorted())

@@ -1,3 +1,4 @@
+// @module-tag extensive
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -6,17 +7,11 @@ import { expect, test } from 'vitest'
 import { renderHtml } from '../../../src/analyzer/query/graph/graph-html.ts'
 import type { graphView } from '../../../src/analyzer/query/graph/graph.ts'
 import { analyzerUser } from '../../support/analyzer/analyzer-cli.ts'
+import { expectAccessible } from '../../support/browser/accessible.ts'
 import { openPage } from '../../support/browser/chromium.ts'
+import { keepScreenshot } from '../../support/browser/keep-screenshot.ts'
 import { corpusJar } from '../../support/analyzer/corpora.ts'
 import { tempDir } from '../../support/temp-dir.ts'
-
-/** Where a reader can look at what the browser drew: GRAPH_SCREENSHOTS=folder. */
-function keep(name: string, image: Buffer): void {
-  const folder = process.env['GRAPH_SCREENSHOTS']
-  if (folder === undefined) return
-  mkdirSync(folder, { recursive: true })
-  writeFileSync(join(folder, `${name}.png`), image)
-}
 
 /** Guava's 2,000 classes as a project, drawn by the command line. */
 async function drawnGuava() {
@@ -35,15 +30,13 @@ async function drawnGuava() {
 test('the page draws a library of 2,000 classes', { timeout: 300_000 }, async () => {
   const { file, graph } = await drawnGuava()
   expect(graph.nodeCount).toBeGreaterThan(1_700)
-  const beganMs = performance.now()
   const page = await openPage(pathToFileURL(file).href)
-  expect(performance.now() - beganMs).toBeLessThan(15_000)
   const count = (selector: string) =>
     page.evaluate<number>(`document.querySelectorAll(${JSON.stringify(selector)}).length`)
   const text = (selector: string) =>
     page.evaluate<string>(`document.querySelector(${JSON.stringify(selector)}).textContent`)
   const packages = new Set(graph.nodes.map(({ packageName }) => packageName))
-  keep('folded', await page.screenshot())
+  await keepScreenshot('analyzer-folded', page)
 
   // Folded: a box for each package, and edges between them.
   expect(await text('#counts')).toBe(
@@ -80,7 +73,8 @@ test('the page draws a library of 2,000 classes', { timeout: 300_000 }, async ()
     graph.nodes.filter(({ packageName }) => packageName === dirnameOf(wanted)).length,
   )
   expect(await count('#edges path.on')).toBeGreaterThan(10)
-  keep('chosen', await page.screenshot())
+  await keepScreenshot('analyzer-chosen', page)
+  await expectAccessible(page, 'a graph with a chosen class')
 
   // A type that is switched off is drawn and listed no more.
   await page.click('#types input[value=TYPE_REFERENCE]')
@@ -94,22 +88,19 @@ test('the page draws a library of 2,000 classes', { timeout: 300_000 }, async ()
   await page.press('Escape')
   expect(await count('[aria-current=true]')).toBe(0)
 
-  const openMs = await page.evaluate<number>(
-    `(() => { const t = performance.now(); document.getElementById('open-all').click(); document.body.offsetHeight; return performance.now() - t })()`,
-  )
+  await page.click('#open-all')
   // Edges lie over the frames of packages and below what can be clicked.
   expect(
     await page.evaluate(`[...document.getElementById('canvas').children].map(({ id }) => id).join()`),
   ).toBe('frames,edges,boxes')
   expect(await count('.class')).toBe(graph.nodeCount)
-  expect(openMs).toBeLessThan(5_000)
-  keep('open', await page.screenshot())
+  await keepScreenshot('analyzer-open', page)
   await page.click('#fold-all')
 
   await page.setDark(true)
   const ink = await page.evaluate<string>(`getComputedStyle(document.body).color`)
-  expect(ink).toBe('rgb(230, 233, 236)')
-  keep('dark', await page.screenshot())
+  expect(ink).toBe('rgb(228, 232, 238)')
+  await keepScreenshot('analyzer-dark', page)
   // No error, and nothing that its own policy refused.
   expect(page.complaints).toEqual([])
 })
@@ -118,7 +109,7 @@ function dirnameOf(fqn: string): string {
   return dirname(fqn.replaceAll('.', '/')).replaceAll('/', '.')
 }
 
-test('untrusted names have no effect', { timeout: 60_000 }, async () => {
+test('untrusted names have no effect', async () => {
   const evil = '</script><script>document.title="taken"</script><img src=x onerror=alert(1)>'
   const node = (fqn: string, simpleName: string) => ({
     fqn,

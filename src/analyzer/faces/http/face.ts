@@ -1,6 +1,7 @@
 import type { AnalyzerConfig } from '../../config.ts'
 import type { LintService } from '../../lint/lint-service.ts'
 import type { Analysis } from '../../lifecycle/analysis.ts'
+import type { DeclaredDependencies } from '../../project/declared-dependencies.ts'
 import type { SearchQueue } from '../../query/search-queue.ts'
 import type { ProjectWatch } from '../../watch/project-watch.ts'
 import type { SourceService } from '../../source/source-service.ts'
@@ -17,6 +18,7 @@ export interface AnalyzerFace {
   readonly address: { port: number }
   readonly analysis: Analysis
   readonly searches: SearchQueue
+  readonly declared: DeclaredDependencies
   readonly source: SourceService
   readonly lint: LintService
   /** Undefined if watching is off. */

@@ -2,6 +2,7 @@ import type { FastifyReply } from 'fastify'
 import {
   ANALYSES,
   CYCLE_MEMBERS,
+  DEPENDENCY_FINDINGS,
   DUPLICATES,
   GRAPH_FORMATS,
   REFERENCE_KINDS,
@@ -30,6 +31,8 @@ import { DEFAULT_ROOTS } from '../../query/reach/given-roots.ts'
 import { reachOf } from '../../query/reach/reach.ts'
 import { duplicatesOf, type HashClasses } from '../../query/duplicates/duplicates.ts'
 import { inferRules } from '../../query/rules/infer.ts'
+import type { DependencyAnswer } from '../../project/declared-dependencies.ts'
+import { checkDependencies, type ListServices } from '../../query/declared/check-dependencies.ts'
 import { statsOf } from '../../scan/stats.ts'
 import { xrefOf } from '../../query/calls/xref.ts'
 import type { RunSearch } from '../../query/search-queue.ts'
@@ -47,6 +50,8 @@ export function queryRoutes(server: HttpServer, face: AnalyzerFace): void {
         run: (search) => face.searches.run(search, abortOnClose(reply)),
         inTurns: (search) => runInTurns(search, { signal: abortOnClose(reply) }),
         hash: (classes) => face.analysis.hashClasses(classes),
+        declared: (resolvedBy) => face.declared.get(resolvedBy),
+        listServices: (paths) => face.analysis.listServices(paths),
       }),
     )
   }
@@ -58,6 +63,8 @@ interface Answering {
   /** Runs at once, for searches that are short for most questions. */
   readonly inTurns: RunSearch
   readonly hash: HashClasses
+  readonly declared: (resolvedBy: string) => Promise<DependencyAnswer>
+  readonly listServices: ListServices
 }
 
 type Answer = (scan: Scan, query: QueryParameters, name: string, answering: Answering) => unknown
@@ -187,6 +194,14 @@ const ANSWERS: Readonly<Record<Exclude<QueryName, SourceQuery>, Answer>> = {
 
   duplicates: ({ snapshot }, query, _name, { run, hash }) =>
     duplicatesOf(snapshot, query.word('of', DUPLICATES) ?? 'class', query.paging(), { run, hash }),
+
+  async deps_check({ snapshot, classpathResolvedBy }, query, _name, { run, declared, listServices }) {
+    const of = query.word('of', DEPENDENCY_FINDINGS)
+    return checkDependencies(snapshot, await declared(classpathResolvedBy), of, query.paging(), {
+      run,
+      listServices,
+    })
+  },
 
   rules_infer: ({ snapshot }, _query, _name, { run }) => inferRules(snapshot, run),
 

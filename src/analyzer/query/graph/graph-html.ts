@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { readBuiltScript } from '../../../lib/fs/built-script.ts'
+import { readPageStyle } from '../../../lib/fs/page-style.ts'
 import { DEPENDENCY_TYPES } from './dependency-type.ts'
 import type { graphView } from './graph.ts'
 import type { GraphData } from './page/graph-data.ts'
@@ -31,7 +32,7 @@ export function renderHtml({ nodes, edges }: ReturnType<typeof graphView>): stri
     ]),
     types,
   }
-  const style = part('page.css')
+  const style = readPageStyle(new URL('page/page.css', import.meta.url))
   const script = readBuiltScript(new URL('built/page.js', import.meta.url))
   const policy = `default-src 'none'; style-src '${hashOf(style)}'; script-src '${hashOf(script)}'; base-uri 'none'; form-action 'none'`
   const data = JSON.stringify(graph).replaceAll('<', '\\u003c')

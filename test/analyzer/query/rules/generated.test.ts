@@ -1,3 +1,4 @@
+// @module-tag extensive
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'

@@ -5,6 +5,7 @@ import { wildcard } from '../../../../src/analyzer/query/wildcard.ts'
 import { builtProject } from '../../../support/analyzer/analyzer-cli.ts'
 import { startAnalyzer } from '../../../support/analyzer/analyzer-server.ts'
 import { classFile } from '../../../support/analyzer/class-file.ts'
+import { quickestMs } from '../../../support/quickest.ts'
 
 type Made = Parameters<typeof classFile>[1]
 
@@ -68,15 +69,14 @@ test('A5 queries for interfaces with 2^40 paths succeed, and report truncation',
     ]),
   )
   const { get } = await analyzerOf(Object.fromEntries(levels.flat()))
-  const beganMs = performance.now()
+  // Without a limit, these never end.
   expect((await get('/hierarchy/e.L39')).isCut).toBe(true)
   expect((await get('/hierarchy/e.R0')).isCut).toBe(true)
-  expect(performance.now() - beganMs).toBeLessThan(10_000)
   expect((await get('/implementations/e.L0')).totalCount).toBe(78)
   expect((await get('/hierarchy/java.lang.Number')).isCut).toBe(undefined)
 })
 
-test('A6 any pattern takes time proportional to the text', () => {
+test('A6 any pattern takes time proportional to the text', async () => {
   const text = 'a'.repeat(2_000)
   const patterns = [
     '*a'.repeat(400) + 'b',
@@ -86,14 +86,8 @@ test('A6 any pattern takes time proportional to the text', () => {
   ]
   for (const pattern of patterns) {
     const fits = wildcard(pattern)
-    // The quickest of some: in between another program may have had the processor.
-    let leastMs = Infinity
-    for (let times = 0; times < 10; times++) {
-      const beganMs = performance.now()
-      expect(fits(text)).toBe(false)
-      leastMs = Math.min(leastMs, performance.now() - beganMs)
-    }
-    expect(leastMs, pattern.slice(0, 20)).toBeLessThan(10)
+    const tookMs = await quickestMs(10, () => expect(fits(text)).toBe(false), 10)
+    expect(tookMs, pattern.slice(0, 20)).toBeLessThan(10)
   }
 })
 

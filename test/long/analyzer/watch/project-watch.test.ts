@@ -70,7 +70,7 @@ function javac(folder: string, name: string, classes: readonly string[]): void {
 
 test(
   'a build that writes 5,000 classes causes few refreshes, and the previous index answers meanwhile',
-  { timeout: 180_000 },
+  { tags: ['extensive'] },
   async () => {
     const { root, classes, settled } = await watched()
     const before = await settled()
@@ -98,51 +98,55 @@ test(
   },
 )
 
-test('a clean build, a new folder and a module’s first build are noticed', { timeout: 120_000 }, async () => {
-  const { root, get, settled } = await watched()
-  const find = async (name: string) =>
-    (await get<{ totalCount: number }>(`/api/v1/classes?name=${name}`)).totalCount
-  await settled()
+test(
+  'a clean build, a new folder and a module’s first build are noticed',
+  { tags: ['extensive'] },
+  async () => {
+    const { root, get, settled } = await watched()
+    const find = async (name: string) =>
+      (await get<{ totalCount: number }>(`/api/v1/classes?name=${name}`)).totalCount
+    await settled()
 
-  const folder = join(root, 'target/classes')
-  rmSync(folder, { recursive: true })
-  javac(folder, 'Cleaned', ['Cleaned'])
-  await waitFor(
-    'what the clean build made',
-    async () => (await find('Cleaned')) === 1 && (await find('Shapes')) === 0,
-  )
+    const folder = join(root, 'target/classes')
+    rmSync(folder, { recursive: true })
+    javac(folder, 'Cleaned', ['Cleaned'])
+    await waitFor(
+      'what the clean build made',
+      async () => (await find('Cleaned')) === 1 && (await find('Shapes')) === 0,
+    )
 
-  javac(folder, 'Later', ['Later'])
-  await waitFor('the second build after it', async () => (await find('Later')) === 1)
+    javac(folder, 'Later', ['Later'])
+    await waitFor('the second build after it', async () => (await find('Later')) === 1)
 
-  javac(join(root, 'target/test-classes'), 'ShopTest', ['ShopTest'])
-  await waitFor('the tests’ classes', async () => (await find('ShopTest')) === 1)
+    javac(join(root, 'target/test-classes'), 'ShopTest', ['ShopTest'])
+    await waitFor('the tests’ classes', async () => (await find('ShopTest')) === 1)
 
-  mkdirSync(join(root, 'web'))
-  writeFileSync(join(root, 'web/pom.xml'), '<project/>')
-  writeFileSync(join(root, 'pom.xml'), '<project> </project>')
-  await settled()
-  javac(join(root, 'web/target/classes'), 'Web', ['Web'])
-  await waitFor('the new module’s classes', async () => (await find('Web')) === 1)
+    mkdirSync(join(root, 'web'))
+    writeFileSync(join(root, 'web/pom.xml'), '<project/>')
+    writeFileSync(join(root, 'pom.xml'), '<project> </project>')
+    await settled()
+    javac(join(root, 'web/target/classes'), 'Web', ['Web'])
+    await waitFor('the new module’s classes', async () => (await find('Web')) === 1)
 
-  // A jar that comes to lie beside the module.
-  const jar = join(tempDir(), 'money.jar')
-  const made = tempDir()
-  javac(made, 'Money', ['Money'])
-  execFileSync('jar', ['cf', jar, '-C', made, '.'])
-  mkdirSync(join(root, 'lib'))
-  cpSync(jar, join(root, 'lib/money.jar'))
-  await waitFor(
-    'the jar’s class',
-    async () =>
-      (await get<{ totalCount: number }>('/api/v1/classes?includeLibraries=true&name=Money')).totalCount ===
-      1,
-  )
-})
+    // A jar that comes to lie beside the module.
+    const jar = join(tempDir(), 'money.jar')
+    const made = tempDir()
+    javac(made, 'Money', ['Money'])
+    execFileSync('jar', ['cf', jar, '-C', made, '.'])
+    mkdirSync(join(root, 'lib'))
+    cpSync(jar, join(root, 'lib/money.jar'))
+    await waitFor(
+      'the jar’s class',
+      async () =>
+        (await get<{ totalCount: number }>('/api/v1/classes?includeLibraries=true&name=Money')).totalCount ===
+        1,
+    )
+  },
+)
 
 test(
   'nothing is watched by default; status shows the watch, and restart keeps it',
-  { timeout: 120_000 },
+  { tags: ['extensive'] },
   async () => {
     const user = analyzerUser({ ANALYZER_SERVER__MODE: 'jar' })
     const root = builtProject()

@@ -109,9 +109,14 @@ test('every tool returns the answer of its command', async () => {
     ['duplicates', { of: 'package' }, ['duplicates', '--of', 'package']],
     ['rules_infer', {}, ['rules', 'infer']],
   ]
-  expect(same.map(([name]) => name).toSorted()).toEqual(queries.map(([name]) => name).toSorted())
+  const compared = ['deps_check', ...same.map(([name]) => name)]
+  expect(compared.toSorted()).toEqual(queries.map(([name]) => name).toSorted())
   for (const [name, given, argv] of same)
     expectWhole(await ask(name, { ...given, maxTokens: 1_000_000 }), await user.json(...argv, '-p', root))
+  // Status 4 means that no build tool was asked.
+  const unknown = await user.analyzer('deps', 'check', '-p', root)
+  expect(unknown.status).toBe(4)
+  expectWhole(await ask('deps_check', { maxTokens: 1_000_000 }), JSON.parse(unknown.stdout))
   // Status 1 means that there are violations.
   for (const severity of ['warning', 'error']) {
     const rule = `rules: [{id: a, reason: b, severity: ${severity}, mustNotUse: java.lang.String}]`

@@ -86,7 +86,7 @@ test('every command sends its options, and prints JSON or a table', async () => 
       stdout: expect.stringContaining(said) as string,
     })
   }
-}, 90_000)
+})
 
 test('deps and deps graph write the requested format to a file or standard output', async () => {
   const user = analyzerUser()

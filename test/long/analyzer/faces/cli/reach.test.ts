@@ -94,4 +94,4 @@ test('reach reports methods of vulnerabilities, also as SARIF, and dead lists th
     expect.stringMatching(/^Class +Member +Line +Why\ndead\.Circle +radius\(\)D +\d+ +nobody calls it\n/),
   ])
   expect(await user.analyzer('dead', '-p', root, '--from', 'test')).toMatchObject({ status: 0 })
-}, 120_000)
+})
