@@ -51,6 +51,10 @@ export const contentSchema = section({
     endpoint: optionalText('URL of the service (s3); default: AWS'),
     region: text('us-east-1', 'region of the bucket (s3)'),
     force_path_style: flag(false, 'whether to put the bucket in the path instead of the host name (s3)'),
+    conditional_writes: flag(
+      true,
+      'whether to use conditional writes, without which runs at the same time overwrite each other (s3)',
+    ),
     timeout: duration(
       '10s',
       'maximum wait for the start of a response from the store, or for its next bytes',

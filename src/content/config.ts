@@ -19,6 +19,8 @@ export type StoreConfig =
       readonly endpoint: string | undefined
       readonly region: string
       readonly isPathStyle: boolean
+      /** Whether the service supports them. */
+      readonly hasConditionalWrites: boolean
       readonly timeoutMs: number
     }
 
@@ -136,6 +138,7 @@ function storeOf({ store }: Settings, base: string, data: string, wrong: Wrong):
     endpoint: store.endpoint,
     region: store.region,
     isPathStyle: store.forcePathStyle,
+    hasConditionalWrites: store.conditionalWrites,
     timeoutMs: store.timeoutMs,
   }
 }

@@ -5,7 +5,7 @@ import { type DisposalStack, openTogether } from '../lib/lifetime/disposal-stack
 import type { Logger } from '../lib/log/logger.ts'
 import { packageVersion } from '../lib/process/package.ts'
 import { ObjectCache } from './cache/object-cache.ts'
-import { type Clock, systemClock } from '../lib/clock/clock.ts'
+import { type AlarmClock, systemClock } from '../lib/clock/clock.ts'
 import { AccessRules } from './access/access-rules.ts'
 import { ReaderGrants } from './access/reader-grants.ts'
 import type { ContentConfig } from './config.ts'
@@ -24,6 +24,8 @@ import { VersionPaths } from './page/version-path.ts'
 import { VersionSwitcher } from './page/version-switcher.ts'
 import { Publications } from './publication/publications.ts'
 import { SiteObjects } from './publication/site-objects.ts'
+import { hasManifest } from './publication/stored-manifest.ts'
+import { ExpiredRemover } from './publish/remove-expired.ts'
 import { ReadLog } from './reads/read-log.ts'
 import { type ReadRecord, withVersion } from './reads/read-record.ts'
 import { CachedMetas } from './repo/cached-metas.ts'
@@ -40,7 +42,7 @@ import type { Store } from './store/store.ts'
 /** Dependencies of a server. */
 export interface ContentDeps {
   readonly logger: Logger
-  readonly clock?: Clock
+  readonly clock?: AlarmClock
   /** Replaces the configured store. The caller closes it. */
   readonly store?: Store
   /** Called when a reader purged the cache, so that other processes purge theirs. */
@@ -76,8 +78,9 @@ async function start(
   const sessionStore = opened.use(await openSessionStore(config.session.location, clock))
   const cache = new ObjectCache(store, config.cache, clock)
   const publications = new Publications(store, config.cache, clock)
-  const objects = new SiteObjects(cache, publications)
-  const repos = new RepoList(store, clock, config.cache.ttlMs)
+  const metas = new CachedMetas(cache, config.cache.ttlMs, clock)
+  const objects = new SiteObjects(cache, publications, metas)
+  const repos = new RepoList(store, clock, config.cache.ttlMs, (root) => hasManifest(store, root))
   const search = opened.use(
     new SiteSearch(store, objects, repos, clock, logger, {
       ...config.search,
@@ -101,7 +104,7 @@ async function start(
     config.session.maxAgeMs,
     ({ user, proof }) => proof === openId?.proof || passwords.isProof(user, proof),
   )
-  const versions = new VersionPaths(new CachedMetas(cache, config.cache.ttlMs))
+  const versions = new VersionPaths(metas)
   const face: ContentFace = {
     config,
     version: packageVersion(),
@@ -135,6 +138,7 @@ async function start(
     },
   }
   const http = createContentHttp(face, logger)
+  opened.use(new ExpiredRemover(store, clock, logger, config.cache.ttlMs))
   opened.defer(() => http.stop())
   const port = await listening(config.http, http)
   return { port, purge, stop: () => opened.close() }

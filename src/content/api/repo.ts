@@ -11,6 +11,8 @@ export const repoSchema = Type.Object(
     versions: Type.Optional(Type.Array(Type.String())),
     latest: Type.Optional(Type.String()),
     aliases: Type.Optional(Type.Record(Type.String(), Type.String())),
+    /** End of each version that expires, RFC 3339. */
+    expires: Type.Optional(Type.Record(Type.String(), Type.String())),
   },
   { $id: 'Repo' },
 )
@@ -27,6 +29,11 @@ export const versionsSchema = Type.Object({
   repo: Type.String(),
   latest: Type.Optional(Type.String()),
   versions: Type.Array(
-    Type.Object({ version: Type.String(), aliases: Type.Array(Type.String()), url: Type.String() }),
+    Type.Object({
+      version: Type.String(),
+      aliases: Type.Array(Type.String()),
+      expires: Type.Optional(Type.String()),
+      url: Type.String(),
+    }),
   ),
 })

@@ -1,13 +1,13 @@
 import { promisify } from 'node:util'
-import { brotliCompress, constants, gzip } from 'node:zlib'
+import { gzip } from 'node:zlib'
 import { LRUCache } from 'lru-cache'
 import { isFault } from '../../lib/errors/fault.ts'
 import type { Clock } from '../../lib/clock/clock.ts'
+import { brotli } from '../../lib/compress/brotli.ts'
 import { discard, readAll } from '../store/read-object.ts'
 import { inTime, SharedReads } from '../store/shared-reads.ts'
 import type { ObjectInfo, Store } from '../store/store.ts'
 
-const compressBrotli = promisify(brotliCompress)
 const compressGzip = promisify(gzip)
 /** Takes about as long as gzip's best level, and a tenth as long as brotli's. */
 const BROTLI_QUALITY = 5
@@ -313,10 +313,5 @@ function compressedKey({ info: { etag, key } }: CachedObject, coding: Coding): s
 
 function compress(bytes: Buffer, coding: Coding): Promise<Buffer> {
   if (coding === 'gzip') return compressGzip(bytes)
-  return compressBrotli(bytes, {
-    params: {
-      [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY,
-      [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length,
-    },
-  })
+  return brotli(bytes, BROTLI_QUALITY)
 }

@@ -1,11 +1,10 @@
 import type { Static } from 'typebox'
 import { parseJson } from '../../lib/schema/parse-json.ts'
 import { Type } from '../../lib/schema/type.ts'
+import { contentKey, isContentKey, withForms } from './content-key.ts'
 
 /** File in which a repository or version lists its published files. Replacing it publishes all of them at once. */
 export const MANIFEST_FILE = '_files.json'
-/** Folder of the contents of published files, below a repository or version. */
-export const CONTENTS = '_objects/'
 /** Larger manifests are neither written nor read. */
 export const MAX_MANIFEST_BYTES = 256 * 2 ** 20
 
@@ -14,6 +13,8 @@ const BEGIN = '{"format":2,"files":['
 const RETIRED = '],"retired":['
 const IN_PLACE = '],"in_place":['
 const END = ']}'
+/** Lines formatted at once: separate buffers take more memory than their text. */
+const LINES_AT_ONCE = 1_000
 
 const sha256 = Type.String({ pattern: '^[0-9a-f]{64}$' })
 const fileSize = Type.Integer({ minimum: 0 })
@@ -43,9 +44,15 @@ const oldSchema = Type.Object({
 /** A published file. */
 export type Published = Readonly<Static<typeof fileSchema>>
 
+/** Published files, sorted by path. Those of a stored manifest are parsed each time that they are read. */
+export interface PublishedFiles {
+  readonly size: number
+  readonly values: () => Iterable<Published>
+}
+
 /** Published files of a repository or version. */
 export interface Manifest {
-  readonly files: ReadonlyMap<string, Published>
+  readonly files: PublishedFiles
   /**
    * Keys, relative to the manifest's folder, of objects that no file uses any more, with the time since when.
    * They are kept while servers may still read the earlier publication.
@@ -55,36 +62,21 @@ export interface Manifest {
   readonly inPlace: ReadonlyMap<string, boolean>
 }
 
-/** Returns the key of a content, relative to the manifest's folder. */
-export function contentKey(hash: string): string {
-  return CONTENTS + hash
+/** Yields the keys, relative to the manifest's folder, of all objects that its files use; some of them repeatedly. */
+export function* usedKeys({ files, inPlace }: Pick<Manifest, 'files' | 'inPlace'>): Generator<string> {
+  for (const { sha256: hash, compressed } of files.values()) yield* withForms(contentKey(hash), compressed)
+  for (const [path, isCompressed] of inPlace) yield* withForms(path, isCompressed)
 }
 
-/** Whether a key relative to the manifest's folder is one under which publishing stores contents. */
-export function isContentKey(key: string): boolean {
-  return /^_objects\/[0-9a-f]{64}(?:\.br|\.gz)?$/.test(key)
-}
-
-/** Returns a key, and those of the compressed forms beside it. */
-export function withForms(key: string, isCompressed: boolean): readonly string[] {
-  return isCompressed ? [key, `${key}.br`, `${key}.gz`] : [key]
-}
-
-/** Returns the keys, relative to the manifest's folder, of all objects that its files use. */
-export function usedKeys({ files, inPlace }: Manifest): ReadonlySet<string> {
-  const keys = new Set<string>()
-  for (const { sha256: hash, compressed } of files.values())
-    for (const key of withForms(contentKey(hash), compressed)) keys.add(key)
-  for (const [path, isCompressed] of inPlace) for (const key of withForms(path, isCompressed)) keys.add(key)
-  return keys
-}
+/** The files of a manifest without any. */
+export const NO_FILES: PublishedFiles = { size: 0, values: () => [] }
 
 /** Formats a manifest. */
 export function formatManifest({ files, retired, inPlace }: Manifest): Buffer {
   // Keys outside the folder of contents come first: servers skip the others.
   const keys = [...retired.keys()].toSorted((a, b) => Number(isContentKey(a)) - Number(isContentKey(b)))
   return Buffer.concat([
-    ...section(BEGIN, [...files.values()].toSorted(byPath)),
+    ...section(BEGIN, files.values()),
     ...section(
       RETIRED,
       keys.map((key) => ({ key, since: retired.get(key) })),
@@ -97,24 +89,25 @@ export function formatManifest({ files, retired, inPlace }: Manifest): Buffer {
   ])
 }
 
-function* section(start: string, entries: readonly object[]): Generator<Buffer> {
-  yield Buffer.from(`${start}\n`)
-  for (const [at, entry] of entries.entries())
-    yield Buffer.from(`${at === 0 ? '' : ','}${JSON.stringify(entry)}\n`)
-}
-
-function byPath(a: Published, b: Published): number {
-  return a.path < b.path ? -1 : 1
+function* section(start: string, entries: Iterable<object>): Generator<Buffer> {
+  let lines = [`${start}\n`]
+  let separator = ''
+  for (const entry of entries) {
+    lines.push(`${separator}${JSON.stringify(entry)}\n`)
+    separator = ','
+    if (lines.length < LINES_AT_ONCE) continue
+    yield Buffer.from(lines.join(''))
+    lines = []
+  }
+  yield Buffer.from(lines.join(''))
 }
 
 /** Parses a manifest of this or the first format; undefined if it is neither or damaged. */
 export function parseManifest(bytes: Buffer): Manifest | undefined {
   const index = IndexedManifest.parse(bytes)
   if (index === undefined) return parseOld(bytes)
-  const files = new Map<string, Published>()
-  for (const file of index.files()) files.set(file.path, file)
   return {
-    files,
+    files: { size: index.size, values: () => index.files() },
     retired: new Map(index.retired().map(({ key, since }) => [key, since])),
     inPlace: new Map(index.inPlace().map(({ path, compressed }) => [path, compressed])),
   }
@@ -124,7 +117,7 @@ function parseOld(bytes: Buffer): Manifest | undefined {
   const old = parseJson(oldSchema, bytes.toString())
   if (old === undefined) return undefined
   const inPlace = new Map(Object.entries(old.files).map(([path, { compressed }]) => [path, compressed]))
-  return { files: new Map(), retired: new Map(), inPlace }
+  return { files: NO_FILES, retired: new Map(), inPlace }
 }
 
 /** A manifest as stored, with the positions of its lines: a large one takes little time and memory to open. */
@@ -153,6 +146,12 @@ export class IndexedManifest {
     const [retiredAt = -1, inPlaceAt = -1] = places
     if (retiredAt < 1 || inPlaceAt < retiredAt || line(starts.length - 2) !== END) return undefined
     return new IndexedManifest(bytes, starts, retiredAt, inPlaceAt)
+  }
+
+  /** Number of published files. */
+  get size(): number {
+    const [first, end] = this.#sections.files
+    return end - first
   }
 
   /** Memory that it uses. */

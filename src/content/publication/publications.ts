@@ -5,9 +5,9 @@ import { fault } from '../errors.ts'
 import { readObject } from '../store/read-object.ts'
 import { inTime, SharedReads } from '../store/shared-reads.ts'
 import type { Store } from '../store/store.ts'
+import { isContentKey } from './content-key.ts'
 import {
   IndexedManifest,
-  isContentKey,
   isOfThisFormat,
   MANIFEST_FILE,
   MAX_MANIFEST_BYTES,

@@ -1,7 +1,9 @@
 import type { CacheEntry, LookupResult, ObjectCache, Sendable } from '../cache/object-cache.ts'
+import type { CachedMetas } from '../repo/cached-metas.ts'
 import { isRepoName } from '../repo/meta.ts'
 import { REPOS } from '../repo/repo-list.ts'
-import { contentKey, type Published } from './manifest.ts'
+import { contentKey } from './content-key.ts'
+import type { Published } from './manifest.ts'
 import type { Publication, Publications } from './publications.ts'
 
 /** Location of a page's object in the store. */
@@ -17,23 +19,29 @@ const MISSING: CacheEntry = { is: 'missing' }
 
 /**
  * Objects of the site by key. In a repository or version with a manifest, they are the files of one publication, and
- * all change at once; all others are the store's objects under the same keys.
+ * all change at once; all others are the store's objects under the same keys. Those of an expired version are missing.
  */
 export class SiteObjects {
   readonly #cache: ObjectCache
   readonly #publications: Publications
+  readonly #metas: CachedMetas
   readonly #places = new WeakMap<Published, Place>()
   /** Entries of contents as files. */
   readonly #views = new WeakMap<Published, { readonly of: Sendable; readonly view: Sendable }>()
 
-  constructor(cache: ObjectCache, publications: Publications) {
+  constructor(cache: ObjectCache, publications: Publications, metas: CachedMetas) {
     this.#cache = cache
     this.#publications = publications
+    this.#metas = metas
   }
 
   /** Returns a valid entry without asking the store. */
   fresh(key: string): CacheEntry | undefined {
     const folders = foldersOf(key)
+    const version = versionOf(folders)
+    const hasExpired = version && this.#metas.freshExpiry(...version)
+    if (hasExpired === true) return MISSING
+    if (version !== undefined && hasExpired === undefined) return undefined
     const found: (Publication | undefined)[] = []
     for (const folder of folders) {
       const publication = this.#publications.fresh(folder)
@@ -47,6 +55,9 @@ export class SiteObjects {
 
   /** Returns an object, asking the store if necessary. @throws STORE_UNAVAILABLE when the store fails and no copy is cached */
   async lookUp(key: string): Promise<LookupResult> {
+    const version = versionOf(foldersOf(key))
+    if (version !== undefined && (await this.#metas.hasExpired(...version)))
+      return { known: MISSING, staleMs: undefined }
     const first = await this.#lookUpOnce(key)
     if (first.known.is !== 'missing') return first
     // It may have been published, or its content deleted, after the publication was read.
@@ -123,4 +134,10 @@ function foldersOf(key: string): readonly string[] {
   const versionEnd = key.indexOf('/', repoEnd + 1)
   if (versionEnd === -1 || !isRepoName(key.slice(repoEnd + 1, versionEnd))) return [repo]
   return [key.slice(0, versionEnd + 1), repo]
+}
+
+/** Returns the repository and version of a key's folders; undefined if it cannot be in a version. */
+function versionOf([folder = '', root]: readonly string[]):
+  readonly [repo: string, version: string] | undefined {
+  return root === undefined ? undefined : [root.slice(REPOS.length, -1), folder.slice(root.length, -1)]
 }

@@ -2,7 +2,7 @@ import { fault } from '../errors.ts'
 import { readManifest } from '../publication/stored-manifest.ts'
 import { isRepoName, LATEST, MAX_ALIASES, type Repo } from '../repo/meta.ts'
 import { REPOS } from '../repo/repo-list.ts'
-import { readMeta, writeMeta } from '../repo/stored-meta.ts'
+import { changeMeta } from '../repo/stored-meta.ts'
 import type { Store } from '../store/store.ts'
 import type { LocalFile } from './list-folder.ts'
 
@@ -30,18 +30,34 @@ interface PublishedNames {
 export async function setAlias({ repo, alias, version }: AliasRequest, store: Store): Promise<void> {
   if (!isRepoName(repo)) throw fault('PUBLISH_INVALID', `"${repo}" cannot be the name of a repository`)
   const root = `${REPOS}${repo}/`
-  const meta = await readMeta(store, repo, root)
+  const change = async (meta: Repo): Promise<Repo> => ({
+    ...meta,
+    aliases: await nextAliases({ repo, alias, version }, meta, store),
+  })
+  await changeMeta(store, { name: repo, root, change })
+}
+
+async function nextAliases(
+  { repo, alias, version }: AliasRequest,
+  meta: Repo,
+  store: Store,
+): Promise<ReadonlyMap<string, string>> {
   const aliases = new Map(meta.aliases)
   if (version === undefined) {
     if (!aliases.delete(alias)) throw fault('PUBLISH_INVALID', `"${repo}" has no alias "${alias}"`)
   } else {
     if (!(meta.versions ?? []).includes(version))
       throw fault('PUBLISH_INVALID', `"${repo}" has no version "${version}"; publish it first`)
+    if (meta.expires?.has(version) === true)
+      throw fault(
+        'PUBLISH_INVALID',
+        `version "${version}" expires and cannot have an alias; publish it without --expires`,
+      )
     await checkAlias(alias, meta, store)
     aliases.set(alias, version)
   }
   checkCount(aliases)
-  await writeMeta(store, root, { ...meta, aliases })
+  return aliases
 }
 
 /**
@@ -51,10 +67,10 @@ export async function setAlias({ repo, alias, version }: AliasRequest, store: St
  */
 export async function checkAliases(
   { repo, version, aliases = [] }: PublishedNames,
+  meta: Repo,
   store: Store,
   files: readonly LocalFile[],
 ): Promise<void> {
-  const meta = await readMeta(store, repo, `${REPOS}${repo}/`)
   if (version === undefined) {
     if (aliases.length > 0) throw fault('PUBLISH_INVALID', 'an alias requires a version; add --version')
     const taken = [...(meta.aliases?.keys() ?? []), ...(meta.latest === undefined ? [] : [LATEST])]

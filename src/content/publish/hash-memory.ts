@@ -53,9 +53,10 @@ export class HashMemory {
     return new HashMemory(file, known)
   }
 
-  /** Returns the hash of a file that is unchanged since it was remembered. */
-  find(path: string, stamp: string): string | undefined {
+  /** Returns the hash of a file that is unchanged since it was remembered, once. */
+  take(path: string, stamp: string): string | undefined {
     const known = this.#known.get(path)
+    this.#known.delete(path)
     return known?.startsWith(`${stamp} `) === true ? known.slice(stamp.length + 1) : undefined
   }
 

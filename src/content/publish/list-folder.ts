@@ -1,7 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
-import { readdir, stat } from 'node:fs/promises'
+import { open, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { messageOf } from '../../lib/errors/message.ts'
 import { fault } from '../errors.ts'
@@ -10,11 +9,17 @@ import type { HashedFile, HashMemory } from './hash-memory.ts'
 import { isKey } from '../store/store.ts'
 
 const PARALLEL = 16
+const HASHED_AT_ONCE = 256 * 1024
 
 /** A file to publish. */
 export interface LocalFile extends HashedFile {
-  readonly file: string
+  readonly folder: string
   readonly size: number
+}
+
+/** Returns the location of a file, which is not kept: it takes as much memory as its path and hash. */
+export function locationOf({ folder, path }: LocalFile): string {
+  return join(folder, path)
 }
 
 /** Files of a folder. */
@@ -41,8 +46,8 @@ export async function listFolder(folder: string, memory?: HashMemory): Promise<L
   await mapConcurrently(PARALLEL, paths, async (path) => {
     const file = join(folder, path)
     const { size, stamp, changedMs } = await stampOf(file)
-    const sha256 = memory?.find(path, stamp) ?? (await hashOf(file))
-    files.push({ path, file, size, sha256, stamp, changedMs })
+    const sha256 = memory?.take(path, stamp) ?? (await hashOf(file, size))
+    files.push({ folder, path, size, sha256, stamp, changedMs })
   })
   return { files: files.toSorted((a, b) => (a.path < b.path ? -1 : 1)), skipped: skipped.toSorted() }
 }
@@ -70,10 +75,18 @@ export async function stampOf(file: string): Promise<Pick<LocalFile, 'size' | 's
   }
 }
 
-/** Returns the SHA-256 of a file in hexadecimal. */
-export async function hashOf(file: string): Promise<string> {
+/** Returns the SHA-256 of a file in hexadecimal. @param size about the size of the file, in bytes */
+export async function hashOf(file: string, size: number): Promise<string> {
   const hash = createHash('sha256')
-  for await (const chunk of createReadStream(file, { highWaterMark: 256 * 1024 }))
-    hash.update(chunk as Buffer)
-  return hash.digest('hex')
+  const opened = await open(file)
+  try {
+    const buffer = Buffer.allocUnsafe(Math.min(size + 1, HASHED_AT_ONCE))
+    for (;;) {
+      const { bytesRead } = await opened.read(buffer)
+      if (bytesRead === 0) return hash.digest('hex')
+      hash.update(buffer.subarray(0, bytesRead))
+    }
+  } finally {
+    await opened.close()
+  }
 }

@@ -5,29 +5,38 @@ import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { isFault } from '../../lib/errors/fault.ts'
 import { fault } from '../errors.ts'
-import { contentKey, MANIFEST_FILE, type Published } from '../publication/manifest.ts'
-import { readManifest, writeManifest } from '../publication/stored-manifest.ts'
+import { contentKey } from '../publication/content-key.ts'
+import type { KeySet } from '../publication/key-set.ts'
+import { type Manifest, MANIFEST_FILE } from '../publication/manifest.ts'
+import { changeManifest, EMPTY_MANIFEST, hasManifest } from '../publication/stored-manifest.ts'
 import { isRepoName, META_FILE, parseMeta, type Repo } from '../repo/meta.ts'
 import { REPOS } from '../repo/repo-list.ts'
-import { latestOf } from '../repo/versions.ts'
+import { readMeta } from '../repo/stored-meta.ts'
 import { formatIndex, INDEX_FILE, type IndexedPage } from '../search/search-index.ts'
 import type { Store } from '../store/store.ts'
 import { checkAliases } from './alias.ts'
 import { checkRedirects } from './check-redirects.ts'
 import { HashMemory } from './hash-memory.ts'
-import { hashOf, listFolder, type LocalFile } from './list-folder.ts'
-import { absentPaths, findUnchanged, isSameManifest, nextManifest } from './next-manifest.ts'
+import { hashOf, listFolder, type LocalFile, locationOf } from './list-folder.ts'
+import { checkMeta, holdExpired, updateMeta } from './next-meta.ts'
+import {
+  absentPaths,
+  arePublished,
+  isSameManifest,
+  type NextFile,
+  nextManifest,
+  storedIndex,
+} from './next-manifest.ts'
 import { listContents, MAX_TEXT_BYTES, missingContents, sendContents } from './send-contents.ts'
-import { readMeta, writeMeta } from '../repo/stored-meta.ts'
-import { removeUnfinished, sweepRetired } from './sweep.ts'
+import { keptMs, removeUnfinished, sweepRetired } from './sweep.ts'
 
 const PARALLEL = 16
 /** Files that the publisher writes; files of these names in the folder are ignored. */
 const OWN = new Set([META_FILE, MANIFEST_FILE, INDEX_FILE])
 /** Age from which an unfinished write belongs to a run that was killed. */
 const DEAD_MS = 3_600_000
-/** How long objects that are no longer published are kept, at least. */
-const KEPT_MS = 24 * 3_600_000
+/** Each repetition needs another process that deletes files of the folder at that moment. */
+const MAX_ATTEMPTS = 5
 
 /** A folder to publish, with its metadata. */
 export interface PublishRequest {
@@ -41,6 +50,8 @@ export interface PublishRequest {
   /** owner/name */
   readonly source?: string | undefined
   readonly url?: string | undefined
+  /** Time after which the version expires; without it, it no longer does. */
+  readonly expiresAfterMs?: number | undefined
   /** Whether to delete previously published files that are not in the folder. */
   readonly deletes: boolean
 }
@@ -49,6 +60,8 @@ export interface PublishRequest {
 export interface PublishResult {
   readonly repo: string
   readonly version: string | undefined
+  /** End of the version in milliseconds since the epoch; undefined if it does not expire. */
+  readonly expiresMs: number | undefined
   readonly uploaded: number
   readonly unchanged: number
   readonly deleted: number
@@ -89,28 +102,106 @@ export interface PublishDeps {
  * Publishes a folder as a repository or a version of one. Readers get all files of the earlier publication until the
  * manifest is replaced, and then all of the new one: contents are sent under their hashes before, and deleted long
  * after no publication uses them. `_meta.json` follows, so that the site lists only what is complete. An
- * interrupted publish changes nothing or everything; repeated, it sends only what is missing.
+ * interrupted publish changes nothing or everything; repeated, it sends only what is missing. Other processes may
+ * change the repository meanwhile.
  *
  * @throws PUBLISH_INVALID when the folder or a name in the request cannot be published
+ * @throws PUBLISH_CONFLICT when other processes keep changing or removing the same
  */
 export async function publish(request: PublishRequest, deps: PublishDeps): Promise<PublishResult> {
   checkNames(request)
-  const { store, nowMs, ttlMs = 0 } = deps
+  await checkMeta(request, deps)
   const root = `${REPOS}${request.repo}/`
   const target = request.version === undefined ? root : `${root}${request.version}/`
+  await holdExpired(request, deps)
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    const result = await publishTo(target, request, deps)
+    // Others may have been removing contents when this used them: what they have deleted is sent again.
+    if (result !== 'incomplete') return result
+  }
+  throw fault(
+    'PUBLISH_CONFLICT',
+    `other processes keep deleting files of "${target}"; publish again after they end`,
+  )
+}
+
+/** Files of a folder to publish. */
+interface Local {
+  /** All files of the folder. */
+  readonly found: readonly LocalFile[]
+  readonly files: readonly LocalFile[]
+  readonly startedMs: number
+  readonly memory: HashMemory | undefined
+}
+
+/** Files that were sent, and the manifest that publishes them. */
+interface Sent extends PageFindings {
+  readonly manifest: Manifest
+  readonly index: NextFile
+  readonly uploaded: readonly LocalFile[]
+  readonly gone: readonly string[]
+}
+
+async function publishTo(
+  target: string,
+  request: PublishRequest,
+  deps: PublishDeps,
+): Promise<PublishResult | 'incomplete'> {
+  const { store, nowMs, ttlMs = 0 } = deps
   const memory =
     deps.memoryDir === undefined ? undefined : await HashMemory.open(deps.memoryDir, request.folder)
   const startedMs = Date.now()
   const { files: found, skipped } = await listFolder(request.folder, memory)
   const files = found.filter(({ path }) => !OWN.has(path))
   if (files.length === 0) throw fault('PUBLISH_INVALID', `the folder ${request.folder} has no files`)
-  await checkAliases(request, store, files)
+  const check = (meta: Repo): Promise<void> => checkAliases(request, meta, store, files)
+  await check(await readMeta(store, request.repo, `${REPOS}${request.repo}/`))
   const redirects = await checkRedirects(files)
-  const { manifest: before, etag } = await readManifest(store, target)
+  const { manifest, index, uploaded, gone, partlySearched, rootLinks } = await changeManifest(
+    store,
+    target,
+    async (before) => {
+      const result = await send(target, { found, files, startedMs, memory }, before, request, deps)
+      const isSame = before !== undefined && isSameManifest(before, result.manifest)
+      return { next: isSame ? 'same' : result.manifest, result }
+    },
+  )
+  const expiresMs = await updateMeta(request, deps, check)
+  if (!(await isComplete(store, target, files, index))) return 'incomplete'
+  const paths = (): readonly string[] => [...OWN, ...files.map(({ path }) => path), ...gone]
+  await removeUnfinished(store, target, paths, nowMs - DEAD_MS)
+  await sweepRetired(store, target, manifest, nowMs - keptMs(ttlMs))
+  const searchable = files.filter(isSearched)
+  return {
+    repo: request.repo,
+    version: request.version,
+    expiresMs,
+    uploaded: uploaded.length,
+    unchanged: files.length - uploaded.length,
+    deleted: gone.length,
+    pages: searchable.filter(isIndexable).length,
+    bytes: uploaded.reduce((sum, { size }) => sum + size, 0),
+    skipped,
+    unsearched: searchable.filter((file) => !isIndexable(file)).map(({ path }) => path),
+    partlySearched,
+    redirects,
+    rootLinks,
+  }
+}
+
+/** Sends the contents that the store does not have, and returns the manifest that follows another. */
+async function send(
+  target: string,
+  { found, files, startedMs, memory }: Local,
+  earlier: Manifest | undefined,
+  request: PublishRequest,
+  { store, nowMs, onProgress }: PublishDeps,
+): Promise<Sent> {
+  const before = earlier ?? EMPTY_MANIFEST
   const there = await listContents(store, target)
   const missing = missingContents(files, there)
   try {
-    await sendContents(store, target, missing, (done) => deps.onProgress?.(done, missing.length))
+    await sendContents(store, target, missing, (done) => onProgress?.(done, missing.length))
   } catch (error) {
     // A remembered hash that is wrong must not fail the next run too.
     const isWrong = isFault(error) && error.code === 'PUBLISH_INVALID'
@@ -121,35 +212,29 @@ export async function publish(request: PublishRequest, deps: PublishDeps): Promi
   await memory?.remember(found, startedMs)
 
   const gone = request.deletes ? absentPaths(before, files) : []
-  const searchable = files.filter((file) => isPage(file) && !isErrorPage(file))
-  const indexed = searchable.filter(({ size }) => size <= MAX_TEXT_BYTES)
-  const partlySearched: string[] = []
-  const rootLinks: RootLink[] = []
-  const isIndexed =
-    indexed.every(({ path, sha256 }) => before.files.get(path)?.sha256 === sha256) &&
-    !gone.some((path) => isPage({ path }))
-  const index = isIndexed ? findUnchanged(before, INDEX_FILE, there) : undefined
-  const indexFile =
-    index ?? (await sendIndex(store, target, readPages(indexed, { partlySearched, rootLinks }), there))
-  const next = nextManifest({ before, files, index: indexFile, deletes: request.deletes, there, nowMs })
-  if (etag === undefined || !isSameManifest(before, next)) await writeManifest(store, target, next)
-  await updateMeta(request, deps, root)
-  await removeUnfinished(store, target, [...OWN, ...files.map(({ path }) => path), ...gone], nowMs - DEAD_MS)
-  await sweepRetired(store, target, next, nowMs - Math.max(KEPT_MS, 2 * ttlMs))
-  return {
-    repo: request.repo,
-    version: request.version,
-    uploaded: missing.length,
-    unchanged: files.length - missing.length,
-    deleted: gone.length,
-    pages: indexed.length,
-    bytes: missing.reduce((sum, { size }) => sum + size, 0),
-    skipped,
-    unsearched: searchable.filter(({ size }) => size > MAX_TEXT_BYTES).map(({ path }) => path),
-    partlySearched,
-    redirects,
-    rootLinks,
-  }
+  const indexed = files.filter((file) => isSearched(file) && isIndexable(file))
+  const findings: PageFindings = { partlySearched: [], rootLinks: [] }
+  const isIndexed = arePublished(before, indexed) && !gone.some((path) => isPage({ path }))
+  const index =
+    (isIndexed ? storedIndex(before, there) : undefined) ??
+    (await sendIndex(store, target, readPages(indexed, findings), there))
+  const manifest = nextManifest({ before, files, index, deletes: request.deletes, there, nowMs })
+  return { manifest, index, uploaded: missing, gone, ...findings }
+}
+
+/** Whether the store has a manifest, and the contents of all files and of the index. */
+async function isComplete(
+  store: Store,
+  target: string,
+  files: readonly LocalFile[],
+  index: NextFile,
+): Promise<boolean> {
+  const there = await listContents(store, target)
+  return (
+    missingContents(files, there).length === 0 &&
+    there.hasContent(index.sha256, index.compressed) &&
+    (await hasManifest(store, target))
+  )
 }
 
 function checkNames({ repo, version, source, url }: PublishRequest): void {
@@ -169,9 +254,13 @@ function isPage({ path }: Pick<LocalFile, 'path'>): boolean {
   return /\.html?$/i.test(path)
 }
 
-/** Error pages are not searched either. */
-function isErrorPage({ path }: LocalFile): boolean {
-  return /(?:^|\/)404\.html$/.test(path)
+/** Whether a file is a page to search, which error pages are not. */
+function isSearched({ path }: LocalFile): boolean {
+  return isPage({ path }) && !/(?:^|\/)404\.html$/.test(path)
+}
+
+function isIndexable({ size }: LocalFile): boolean {
+  return size <= MAX_TEXT_BYTES
 }
 
 /** Findings about pages while they are read. */
@@ -188,9 +277,9 @@ async function* readPages(
   // Loaded here because servers do not need the parser.
   const { readPageText } = await import('../search/page-text.ts')
   for (let first = 0; first < files.length; first += PARALLEL) {
-    const pages = files.slice(first, first + PARALLEL).map(async ({ path, file }) => ({
-      path,
-      ...readPageText(await readFile(file, 'utf8')),
+    const pages = files.slice(first, first + PARALLEL).map(async (file) => ({
+      path: file.path,
+      ...readPageText(await readFile(locationOf(file), 'utf8')),
     }))
     for (const page of await Promise.all(pages)) {
       const { path, isCut, rootLink } = page
@@ -209,41 +298,18 @@ async function sendIndex(
   store: Store,
   target: string,
   pages: AsyncIterable<IndexedPage>,
-  there: ReadonlySet<string>,
-): Promise<Omit<Published, 'modified'>> {
+  there: KeySet,
+): Promise<NextFile> {
   const folder = await mkdtemp(join(tmpdir(), 'content-publish-'))
   try {
     const file = join(folder, INDEX_FILE)
     await pipeline(formatIndex(pages), createWriteStream(file))
-    const [{ size }, sha256] = [await stat(file), await hashOf(file)]
+    const { size } = await stat(file)
+    const sha256 = await hashOf(file, size)
     const key = contentKey(sha256)
     if (!there.has(key)) await store.write(target + key, { file, size }, { contentType: 'application/json' })
     return { path: INDEX_FILE, size, sha256, compressed: false }
   } finally {
     await rm(folder, { recursive: true })
   }
-}
-
-async function updateMeta(
-  request: PublishRequest,
-  { store, nowMs }: PublishDeps,
-  root: string,
-): Promise<void> {
-  const old = await readMeta(store, request.repo, root)
-  const { version, description = old.description, source = old.repo, url = old.url } = request
-  const versions = version === undefined ? old.versions : [...new Set([version, ...(old.versions ?? [])])]
-  const latest = version === undefined ? old.latest : latestOf(versions ?? [])
-  const aliases = new Map(old.aliases)
-  if (version !== undefined) for (const alias of request.aliases ?? []) aliases.set(alias, version)
-  const meta: Repo = {
-    name: request.repo,
-    lastPublished: new Date(nowMs).toISOString(),
-    ...(description !== undefined && { description }),
-    ...(source !== undefined && { repo: source }),
-    ...(url !== undefined && { url }),
-    ...(versions !== undefined && { versions }),
-    ...(latest !== undefined && { latest }),
-    ...(aliases.size > 0 && { aliases }),
-  }
-  await writeMeta(store, root, meta)
 }

@@ -1,17 +1,18 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
-import { brotliCompress, constants, gzip } from 'node:zlib'
+import { gzip } from 'node:zlib'
 import { fault } from '../errors.ts'
+import { brotli } from '../../lib/compress/brotli.ts'
 import { contentTypeOf, isText } from '../page/content-type.ts'
-import { contentKey, isContentKey, CONTENTS, withForms } from '../publication/manifest.ts'
+import { contentKey, CONTENTS, isContentKey } from '../publication/content-key.ts'
+import { KeySet } from '../publication/key-set.ts'
 import { mapConcurrently } from '../repo/repo-list.ts'
 import type { Store } from '../store/store.ts'
-import { type LocalFile, stampOf } from './list-folder.ts'
+import { type LocalFile, locationOf, stampOf } from './list-folder.ts'
 
 /** Each can hold a content in memory, with its compressed forms. */
 const PARALLEL = 16
-const compressBrotli = promisify(brotliCompress)
 const compressGzip = promisify(gzip)
 /** Larger text is neither compressed nor searched. */
 export const MAX_TEXT_BYTES = 16 * 2 ** 20
@@ -25,8 +26,8 @@ export function isSentCompressed({ path, size }: LocalFile): boolean {
 }
 
 /** Returns the keys of all contents in a folder of the store, relative to it. */
-export async function listContents(store: Store, target: string): Promise<ReadonlySet<string>> {
-  const keys = new Set<string>()
+export async function listContents(store: Store, target: string): Promise<KeySet> {
+  const keys = new KeySet()
   for await (const { key } of store.list(target + CONTENTS)) {
     const below = key.slice(target.length)
     if (isContentKey(below)) keys.add(below)
@@ -35,14 +36,11 @@ export async function listContents(store: Store, target: string): Promise<Readon
 }
 
 /** Returns the files whose contents the store does not have, one for each content. */
-export function missingContents(
-  files: readonly LocalFile[],
-  there: ReadonlySet<string>,
-): readonly LocalFile[] {
+export function missingContents(files: readonly LocalFile[], there: KeySet): readonly LocalFile[] {
   const missing = new Map<string, LocalFile>()
   for (const file of files) {
     const isCompressed = isSentCompressed(file)
-    if (withForms(contentKey(file.sha256), isCompressed).every((key) => there.has(key))) continue
+    if (there.hasContent(file.sha256, isCompressed)) continue
     if (isCompressed || !missing.has(file.sha256)) missing.set(file.sha256, file)
   }
   return [...missing.values()]
@@ -64,28 +62,28 @@ export async function sendContents(
 
 /** Sends exactly the bytes that were hashed: under its hash, another content would be served for ever. */
 async function sendContent(store: Store, target: string, file: LocalFile): Promise<void> {
+  const location = locationOf(file)
   const key = target + contentKey(file.sha256)
   const options = { contentType: contentTypeOf(file.path) }
   if (file.size > MAX_TEXT_BYTES) {
-    await store.write(key, { file: file.file, size: file.size }, options)
-    if ((await stampOf(file.file)).stamp === file.stamp) return
+    await store.write(key, { file: location, size: file.size }, options)
+    if ((await stampOf(location)).stamp === file.stamp) return
     await store.remove(key)
     throw changed(file)
   }
-  const bytes = await readFile(file.file)
+  const bytes = await readFile(location)
   if (createHash('sha256').update(bytes).digest('hex') !== file.sha256) throw changed(file)
   await store.write(key, bytes, options)
   if (!isSentCompressed(file)) return
   // Written after the content: servers use a compressed form only if it is not older.
-  const params = { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY }
-  const [brotli, gzipped] = await Promise.all([
-    compressBrotli(bytes, { params }),
+  const [brotlied, gzipped] = await Promise.all([
+    brotli(bytes, BROTLI_QUALITY),
     compressGzip(bytes, { level: 9 }),
   ])
-  await store.write(`${key}.br`, brotli, { contentType: 'application/octet-stream' })
+  await store.write(`${key}.br`, brotlied, { contentType: 'application/octet-stream' })
   await store.write(`${key}.gz`, gzipped, { contentType: 'application/gzip' })
 }
 
-function changed({ file }: LocalFile): Error {
-  return fault('PUBLISH_INVALID', `${file} changed while it was being published; publish again`)
+function changed(file: LocalFile): Error {
+  return fault('PUBLISH_INVALID', `${locationOf(file)} changed while it was being published; publish again`)
 }

@@ -4,11 +4,22 @@ import { mapConcurrently, REPOS } from '../repo/repo-list.ts'
 import { latestOf } from '../repo/versions.ts'
 import { INDEX_FILE } from '../search/search-index.ts'
 import type { Store } from '../store/store.ts'
-import { CONTENTS, isContentKey, MANIFEST_FILE, usedKeys } from '../publication/manifest.ts'
+import { CONTENTS, isContentKey } from '../publication/content-key.ts'
+import { KeySet } from '../publication/key-set.ts'
+import { MANIFEST_FILE, usedKeys } from '../publication/manifest.ts'
 import { readManifest } from '../publication/stored-manifest.ts'
-import { readMeta, writeMeta } from '../repo/stored-meta.ts'
+import { changeMeta, readMeta } from '../repo/stored-meta.ts'
 
 const PARALLEL = 16
+
+/** A removal of a repository or version. */
+interface Removal {
+  readonly store: Store
+  readonly repo: string
+  readonly root: string
+  /** Undefined: the repository. */
+  readonly version: string | undefined
+}
 
 /** Result of an unpublish. */
 export interface UnpublishResult {
@@ -23,9 +34,11 @@ export interface UnpublishResult {
 
 /**
  * Removes a published repository or a version of one. The site stops listing it first, and the list of
- * published files is deleted last. Repeat an interrupted removal.
+ * published files is deleted last. Meanwhile `_meta.json` names what is being removed, and nobody publishes that. Repeat
+ * an interrupted removal.
  *
  * @throws PUBLISH_INVALID when nothing is published under the name
+ * @throws PUBLISH_CONFLICT when other processes change the repository all the time
  */
 export async function unpublish(
   { repo, version }: { readonly repo: string; readonly version?: string | undefined },
@@ -34,31 +47,59 @@ export async function unpublish(
   for (const name of [repo, version ?? repo])
     if (!isRepoName(name))
       throw fault('PUBLISH_INVALID', `"${name}" cannot be the name of a repository or version`)
-  const root = `${REPOS}${repo}/`
-  const target = version === undefined ? root : `${root}${version}/`
-  const there = new Set<string>()
-  for await (const { key } of store.list(target)) there.add(key)
-  const folders = foldersOf(there, target)
-  const isListed = there.has(`${root}${META_FILE}`)
-  if (folders.length === 0 && !isListed)
+  const removal: Removal = { store, repo, root: `${REPOS}${repo}/`, version }
+  const target = version === undefined ? removal.root : `${removal.root}${version}/`
+  if (!(await isPublished(removal, target)))
     throw fault(
       'PUBLISH_INVALID',
       `nothing is published as "${repo}"${version === undefined ? '' : `, version "${version}"`}`,
     )
-
-  let removedAliases: readonly string[] = []
-  if (version === undefined) await store.remove(`${root}${META_FILE}`)
-  else removedAliases = await removeVersion(store, root, repo, version)
+  const removedAliases = await beginRemoval(removal)
+  // After that: a publish may have ended just before.
+  const there = await keysBelow(store, target)
   let deleted = 0
-  for (const folder of folders) {
-    const keys = await publishedKeys(store, folder, there)
-    await mapConcurrently(PARALLEL, keys, (key) => store.remove(key))
-    await store.remove(folder + MANIFEST_FILE)
+  for (const folder of foldersOf(there, target)) {
+    const keys = await removeFolder(store, folder, there, () => isStillRemoved(removal))
     for (const key of [...keys, folder + MANIFEST_FILE]) there.delete(key)
     deleted += keys.length
   }
-  there.delete(`${root}${META_FILE}`)
+  await endRemoval(removal)
+  there.delete(`${removal.root}${META_FILE}`)
   return { repo, version, deleted, removedAliases, kept: [...there] }
+}
+
+async function isPublished({ store, repo, root, version }: Removal, target: string): Promise<boolean> {
+  const there = await keysBelow(store, target)
+  if (foldersOf(there, target).length > 0 || there.has(`${root}${META_FILE}`)) return true
+  if (version === undefined) return false
+  const { versions = [], removing = [] } = await readMeta(store, repo, root)
+  return versions.includes(version) || removing.includes(version)
+}
+
+async function keysBelow(store: Store, target: string): Promise<Set<string>> {
+  const there = new Set<string>()
+  for await (const { key } of store.list(target)) there.add(key)
+  return there
+}
+
+/**
+ * Deletes what was published into a folder, the list of files last. Returns the deleted keys.
+ *
+ * @param mayDelete asked right before each few deletions; stops them
+ */
+export async function removeFolder(
+  store: Store,
+  folder: string,
+  there: ReadonlySet<string>,
+  mayDelete: () => Promise<boolean> = () => Promise.resolve(true),
+): Promise<readonly string[]> {
+  const keys = await publishedKeys(store, folder, there)
+  for (let first = 0; first < keys.length; first += PARALLEL) {
+    if (!(await mayDelete())) return keys.slice(0, first)
+    await mapConcurrently(PARALLEL, keys.slice(first, first + PARALLEL), (key) => store.remove(key))
+  }
+  if (await mayDelete()) await store.remove(folder + MANIFEST_FILE)
+  return keys
 }
 
 /** Returns the folders that were published, completely or not. */
@@ -84,7 +125,8 @@ async function publishedKeys(
   there: ReadonlySet<string>,
 ): Promise<readonly string[]> {
   const { manifest } = await readManifest(store, folder)
-  const written = new Set([INDEX_FILE, ...usedKeys(manifest), ...manifest.retired.keys()])
+  const written = new KeySet(usedKeys(manifest))
+  for (const key of [INDEX_FILE, ...manifest.retired.keys()]) written.add(key)
   return [...there].filter((key) => {
     const path = key.startsWith(folder) ? key.slice(folder.length) : ''
     return written.has(path) || isContentKey(path)
@@ -97,36 +139,56 @@ function isPublishTarget(below: string): boolean {
 }
 
 /**
- * Removes a version with its aliases from the repository's metadata, and the metadata itself if neither versions nor
- * pages are left. Returns the aliases.
+ * Marks what is being removed in the metadata, and removes it from the lists there. Returns the aliases of a version,
+ * which are removed too.
  */
-async function removeVersion(
-  store: Store,
-  root: string,
-  repo: string,
-  version: string,
-): Promise<readonly string[]> {
-  const {
-    versions = [],
-    latest,
-    aliases = new Map<string, string>(),
-    ...old
-  } = await readMeta(store, repo, root)
-  const left = versions.filter((each) => each !== version)
-  const removed = [...aliases].flatMap(([alias, of]) => (of === version ? [alias] : []))
-  const { files, inPlace } = (await readManifest(store, root)).manifest
-  const hasOwnPages = files.size + inPlace.size > 0
-  if (left.length === 0 && !hasOwnPages) {
-    await store.remove(`${root}${META_FILE}`)
-    return removed
+async function beginRemoval({ store, repo, root, version }: Removal): Promise<readonly string[]> {
+  let removed: readonly string[] = []
+  const change = (old: Repo): Repo => {
+    if (version === undefined || old.removing === 'all') return { name: repo, removing: 'all' }
+    const {
+      versions = [],
+      latest,
+      aliases = new Map<string, string>(),
+      expires,
+      removing = [],
+      ...rest
+    } = old
+    removed = [...aliases].flatMap(([alias, of]) => (of === version ? [alias] : []))
+    const left = versions.filter((each) => each !== version)
+    const ends = new Map([...(expires ?? [])].filter(([of]) => of !== version))
+    const next = latest === version ? latestOf({ versions: left, expires: ends }) : latest
+    return {
+      ...rest,
+      ...(left.length > 0 && { versions: left }),
+      ...(next !== undefined && { latest: next }),
+      aliases: new Map([...aliases].filter(([, of]) => of !== version)),
+      expires: ends,
+      removing: [...new Set(removing).add(version)],
+    }
   }
-  const next = latest === version ? latestOf(left) : latest
-  const meta: Repo = {
-    ...old,
-    ...(left.length > 0 && { versions: left }),
-    ...(next !== undefined && { latest: next }),
-    aliases: new Map([...aliases].filter(([, of]) => of !== version)),
-  }
-  await writeMeta(store, root, meta)
+  await changeMeta(store, { name: repo, root, isRemoval: version === undefined, change })
   return removed
+}
+
+/** Whether nobody else has completed the removal, after which it may be published again. */
+async function isStillRemoved({ store, repo, root, version }: Removal): Promise<boolean> {
+  const { removing = [] } = await readMeta(store, repo, root)
+  return removing === 'all' || (version !== undefined && removing.includes(version))
+}
+
+/** Removes the mark, and the metadata itself if neither versions nor pages are left. */
+async function endRemoval({ store, repo, root, version }: Removal): Promise<void> {
+  const change = async (old: Repo): Promise<Repo | 'same'> => {
+    if (version === undefined || old.removing === 'all') return 'same'
+    const { versions = [], removing = [] } = old
+    const { files, inPlace } = (await readManifest(store, root)).manifest
+    const left = removing.filter((each) => each !== version)
+    if (versions.length + left.length + files.size + inPlace.size === 0)
+      return { name: repo, removing: 'all' }
+    return left.length === removing.length ? 'same' : { ...old, removing: left }
+  }
+  const { removing } = await changeMeta(store, { name: repo, root, isRemoval: true, change })
+  // Nobody else writes it then.
+  if (removing === 'all') await store.remove(`${root}${META_FILE}`)
 }

@@ -1,3 +1,5 @@
+import { isHttpUrl } from '../../lib/http/http-url.ts'
+
 /** Metadata of a repository in its `_meta.json`. */
 export interface Repo {
   /** Name of its folder; a name in the file is ignored. */
@@ -15,6 +17,12 @@ export interface Repo {
   readonly latest?: string
   /** Versions by further names, such as `stable`. */
   readonly aliases?: ReadonlyMap<string, string>
+  /** Ends of versions that expire, in milliseconds since the epoch. */
+  readonly expires?: ReadonlyMap<string, number>
+  /** Versions that are being removed, or `all` of the repository: nobody publishes them meanwhile. */
+  readonly removing?: 'all' | readonly string[]
+  /** Whether it has no pages besides versions that expire. Determined from the store, and not part of the file. */
+  readonly hasOnlyPreviews?: boolean
 }
 
 /** File with a repository's metadata. */
@@ -22,7 +30,8 @@ export const META_FILE = '_meta.json'
 /** A larger file is a mistake or an attack (threat O5). */
 export const MAX_META_BYTES = 64 * 1024
 const MAX_TEXT = 10_000
-const MAX_VERSIONS = 1_000
+/** Maximum number of versions of a repository. */
+export const MAX_VERSIONS = 1_000
 /** Alias of the latest version in every repository with versions. */
 export const LATEST = 'latest'
 /** Maximum number of other aliases of a repository. */
@@ -47,6 +56,8 @@ export function parseMeta(name: string, bytes: Uint8Array): Repo {
     ? raw['versions'].filter(isVersion).slice(0, MAX_VERSIONS)
     : undefined
   const aliases = aliasesOf(raw['aliases'], versions ?? [])
+  const expires = endsOf(raw['expires'], versions ?? [])
+  const removing = removingOf(raw['removing'])
   return {
     name,
     ...(description !== undefined && { description }),
@@ -54,18 +65,38 @@ export function parseMeta(name: string, bytes: Uint8Array): Repo {
     ...(repo !== undefined && /^[\w.-]+(?:\/[\w.-]+)+$/.test(repo) && { repo }),
     ...(url !== undefined && isHarmless(url) && { url }),
     ...(versions !== undefined && { versions }),
-    ...(latest !== undefined && isRepoName(latest) && { latest }),
+    ...(latest !== undefined && isRepoName(latest) && !expires.has(latest) && { latest }),
     ...(aliases.size > 0 && { aliases }),
+    ...(expires.size > 0 && { expires }),
+    ...(removing.length > 0 && { removing }),
   }
 }
 
-/** Converts a repository to the form of `_meta.json` and the API. */
-export function formatMeta({ lastPublished, aliases, ...rest }: Repo) {
+/** Converts a repository to the form of the API, and of `_meta.json` without `removing`. */
+export function formatMeta({ lastPublished, aliases, expires, ...more }: Repo) {
+  const { hasOnlyPreviews: _hasOnlyPreviews, removing: _removing, ...rest } = more
   return {
     ...rest,
     ...(aliases !== undefined && aliases.size > 0 && { aliases: Object.fromEntries(aliases) }),
+    ...(expires !== undefined && expires.size > 0 && { expires: formatEnds(expires) }),
     ...(lastPublished !== undefined && { last_published: lastPublished }),
   }
+}
+
+function formatEnds(expires: ReadonlyMap<string, number>): Readonly<Record<string, string>> {
+  return Object.fromEntries([...expires].map(([version, endMs]) => [version, new Date(endMs).toISOString()]))
+}
+
+/** Returns the valid ends of listed versions. A version whose end is invalid does not expire. */
+function endsOf(value: unknown, versions: readonly string[]): ReadonlyMap<string, number> {
+  if (typeof value !== 'object' || value === null) return new Map()
+  const ends = new Map(Object.entries(value as Readonly<Record<string, unknown>>))
+  return new Map(
+    versions.flatMap((version) => {
+      const end = textOf(ends.get(version))
+      return end !== undefined && isTime(end) ? [[version, Date.parse(end)] as const] : []
+    }),
+  )
 }
 
 /** Returns the valid aliases: of a listed version, and not the name of one. */
@@ -79,6 +110,11 @@ function aliasesOf(value: unknown, versions: readonly string[]): ReadonlyMap<str
         : [],
   )
   return new Map(valid.slice(0, MAX_ALIASES))
+}
+
+function removingOf(value: unknown): 'all' | readonly string[] {
+  if (value === 'all') return value
+  return Array.isArray(value) ? value.filter(isVersion).slice(0, MAX_VERSIONS) : []
 }
 
 function parseObject(bytes: Uint8Array): Readonly<Record<string, unknown>> {
@@ -110,5 +146,5 @@ function isTime(text: string): boolean {
 /** Whether a page may link to a URL: only schemes that run nothing. */
 function isHarmless(url: string): boolean {
   if (/^\/(?![/\\])/.test(url)) return true
-  return URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)
+  return isHttpUrl(url)
 }

@@ -1,12 +1,14 @@
 import { LATEST, type Repo } from './meta.ts'
 
 /** Fields of a repository that name its versions. */
-export type Versioned = Pick<Repo, 'versions' | 'latest' | 'aliases'>
+export type Versioned = Pick<Repo, 'versions' | 'latest' | 'aliases' | 'expires'>
 
 /** A version with all aliases that resolve to it. */
 export interface NamedVersion {
   readonly version: string
   readonly aliases: readonly string[]
+  /** RFC 3339; absent if it does not expire. */
+  readonly expires?: string
 }
 
 /** A semantic version; missing numbers are 0, and a leading `v` is ignored. */
@@ -29,9 +31,9 @@ export function sortVersions(versions: readonly string[]): readonly string[] {
   return versions.toSorted((a, b) => compare(parsed.get(a), parsed.get(b)))
 }
 
-/** Returns the version that `latest` stands for. @param versions the one published last first */
-export function latestOf(versions: readonly string[]): string | undefined {
-  return sortVersions(versions)[0]
+/** Returns the version that `latest` stands for: the highest that does not expire. */
+export function latestOf({ versions = [], expires }: Versioned): string | undefined {
+  return sortVersions(versions.filter((version) => expires?.has(version) !== true))[0]
 }
 
 /** Returns the version with a name or an alias; versions take precedence. */
@@ -45,13 +47,17 @@ export function versionNamed(
 
 /** Returns all versions of a repository, the latest first, with their aliases. */
 export function namedVersions(repo: Versioned): readonly NamedVersion[] {
-  const { versions = [], latest, aliases = new Map<string, string>() } = repo
+  const { versions = [], latest, aliases = new Map<string, string>(), expires } = repo
   const all = new Set(latest === undefined ? versions : [...versions, latest])
   const names = [LATEST, ...aliases.keys()].filter((name) => !all.has(name))
-  return sortVersions([...all]).map((version) => ({
-    version,
-    aliases: names.filter((name) => versionNamed(repo, name) === version),
-  }))
+  return sortVersions([...all]).map((version) => {
+    const endMs = expires?.get(version)
+    return {
+      version,
+      aliases: names.filter((name) => versionNamed(repo, name) === version),
+      ...(endMs !== undefined && { expires: new Date(endMs).toISOString() }),
+    }
+  })
 }
 
 function parseSemantic(version: string): Semantic | undefined {

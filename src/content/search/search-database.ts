@@ -24,6 +24,8 @@ const FIND = `
   FROM page WHERE ${WITHIN} ORDER BY rank LIMIT $limit OFFSET $offset`
 
 const MAX_WORDS = 16
+/** Length from which a word before the last one of a query also matches as a prefix. */
+const MIN_PREFIX = 3
 /** Shorter words have too many similar words. */
 const MIN_CORRECTED = 5
 /** Maximum number of similar words for which a search checks whether its sources have them. */
@@ -148,7 +150,10 @@ export class SearchDatabase {
     })
   }
 
-  /** Finds the pages of the given indexes that contain all words as prefixes; best first. */
+  /**
+   * Finds the pages of the given indexes that contain all words as prefixes; best first. Short words before the last one match
+   * whole words only: "a" is not the beginning of a word that is still being typed.
+   */
   find(keys: readonly string[], query: string, limit: number, offset: number): FoundPages {
     const rows = this.#prepare(
       'SELECT id, key FROM source WHERE problem IS NULL AND key IN (SELECT value FROM json_each(?))',
@@ -162,7 +167,11 @@ export class SearchDatabase {
       .filter((word) => /[\p{L}\p{N}]/u.test(word))
       .slice(0, MAX_WORDS)
     if (words.length === 0) return { pages: [], total: 0, missing }
-    let $match = words.map(matchOf).join(' AND ')
+    let $match = words
+      .map((word, at) =>
+        word.length < MIN_PREFIX && at < words.length - 1 ? exactMatchOf(word) : matchOf(word),
+      )
+      .join(' AND ')
     let total = this.#count($match, $sources)
     if (total === 0) {
       $match = words.map((word) => this.#correct(word, $sources)).join(' AND ')
@@ -273,12 +282,12 @@ function toPage({ title, path, sections, marked }: PageRow, key: string): FoundP
 
 /** Quotes a word for FTS5, as a prefix without operators. */
 function matchOf(word: string): string {
-  return `"${word.replaceAll('"', '""').replaceAll('\0', '')}"*`
+  return `${exactMatchOf(word)}*`
 }
 
 /** Quotes a word for FTS5, as a whole word without operators. */
 function exactMatchOf(word: string): string {
-  return `"${word.replaceAll('"', '""')}"`
+  return `"${word.replaceAll('"', '""').replaceAll('\0', '')}"`
 }
 
 /** Removes characters that would look like marks. */

@@ -24,6 +24,8 @@ export function targetsOf(
   const chosen = only === undefined ? [...repos.values()] : [repos.get(only) ?? []].flat()
   return chosen.flatMap((repo) => {
     const { name, latest } = repo
+    // There is nothing to search by default.
+    if (only === undefined && version === undefined && repo.hasOnlyPreviews === true) return []
     const wanted = version === undefined ? latest : versionNamed(repo, version)
     if (version !== undefined && wanted === undefined) return []
     const folder = wanted === undefined ? ['repos', name] : ['repos', name, wanted]

@@ -3,8 +3,10 @@ import { type FileHandle, lstat, mkdir, open, opendir, readdir, realpath, rmdir 
 import { dirname, join, sep } from 'node:path'
 import { Readable } from 'node:stream'
 import { messageOf } from '../../lib/errors/message.ts'
+import { lockFile } from '../../lib/fs/file-lock.ts'
 import { removeFileDurable, writeFileDurable } from '../../lib/fs/write-durable.ts'
 import { fault } from '../errors.ts'
+import { discard } from './read-object.ts'
 import {
   type ByteRange,
   type Content,
@@ -20,6 +22,9 @@ const MISSING = new Set(['ENOENT', 'ENOTDIR', 'EISDIR', 'ENAMETOOLONG', 'ELOOP']
 const READ = constants.O_RDONLY | constants.O_NONBLOCK
 /** Temporary files of `writeFileDurable`. */
 const UNFINISHED = /\.[0-9a-f]{12}\.tmp$/
+/** File that a process locks while it replaces an object. It is not an object. */
+const LOCK = '.lock'
+const LOCK_TIMEOUT_MS = 30_000
 
 /** Store of objects as files below a folder. Links that point outside the folder count as missing. */
 export class FsStore implements Store {
@@ -33,7 +38,7 @@ export class FsStore implements Store {
     key: string,
     { ifNoneMatch, ifMatch, range }: OpenOptions = {},
   ): Promise<OpenedObject | 'missing' | 'unchanged' | 'changed'> {
-    if (!isKey(key) || UNFINISHED.test(key)) return 'missing'
+    if (!isKey(key) || UNFINISHED.test(key) || key === LOCK) return 'missing'
     return orMissing(key, async () => {
       const path = join(this.#root, key)
       if (!(await this.#isInside(path))) return 'missing' as const
@@ -67,7 +72,8 @@ export class FsStore implements Store {
   }
 
   async *list(prefix: string): AsyncIterable<{ readonly key: string }> {
-    for await (const key of this.#walk(prefix)) if (!UNFINISHED.test(key) && isKey(key)) yield { key }
+    for await (const key of this.#walk(prefix))
+      if (!UNFINISHED.test(key) && isKey(key) && key !== LOCK) yield { key }
   }
 
   async write(key: string, content: Content): Promise<void> {
@@ -83,6 +89,20 @@ export class FsStore implements Store {
       )
     } catch (error) {
       throw unavailable(key, error)
+    }
+  }
+
+  async replace(key: string, bytes: Uint8Array, etag: string | undefined): Promise<'written' | 'changed'> {
+    checked(key)
+    const unlock = await this.#lock(key)
+    try {
+      const found = await this.open(key)
+      if (typeof found !== 'string') discard(found)
+      if ((typeof found === 'string' ? undefined : found.etag) !== etag) return 'changed'
+      await this.write(key, bytes)
+      return 'written'
+    } finally {
+      await unlock()
     }
   }
 
@@ -123,6 +143,21 @@ export class FsStore implements Store {
     }
   }
 
+  async #lock(key: string): Promise<() => Promise<void>> {
+    const signal = AbortSignal.timeout(LOCK_TIMEOUT_MS)
+    try {
+      // Other users of the folder lock it too, as far as the umask permits.
+      return await lockFile(join(this.#root, LOCK), { signal, mode: 0o666 })
+    } catch (error) {
+      if (!signal.aborted) throw unavailable(key, error)
+      throw fault(
+        'STORE_UNAVAILABLE',
+        `another process has locked ${join(this.#root, LOCK)} for ${LOCK_TIMEOUT_MS / 1_000} s; stop it and try again`,
+        error,
+      )
+    }
+  }
+
   async #isInside(path: string): Promise<boolean> {
     const [root, real] = await Promise.all([realpath(this.#root), realpath(path)])
     return real.startsWith(root + sep)
@@ -149,7 +184,7 @@ async function done<T>(file: FileHandle, answer: T): Promise<T> {
 }
 
 function checked(key: string): string {
-  if (!isKey(key)) throw fault('PUBLISH_INVALID', `"${key}" is not a valid object key`)
+  if (!isKey(key) || key === LOCK) throw fault('PUBLISH_INVALID', `"${key}" is not a valid object key`)
   return key
 }
 

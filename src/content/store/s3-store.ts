@@ -24,6 +24,11 @@ const CONNECT_MS = 3_000
 const MAX_SOCKETS = 64
 /** Publishing can wait longer than readers. */
 const WRITE_TIMEOUT_FACTOR = 6
+/** A condition that no object meets. */
+const NEVER = { IfMatch: '"00000000000000000000000000000000"' }
+
+/** Condition of a write. */
+type Condition = { readonly IfNoneMatch: string } | { readonly IfMatch: string }
 
 type S3Config = Extract<StoreConfig, { readonly type: 's3' }>
 
@@ -34,6 +39,9 @@ type S3Config = Extract<StoreConfig, { readonly type: 's3' }>
 export class S3Store implements Store {
   readonly #client: S3Client
   readonly #config: S3Config
+  #honorsConditions = false
+  /** The form of ETags in conditions that the store has accepted. */
+  #etagForm: 'quoted' | 'plain' | undefined
 
   constructor(config: S3Config) {
     this.#config = config
@@ -105,6 +113,73 @@ export class S3Store implements Store {
   }
 
   async write(key: string, content: Content, options: WriteOptions): Promise<void> {
+    await this.#try(key, () => this.#put(key, content, options))
+  }
+
+  async replace(
+    key: string,
+    bytes: Uint8Array,
+    etag: string | undefined,
+    options: WriteOptions,
+  ): Promise<'written' | 'changed'> {
+    if (!this.#config.hasConditionalWrites) {
+      await this.write(key, bytes, options)
+      return 'written'
+    }
+    const outcome =
+      etag === undefined
+        ? await this.#putIf(key, bytes, options, { IfNoneMatch: '*' })
+        : await this.#putIfMatch(key, bytes, options, etag)
+    if (outcome === 'written') await this.#checkConditions(key, bytes, options)
+    return outcome
+  }
+
+  /**
+   * Checks once that the store refuses a write whose condition is not met: a store may ignore conditions. Only
+   * `If-Match`, which services have later than the other: it writes nothing if the object was deleted meanwhile.
+   */
+  async #checkConditions(key: string, bytes: Uint8Array, options: WriteOptions): Promise<void> {
+    if (this.#honorsConditions) return
+    if ((await this.#putIf(key, bytes, options, NEVER)) === 'written')
+      throw unconditional(this.#config.bucket, 'it ignores If-Match')
+    this.#honorsConditions = true
+  }
+
+  async #putIfMatch(key: string, bytes: Uint8Array, options: WriteOptions, etag: string) {
+    const put = (IfMatch: string) => this.#putIf(key, bytes, options, { IfMatch })
+    const plain = etag.replaceAll('"', '')
+    if (this.#etagForm === 'plain') return put(plain)
+    let outcome = await put(etag)
+    if (outcome === 'written') this.#etagForm = 'quoted'
+    if (this.#etagForm === 'quoted') return outcome
+    // Ceph's gateway compares the ETag without its quotes; a store may refuse that form.
+    outcome = await put(plain).catch(() => 'changed' as const)
+    if (outcome === 'written') this.#etagForm = 'plain'
+    return outcome
+  }
+
+  async #putIf(
+    key: string,
+    bytes: Uint8Array,
+    options: WriteOptions,
+    condition: Condition,
+  ): Promise<'written' | 'changed'> {
+    try {
+      await this.#put(key, bytes, options, condition)
+      return 'written'
+    } catch (error) {
+      const status = statusOf(error)
+      const { name } = error as Error
+      // 409: another conditional write is in progress. 404: the object was deleted.
+      if (status === 412 || status === 409 || (status === 404 && name !== 'NoSuchBucket')) return 'changed'
+      // Ceph's gateway, if another write of the object ends at that moment.
+      if (status === 500 && name === 'UnknownError') return 'changed'
+      if (status === 501) throw unconditional(this.#config.bucket, `501 ${name}`, error)
+      throw unavailable(key, error)
+    }
+  }
+
+  async #put(key: string, content: Content, options: WriteOptions, condition?: Condition): Promise<void> {
     if (!isKey(key)) throw fault('PUBLISH_INVALID', `"${key}" is not a valid object key`)
     const isBytes = content instanceof Uint8Array
     const command = new PutObjectCommand({
@@ -113,12 +188,11 @@ export class S3Store implements Store {
       ContentLength: isBytes ? content.byteLength : content.size,
       ContentType: options.contentType,
       ContentEncoding: options.contentEncoding,
+      ...condition,
     })
-    await this.#try(key, () =>
-      isBytes
-        ? this.#within(this.#writeTimeoutMs, (abortSignal) => this.#client.send(command, { abortSignal }))
-        : this.#client.send(command),
-    )
+    await (isBytes
+      ? this.#within(this.#writeTimeoutMs, (abortSignal) => this.#client.send(command, { abortSignal }))
+      : this.#client.send(command))
   }
 
   async remove(key: string): Promise<void> {
@@ -224,6 +298,14 @@ function guarded(body: Readable, key: string, size: number, idleMs: number): Rea
 
 function statusOf(error: unknown): number | undefined {
   return (error as { readonly $metadata?: { readonly httpStatusCode?: number } }).$metadata?.httpStatusCode
+}
+
+function unconditional(bucket: string, why: string, cause?: unknown): Error {
+  return fault(
+    'CONDITIONS_UNSUPPORTED',
+    `the store of the bucket "${bucket}" does not support conditional writes (${why}), which keep two runs from overwriting each other; use one that does, or set "store.conditional_writes" to false and never publish to one repository twice at the same time`,
+    cause,
+  )
 }
 
 function unavailable(key: string, error: unknown): Error {

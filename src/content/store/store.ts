@@ -56,6 +56,18 @@ export interface Store {
   list(prefix: string): AsyncIterable<{ readonly key: string }>
   /** Replaces an object atomically: concurrent readers get the old or the new one. */
   write(key: string, content: Content, options: WriteOptions): Promise<void>
+  /**
+   * Replaces an object as `write` does, but only if it still has an ETag, or is still missing if that is undefined.
+   * Of several processes that do so at the same time, one succeeds. Shared objects are written by `changeObject`.
+   *
+   * @throws CONDITIONS_UNSUPPORTED when the store cannot
+   */
+  replace(
+    key: string,
+    bytes: Uint8Array,
+    etag: string | undefined,
+    options: WriteOptions,
+  ): Promise<'written' | 'changed'>
   /** Removes an object; a missing one is ignored. */
   remove(key: string): Promise<void>
   /**

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -7,11 +8,11 @@ import { startContent } from '../../support/content/content-server.ts'
 import { publishSuite } from '../../support/content/publish-suite.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 
-publishSuite('fs', async () => new FsStore(tempDir()), 15)
+publishSuite('fs', async () => new FsStore(tempDir()), 8)
 
 const READERS = 8
 
-test('Y6 under load a script belongs to the publication of its page', { timeout: 60_000 }, async () => {
+test('Y6 under load a script belongs to the publication of its page', async () => {
   const { ask, store } = await startContent(
     {},
     { settings: { cache: { ttl: '300ms', negative_ttl: '300ms' } } },

@@ -20,7 +20,13 @@ test.each([
   ['leading zeros of dates', ['2024.2.1', '2024.10.01'], '2024.10.01'],
   ['nothing', [], undefined],
 ])('the latest of %s: %j is %s', (_what, versions, latest) => {
-  expect(latestOf(versions)).toBe(latest)
+  expect(latestOf({ versions })).toBe(latest)
+})
+
+test('a version that expires is never the latest', () => {
+  const expires = new Map([['9.0', 1]])
+  expect(latestOf({ versions: ['9.0', 'main', '1.0'], expires })).toBe('1.0')
+  expect(latestOf({ versions: ['9.0'], expires })).toBeUndefined()
 })
 
 test('the order of semver.org, section 11, does not depend on the input', () => {

@@ -45,6 +45,19 @@ test('pages match all words as prefixes; those with a match in the title come fi
   expect(paths('deploy nothing')).toEqual([])
 })
 
+test('of short words, only the last one is a prefix, so that "a" does not mark every word with that letter', async () => {
+  const { put, find, paths } = openDatabase()
+  await put('a', [
+    { path: 'both.html', text: 'suspend a machine and any other' },
+    { path: 'other.html', text: 'suspend any machine and another' },
+  ])
+  expect(paths('suspend a machine')).toEqual(['both.html'])
+  const [page] = find('suspend a machine').pages
+  const { text = '', marks = [] } = page?.excerpt ?? {}
+  expect(marks.map(([begin, end]) => text.slice(begin, end))).toEqual(['suspend', 'a', 'machine'])
+  expect(paths('machine an').toSorted()).toEqual(['both.html', 'other.html'])
+})
+
 test('a word that no page contains finds pages with the most similar word', async () => {
   const { put, paths } = openDatabase()
   await put('a', [{ text: 'its dependencies' }, { text: 'independent' }])

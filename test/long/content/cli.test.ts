@@ -45,7 +45,7 @@ function user(settings: Readonly<Record<string, unknown>> = {}) {
   return { dir, content, start }
 }
 
-test('hash-password reads one line and prints only the hash', { timeout: 60_000 }, async () => {
+test('hash-password reads one line and prints only the hash', async () => {
   const { start } = user()
   const { child, output, ended } = start('hash-password')
   child.stdin.end('pass wörd\nmore\n')
@@ -55,96 +55,88 @@ test('hash-password reads one line and prints only the hash', { timeout: 60_000 
   expect(await isPasswordOf('pass word', output().trim())).toBe(false)
 })
 
-test(
-  'a user publishes, serves with two processes, logs in, purges, revokes and stops',
-  { timeout: 90_000 },
-  async () => {
-    const port = await freePort()
-    const { dir, content, start } = user({ http: { port } })
-    writeFileSync(join(dir, 'index.html'), 'x')
-    const published = await content('publish', '.', '--repo', 'guide', '--description', 'How to')
-    expect([published.status, published.stderr]).toEqual([0, ''])
-    expect(JSON.parse(published.stdout)).toMatchObject({ repo: 'guide', version: null })
-    const { child, output, ended } = start('serve', '--workers', '2')
-    await waitFor('both processes', () => output().split('content server is ready').length === 3)
-    const url = `http://127.0.0.1:${port}`
-    const login = await fetch(`${url}/_login`, {
-      method: 'POST',
-      body: new URLSearchParams({ password: 'right' }),
-      redirect: 'manual',
-    })
-    const headers = { cookie: cookieOf(login), connection: 'close' }
-    const status = async (): Promise<number> =>
-      (await fetch(`${url}/repos/guide/`, { headers, redirect: 'manual' })).status
-    // From either process.
-    expect(await Promise.all(Array.from({ length: 8 }, status))).toEqual(Array(8).fill(200))
-    writeFileSync(join(dir, 'index.html'), 'newer')
-    const again = await content('publish', '.', '--repo', 'guide')
-    expect([again.status, again.stderr]).toEqual([0, ''])
-    expect((await fetch(`${url}/_admin/cache/purge`, { method: 'POST', headers })).status).toBe(200)
-    const text = async (): Promise<string> => (await fetch(`${url}/repos/guide/`, { headers })).text()
-    await waitFor('the purge in both', async () =>
-      (await Promise.all(Array.from({ length: 8 }, text))).every((each) => each === 'newer'),
-    )
-    expect(JSON.parse((await content('revoke', '')).stdout)).toEqual({ user: '', ended: 1 })
-    await waitFor('the exit of both', async () =>
-      (await Promise.all(Array.from({ length: 8 }, status))).every((each) => each === 302),
-    )
-    child.kill('SIGTERM')
-    expect(await ended).toEqual([0, null])
-  },
-)
+test('a user publishes, serves with two processes, logs in, purges, revokes and stops', async () => {
+  const port = await freePort()
+  const { dir, content, start } = user({ http: { port } })
+  writeFileSync(join(dir, 'index.html'), 'x')
+  const published = await content('publish', '.', '--repo', 'guide', '--description', 'How to')
+  expect([published.status, published.stderr]).toEqual([0, ''])
+  expect(JSON.parse(published.stdout)).toMatchObject({ repo: 'guide', version: null })
+  const { child, output, ended } = start('serve', '--workers', '2')
+  await waitFor('both processes', () => output().split('content server is ready').length === 3)
+  const url = `http://127.0.0.1:${port}`
+  const login = await fetch(`${url}/_login`, {
+    method: 'POST',
+    body: new URLSearchParams({ password: 'right' }),
+    redirect: 'manual',
+  })
+  const headers = { cookie: cookieOf(login), connection: 'close' }
+  const status = async (): Promise<number> =>
+    (await fetch(`${url}/repos/guide/`, { headers, redirect: 'manual' })).status
+  // From either process.
+  expect(await Promise.all(Array.from({ length: 8 }, status))).toEqual(Array(8).fill(200))
+  writeFileSync(join(dir, 'index.html'), 'newer')
+  const again = await content('publish', '.', '--repo', 'guide')
+  expect([again.status, again.stderr]).toEqual([0, ''])
+  expect((await fetch(`${url}/_admin/cache/purge`, { method: 'POST', headers })).status).toBe(200)
+  const text = async (): Promise<string> => (await fetch(`${url}/repos/guide/`, { headers })).text()
+  await waitFor('the purge in both', async () =>
+    (await Promise.all(Array.from({ length: 8 }, text))).every((each) => each === 'newer'),
+  )
+  expect(JSON.parse((await content('revoke', '')).stdout)).toEqual({ user: '', ended: 1 })
+  await waitFor('the exit of both', async () =>
+    (await Promise.all(Array.from({ length: 8 }, status))).every((each) => each === 302),
+  )
+  child.kill('SIGTERM')
+  expect(await ended).toEqual([0, null])
+})
 
-test(
-  'O9 a user creates a token, two processes accept it, and a revocation reaches both',
-  { timeout: 90_000 },
-  async () => {
-    const port = await freePort()
-    const { dir, content, start } = user({ http: { port }, reads: { file: 'reads.jsonl' } })
-    mkdirSync(join(dir, 'store/repos/guide'), { recursive: true })
-    writeFileSync(join(dir, 'store/repos/guide/index.html'), 'x')
-    const { output } = start('serve', '--workers', '2')
-    await waitFor('both processes', () => output().split('content server is ready').length === 3)
-    const created = await content('token', 'create', 'ci', '--repo', 'guide', 'api-*', '--expires', '1h')
-    expect([created.status, created.stderr]).toEqual([0, ''])
-    const { token, ...shown } = JSON.parse(created.stdout) as Record<string, unknown>
-    expect(shown).toMatchObject({ name: 'ci', repos: ['guide', 'api-*'], expired: false })
-    const headers = { authorization: `Bearer ${String(token)}`, connection: 'close' }
-    const statuses = (): Promise<readonly number[]> =>
-      Promise.all(
-        Array.from({ length: 8 }, async () => {
-          const answer = await fetch(`http://127.0.0.1:${port}/repos/guide/`, { headers, redirect: 'manual' })
-          return answer.status
-        }),
-      )
-    expect(await statuses()).toEqual(Array(8).fill(200))
-    const again = await content('token', 'create', 'ci', '--repo', 'guide')
-    expect([again.status, again.stderr]).toEqual([1, expect.stringContaining('already exists')])
-    const listed = await content('token', 'list')
-    expect(JSON.parse(listed.stdout)).toEqual([shown])
-    expect((await content('token', 'list', '--table')).stdout).toMatch(
-      /^NAME +REPOSITORIES .*\nci +guide api-\* /,
+test('O9 a user creates a token, two processes accept it, and a revocation reaches both', async () => {
+  const port = await freePort()
+  const { dir, content, start } = user({ http: { port }, reads: { file: 'reads.jsonl' } })
+  mkdirSync(join(dir, 'store/repos/guide'), { recursive: true })
+  writeFileSync(join(dir, 'store/repos/guide/index.html'), 'x')
+  const { output } = start('serve', '--workers', '2')
+  await waitFor('both processes', () => output().split('content server is ready').length === 3)
+  const created = await content('token', 'create', 'ci', '--repo', 'guide', 'api-*', '--expires', '1h')
+  expect([created.status, created.stderr]).toEqual([0, ''])
+  const { token, ...shown } = JSON.parse(created.stdout) as Record<string, unknown>
+  expect(shown).toMatchObject({ name: 'ci', repos: ['guide', 'api-*'], expired: false })
+  const headers = { authorization: `Bearer ${String(token)}`, connection: 'close' }
+  const statuses = (): Promise<readonly number[]> =>
+    Promise.all(
+      Array.from({ length: 8 }, async () => {
+        const answer = await fetch(`http://127.0.0.1:${port}/repos/guide/`, { headers, redirect: 'manual' })
+        return answer.status
+      }),
     )
-    expect(JSON.parse((await content('token', 'revoke', 'ci')).stdout)).toEqual({ name: 'ci', revoked: true })
-    await waitFor('the refusal of both', async () => (await statuses()).every((each) => each === 401))
-    const none = await content('token', 'revoke', 'ci')
-    expect([none.status, none.stderr]).toEqual([1, expect.stringContaining('not found')])
-    expect(output()).not.toContain(String(token).slice(4))
-    const reads = async (...words: readonly string[]): Promise<readonly string[]> => {
-      const { status, stdout } = await content('reads', '--repo', 'guide', ...words)
-      expect(status).toBe(0)
-      return stdout.split('\n').filter((line) => line !== '')
-    }
-    await waitFor('the log of both', async () => (await reads()).length >= 8)
-    const [line = ''] = await reads('--token', 'ci', '--since', '1h')
-    expect(JSON.parse(line)).toMatchObject({ token: 'ci', repo: 'guide', path: '/', status: 200 })
-    expect(await reads('--since', '2100-01-01T00:00:00Z')).toEqual([])
-    expect(await reads('--user', 'ci')).toEqual([])
-    expect((await reads('--table'))[0]).toMatch(/^\S+ {2}token ci {2}GET guide\/ {2}200$/)
-  },
-)
+  expect(await statuses()).toEqual(Array(8).fill(200))
+  const again = await content('token', 'create', 'ci', '--repo', 'guide')
+  expect([again.status, again.stderr]).toEqual([1, expect.stringContaining('already exists')])
+  const listed = await content('token', 'list')
+  expect(JSON.parse(listed.stdout)).toEqual([shown])
+  expect((await content('token', 'list', '--table')).stdout).toMatch(
+    /^NAME +REPOSITORIES .*\nci +guide api-\* /,
+  )
+  expect(JSON.parse((await content('token', 'revoke', 'ci')).stdout)).toEqual({ name: 'ci', revoked: true })
+  await waitFor('the refusal of both', async () => (await statuses()).every((each) => each === 401))
+  const none = await content('token', 'revoke', 'ci')
+  expect([none.status, none.stderr]).toEqual([1, expect.stringContaining('not found')])
+  expect(output()).not.toContain(String(token).slice(4))
+  const reads = async (...words: readonly string[]): Promise<readonly string[]> => {
+    const { status, stdout } = await content('reads', '--repo', 'guide', ...words)
+    expect(status).toBe(0)
+    return stdout.split('\n').filter((line) => line !== '')
+  }
+  await waitFor('the log of both', async () => (await reads()).length >= 8)
+  const [line = ''] = await reads('--token', 'ci', '--since', '1h')
+  expect(JSON.parse(line)).toMatchObject({ token: 'ci', repo: 'guide', path: '/', status: 200 })
+  expect(await reads('--since', '2100-01-01T00:00:00Z')).toEqual([])
+  expect(await reads('--user', 'ci')).toEqual([])
+  expect((await reads('--table'))[0]).toMatch(/^\S+ {2}token ci {2}GET guide\/ {2}200$/)
+})
 
-test('a download completes when one of two round-robin replicas is killed', { timeout: 60_000 }, async () => {
+test('a download completes when one of two round-robin replicas is killed', async () => {
   const { dir, start } = user({ cache: { max_object_bytes: '1MiB' } })
   const bytes = randomBytes(30_000_000)
   mkdirSync(join(dir, 'store/repos/a'), { recursive: true })
@@ -218,20 +210,16 @@ test('config check reports errors, and config show hides secrets', async () => {
   }
 })
 
-test(
-  'F34 a server that cannot listen, or has no way to log in, reports the error and exits with 1',
-  { timeout: 60_000 },
-  async () => {
-    const port = await freePort()
-    const { content, start } = user({ http: { port } })
-    const { output } = start('serve')
-    await waitFor('the first', () => output().includes('is ready'))
-    const second = await content('serve')
-    expect([second.status, second.stderr]).toEqual([
-      1,
-      expect.stringContaining(`cannot listen on 127.0.0.1 port ${port}`),
-    ])
-    const nobody = await user({ password_hash: undefined }).content('serve', '--port', '0')
-    expect([nobody.status, nobody.stderr]).toEqual([1, expect.stringContaining('nobody could log in')])
-  },
-)
+test('F34 a server that cannot listen, or has no way to log in, reports the error and exits with 1', async () => {
+  const port = await freePort()
+  const { content, start } = user({ http: { port } })
+  const { output } = start('serve')
+  await waitFor('the first', () => output().includes('is ready'))
+  const second = await content('serve')
+  expect([second.status, second.stderr]).toEqual([
+    1,
+    expect.stringContaining(`cannot listen on 127.0.0.1 port ${port}`),
+  ])
+  const nobody = await user({ password_hash: undefined }).content('serve', '--port', '0')
+  expect([nobody.status, nobody.stderr]).toEqual([1, expect.stringContaining('nobody could log in')])
+})

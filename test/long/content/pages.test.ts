@@ -4,18 +4,12 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { packageRoot } from '../../../src/lib/process/package.ts'
 import { publish } from '../../../src/content/publish/publish.ts'
+import { expectAccessible } from '../../support/browser/accessible.ts'
 import { openPage } from '../../support/browser/chromium.ts'
+import { keepScreenshot } from '../../support/browser/keep-screenshot.ts'
 import { startContent } from '../../support/content/content-server.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import { waitFor } from '../../support/wait-for.ts'
-
-/** Saves a screenshot for review if PAGE_SCREENSHOTS names a folder. */
-function keep(name: string, image: Buffer): void {
-  const folder = process.env['PAGE_SCREENSHOTS']
-  if (folder === undefined) return
-  mkdirSync(folder, { recursive: true })
-  writeFileSync(join(folder, `content-${name}.png`), image)
-}
 
 /** Builds a site with MkDocs. */
 function buildSite(): string {
@@ -34,84 +28,101 @@ function buildSite(): string {
   return join(dir, 'site')
 }
 
-test(
-  'a reader logs in, reads a site that MkDocs built, searches and logs out',
-  { timeout: 120_000 },
-  async () => {
-    const { url, store } = await startContent()
-    await publish(
-      { folder: buildSite(), repo: 'guide', description: 'How to use it', deletes: false },
-      { store, nowMs: Date.now() },
-    )
-    await publish(
-      { folder: buildSite(), repo: 'other', version: '1.0', deletes: false },
-      { store, nowMs: Date.now() },
-    )
-    const page = await openPage(`${url}/repos/guide/`)
-    const until = (what: string, expression: string): Promise<void> =>
-      waitFor(what, () => page.evaluate<boolean>(expression).catch(() => false))
-    const path = 'location.pathname + location.search'
-    expect(await page.evaluate(path)).toBe('/_login?next=/repos/guide/')
-    keep('login', await page.screenshot())
-    // The label belongs to the field, which has the focus.
-    expect(await page.evaluate('document.activeElement.labels[0].textContent')).toBe('Password')
-    await page.type('wrong')
-    await page.press('Enter')
-    await until('the error', 'document.querySelector("[role=alert]") !== null')
-    expect(await page.evaluate('document.getElementById("password").getAttribute("aria-describedby")')).toBe(
-      'error',
-    )
-    await page.setDark(true)
-    keep('wrong', await page.screenshot())
-    await page.click('#password')
-    await page.type('right')
-    await page.press('Enter')
-    await until('the site', 'document.title.includes("Guide") && document.querySelector("h1") !== null')
-    expect(await page.evaluate(path)).toBe('/repos/guide/')
-    await until('its style', '[...document.styleSheets].length > 0')
-    keep('site', await page.screenshot())
-    await page.evaluate('document.querySelector("a[href*=\'deep/page\']").click()')
-    await until(
-      'the deep page',
-      'location.pathname === "/repos/guide/deep/page/" && document.body.textContent.includes("zyzzyva")',
-    )
+test('a reader logs in, reads a site that MkDocs built, searches and logs out', async () => {
+  const { url, store } = await startContent()
+  await publish(
+    { folder: buildSite(), repo: 'guide', description: 'How to use it', deletes: false },
+    { store, nowMs: Date.now() },
+  )
+  await publish(
+    { folder: buildSite(), repo: 'other', version: '1.0', deletes: false },
+    { store, nowMs: Date.now() },
+  )
+  const page = await openPage(`${url}/repos/guide/`)
+  const until = (what: string, expression: string): Promise<void> =>
+    waitFor(what, () => page.evaluate<boolean>(expression).catch(() => false))
+  const path = 'location.pathname + location.search'
+  expect(await page.evaluate(path)).toBe('/_login?next=/repos/guide/')
+  await keepScreenshot('content-login', page)
+  // The label belongs to the field, which has the focus.
+  await until('the focus', 'document.activeElement?.id === "password"')
+  expect(await page.evaluate('document.activeElement.labels[0].textContent')).toBe('Password')
+  await page.type('wrong')
+  await page.press('Enter')
+  await until('the error', 'document.querySelector("[role=alert]") !== null')
+  expect(await page.evaluate('document.getElementById("password").getAttribute("aria-describedby")')).toBe(
+    'error',
+  )
+  await page.setDark(true)
+  await keepScreenshot('content-wrong', page)
+  await expectAccessible(page, 'the login')
+  await page.click('#password')
+  await page.type('right')
+  await page.press('Enter')
+  await until('the site', 'document.title.includes("Guide") && document.querySelector("h1") !== null')
+  expect(await page.evaluate(path)).toBe('/repos/guide/')
+  await until('its style', '[...document.styleSheets].length > 0')
+  await keepScreenshot('content-site', page)
+  await page.evaluate('document.querySelector("a[href*=\'deep/page\']").click()')
+  await until(
+    'the deep page',
+    'location.pathname === "/repos/guide/deep/page/" && document.body.textContent.includes("zyzzyva")',
+  )
 
-    await page.evaluate('location.href = "/"')
-    await until('the home page', 'document.querySelectorAll("#repos li").length === 2')
-    keep('home', await page.screenshot())
-    await page.click('#query')
-    await page.type('zyzz')
-    await until('what was found', 'document.querySelectorAll("#hits li").length === 2')
-    expect(await page.evaluate('document.querySelector("#hits a").getAttribute("href")')).toMatch(
-      /deep\/page\/(?:#deep-page)?$/,
-    )
-    await page.setDark(false)
-    keep('search', await page.screenshot())
-    // On a phone nothing is wider than the screen.
-    expect(
-      await page.evaluate('document.documentElement.scrollWidth <= document.documentElement.clientWidth'),
-    ).toBe(true)
+  await page.evaluate('location.href = "/"')
+  await until('the home page', 'document.querySelectorAll("#repos li").length === 2')
+  await keepScreenshot('content-home', page)
+  await page.click('#query')
+  await page.type('zyzz')
+  await until('what was found', 'document.querySelectorAll("#hits li").length === 2')
+  expect(await page.evaluate('document.querySelector("#hits a").getAttribute("href")')).toMatch(
+    /deep\/page\/(?:#deep-page)?$/,
+  )
+  await page.setDark(false)
+  await keepScreenshot('content-search', page)
+  await expectAccessible(page, 'the home page with hits')
+  // On a phone nothing is wider than the screen.
+  expect(
+    await page.evaluate('document.documentElement.scrollWidth <= document.documentElement.clientWidth'),
+  ).toBe(true)
 
-    await page.evaluate('window.isOld = true')
-    await page.evaluate('document.querySelector("form[action=\'/_admin/cache/purge\'] button").click()')
-    await until(
-      'the reloaded home page',
-      'window.isOld !== true && location.pathname === "/" && document.querySelectorAll("#repos li").length === 2',
-    )
-    await page.evaluate('document.querySelector("form[action=\'/_logout\'] button").click()')
-    await until('the login', 'location.pathname === "/_login"')
-    await page.evaluate('location.href = "/repos/guide/"')
-    await until('the login again', 'location.search.includes("next")')
-    // Only the wrong password caused messages.
-    expect(page.complaints.filter((complaint) => !/401|"level":"(?:info|verbose)"/.test(complaint))).toEqual(
-      [],
-    )
-  },
-)
+  await page.evaluate('window.isOld = true')
+  await page.evaluate('document.querySelector("form[action=\'/_admin/cache/purge\'] button").click()')
+  await until(
+    'the reloaded home page',
+    'window.isOld !== true && location.pathname === "/" && document.querySelectorAll("#repos li").length === 2',
+  )
+  await page.evaluate('document.querySelector("form[action=\'/_logout\'] button").click()')
+  await until('the login', 'location.pathname === "/_login"')
+  await page.evaluate('location.href = "/repos/guide/"')
+  await until('the login again', 'location.search.includes("next")')
+  // Only the wrong password caused messages.
+  expect(page.complaints.filter((complaint) => !/401|"level":"(?:info|verbose)"/.test(complaint))).toEqual([])
+})
+
+test('words typed before the script has arrived are searched', async () => {
+  const { url, store } = await startContent()
+  const folder = tempDir()
+  writeFileSync(join(folder, 'index.html'), '<title>Beasts</title><p>Here is the zyzzyva.')
+  await publish({ folder, repo: 'beasts', deletes: false }, { store, nowMs: Date.now() })
+  const page = await openPage(`${url}/_login`)
+  const until = (what: string, expression: string): Promise<void> =>
+    waitFor(what, () => page.evaluate<boolean>(expression).catch(() => false))
+  const release = await page.hold('*/_page.js')
+  await until('the focus', 'document.activeElement?.id === "password"')
+  await page.type('right')
+  await page.press('Enter')
+  await until('the list', 'document.querySelectorAll("#repos li").length === 1')
+  await page.click('#query')
+  await page.type('zyzz')
+  expect(await page.evaluate('document.getElementById("hits").hidden')).toBe(true)
+  await release()
+  await until('what was found', 'document.querySelectorAll("#hits li").length === 1')
+})
 
 test(
   'the project’s own documentation can be published, browsed and searched',
-  { timeout: 120_000 },
+  { tags: ['extensive'] },
   async () => {
     const { url, store, ask } = await startContent()
     const site = join(tempDir(), 'site')
@@ -120,6 +131,7 @@ test(
     const page = await openPage(`${url}/repos/workspace-suite/`)
     const until = (what: string, expression: string): Promise<void> =>
       waitFor(what, () => page.evaluate<boolean>(expression).catch(() => false))
+    await until('the focus', 'document.activeElement?.id === "password"')
     await page.type('right')
     await page.press('Enter')
     await until('the site', 'document.querySelector("h1")?.textContent === "Workspace suite"')

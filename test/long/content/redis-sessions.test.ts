@@ -73,32 +73,28 @@ test('O2 attempts are counted across all hosts', async () => {
   expect(statuses).toEqual([401, 401, 401, 401, 401, 429])
 })
 
-test(
-  'without its Redis nobody is admitted or logged out, and sessions continue when it is back',
-  { timeout: 60_000 },
-  async () => {
-    const port = await freePort()
-    const dir = tempDir()
-    const first = await startRedis(port, dir)
-    let nowMs = 0
-    const clock = { nowMs: () => nowMs, wallMs: Date.now }
-    const settings = { session: { store: `redis://127.0.0.1:${port}`, secure: false } }
-    const { ask, logIn } = await startContent(FILES, { settings, clock })
-    expect((await ask('/repos/a/')).status).toBe(200)
-    const gone = once(first, 'exit')
-    first.kill('SIGKILL')
-    await gone
-    nowMs += 5_000
-    for (const answer of [await ask('/repos/a/'), await ask('/_api/repos'), await logIn()]) {
-      expect(answer.status).toBe(503)
-      // The location of the sessions must not be revealed.
-      expect(await answer.text()).not.toMatch(/redis|127\.0\.0\.1|retr/iu)
-    }
-    expect((await ask('/_health')).status).toBe(200)
-    await startRedis(port, dir)
-    await waitFor('the session', async () => (await ask('/repos/a/')).status === 200)
-  },
-)
+test('without its Redis nobody is admitted or logged out, and sessions continue when it is back', async () => {
+  const port = await freePort()
+  const dir = tempDir()
+  const first = await startRedis(port, dir)
+  let nowMs = 0
+  const clock = { nowMs: () => nowMs, wallMs: Date.now }
+  const settings = { session: { store: `redis://127.0.0.1:${port}`, secure: false } }
+  const { ask, logIn } = await startContent(FILES, { settings, clock })
+  expect((await ask('/repos/a/')).status).toBe(200)
+  const gone = once(first, 'exit')
+  first.kill('SIGKILL')
+  await gone
+  nowMs += 5_000
+  for (const answer of [await ask('/repos/a/'), await ask('/_api/repos'), await logIn()]) {
+    expect(answer.status).toBe(503)
+    // The location of the sessions must not be revealed.
+    expect(await answer.text()).not.toMatch(/redis|127\.0\.0\.1|retr/iu)
+  }
+  expect((await ask('/_health')).status).toBe(200)
+  await startRedis(port, dir)
+  await waitFor('the session', async () => (await ask('/repos/a/')).status === 200)
+})
 
 test('O6 hosts that share a Redis accept a handoff once, and end its session together', async () => {
   const port = await freePort()

@@ -13,7 +13,7 @@ import { storeSuite } from '../../support/content/store-suite.ts'
 let ceph: Ceph
 beforeAll(async () => {
   ceph = await startCeph()
-}, 120_000)
+})
 afterAll(() => ceph.stop())
 
 function config(prefix: string, more: { readonly endpoint?: string; readonly timeoutMs?: number } = {}) {
@@ -25,6 +25,7 @@ function config(prefix: string, more: { readonly endpoint?: string; readonly tim
     endpoint,
     region: 'us-east-1',
     isPathStyle: true,
+    hasConditionalWrites: true,
     timeoutMs: 10_000,
     ...more,
   } satisfies StoreConfig

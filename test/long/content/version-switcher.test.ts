@@ -19,45 +19,41 @@ const FILES = {
 }
 const NAV = 'document.querySelector("body > div").shadowRoot.querySelector("nav")'
 
-test(
-  'a reader changes the version with the keyboard, under a strict content security policy',
-  { timeout: 120_000 },
-  async () => {
-    const { url } = await startContent(FILES, {
-      settings: {
-        versions: { switcher: true },
-        access: { rules: [{ repos: ['guide'], public: true }] },
-      },
-    })
-    const browser = await openPage(`${url}/repos/guide/latest/both.html`)
-    const until = (what: string, expression: string): Promise<void> =>
-      waitFor(what, () => browser.evaluate<boolean>(expression).catch(() => false))
-    const shown = (heading: string): Promise<void> =>
-      until(heading, `document.querySelector("h1").textContent === "${heading}" && ${NAV} !== null`)
-    await shown('both 2')
-    expect(await browser.evaluate(`${NAV}.getAttribute("aria-label")`)).toBe('Versions')
-    expect(await browser.evaluate(`${NAV}.querySelector("summary").textContent`)).toBe('Version 2.0 (latest)')
-    expect(await browser.evaluate(`getComputedStyle(${NAV}).position`)).toBe('fixed')
-    await browser.evaluate(`${NAV}.querySelector("summary").focus()`)
-    await browser.press('Enter')
-    await until('the open list', `${NAV}.querySelector("details").open`)
-    expect(await browser.evaluate(`${NAV}.querySelector("[aria-current]").textContent`)).toBe('2.0 (latest)')
-    expect(
-      await browser.evaluate(`[...${NAV}.querySelectorAll("a")].every((each) => each.offsetHeight >= 24)`),
-    ).toBe(true)
-    await browser.evaluate(`${NAV}.querySelectorAll("a")[1].focus()`)
-    await browser.press('Enter')
-    await shown('both 1')
-    expect(await browser.evaluate('location.pathname')).toBe('/repos/guide/1.0/both.html')
+test('a reader changes the version with the keyboard, under a strict content security policy', async () => {
+  const { url } = await startContent(FILES, {
+    settings: {
+      versions: { switcher: true },
+      access: { rules: [{ repos: ['guide'], public: true }] },
+    },
+  })
+  const browser = await openPage(`${url}/repos/guide/latest/both.html`)
+  const until = (what: string, expression: string): Promise<void> =>
+    waitFor(what, () => browser.evaluate<boolean>(expression).catch(() => false))
+  const shown = (heading: string): Promise<void> =>
+    until(heading, `document.querySelector("h1").textContent === "${heading}" && ${NAV} !== null`)
+  await shown('both 2')
+  expect(await browser.evaluate(`${NAV}.getAttribute("aria-label")`)).toBe('Versions')
+  expect(await browser.evaluate(`${NAV}.querySelector("summary").textContent`)).toBe('Version 2.0 (latest)')
+  expect(await browser.evaluate(`getComputedStyle(${NAV}).position`)).toBe('fixed')
+  await browser.evaluate(`${NAV}.querySelector("summary").focus()`)
+  await browser.press('Enter')
+  await until('the open list', `${NAV}.querySelector("details").open`)
+  expect(await browser.evaluate(`${NAV}.querySelector("[aria-current]").textContent`)).toBe('2.0 (latest)')
+  expect(
+    await browser.evaluate(`[...${NAV}.querySelectorAll("a")].every((each) => each.offsetHeight >= 24)`),
+  ).toBe(true)
+  await browser.evaluate(`${NAV}.querySelectorAll("a")[1].focus()`)
+  await browser.press('Enter')
+  await shown('both 1')
+  expect(await browser.evaluate('location.pathname')).toBe('/repos/guide/1.0/both.html')
 
-    await browser.evaluate('location.href = "/repos/guide/2.0/new.html"')
-    await shown('new 2')
-    await browser.evaluate(`${NAV}.querySelectorAll("a")[1].click()`)
-    await shown('start 1')
-    expect(await browser.evaluate('location.pathname')).toBe('/repos/guide/1.0/')
-    // Only the missing page caused a message.
-    expect(
-      browser.complaints.filter((complaint) => !/404|"level":"(?:info|verbose)"/.test(complaint)),
-    ).toEqual([])
-  },
-)
+  await browser.evaluate('location.href = "/repos/guide/2.0/new.html"')
+  await shown('new 2')
+  await browser.evaluate(`${NAV}.querySelectorAll("a")[1].click()`)
+  await shown('start 1')
+  expect(await browser.evaluate('location.pathname')).toBe('/repos/guide/1.0/')
+  // Only the missing page caused a message.
+  expect(browser.complaints.filter((complaint) => !/404|"level":"(?:info|verbose)"/.test(complaint))).toEqual(
+    [],
+  )
+})

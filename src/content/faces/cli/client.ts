@@ -3,6 +3,7 @@ import type { Static, TSchema } from 'typebox'
 import { Fault } from '../../../lib/errors/fault.ts'
 import { messageOf } from '../../../lib/errors/message.ts'
 import { readToken } from '../../../lib/fs/token-file.ts'
+import { isHttpUrl } from '../../../lib/http/http-url.ts'
 import { requestFor } from '../../../lib/http/node-http.ts'
 import { kindOfStatus } from '../../../lib/http/status.ts'
 import { parseJson } from '../../../lib/schema/parse-json.ts'
@@ -33,7 +34,7 @@ export function serverAddress(
   const url = given.url ?? environment['CONTENT_SERVER_URL']
   if (url === undefined)
     throw fault('SERVER_URL_INVALID', 'no server is selected; pass --url, or set CONTENT_SERVER_URL')
-  if (!/^https?:$/.test(URL.canParse(url) ? new URL(url).protocol : ''))
+  if (!isHttpUrl(url))
     throw fault(
       'SERVER_URL_INVALID',
       `${given.url === undefined ? 'CONTENT_SERVER_URL' : '--url'} is "${url}", which is not a URL such as https://docs.example`,

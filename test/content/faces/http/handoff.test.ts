@@ -1,3 +1,4 @@
+// @module-tag slow
 import { expect, test } from 'vitest'
 import { RepoBrowser } from '../../../support/content/repo-browser.ts'
 import { COMMON, loggedIn, startRepoHosts } from '../../../support/content/repo-site.ts'

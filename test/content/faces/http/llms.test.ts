@@ -1,3 +1,4 @@
+// @module-tag slow
 import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 import { formatIndex } from '../../../../src/content/search/search-index.ts'

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { randomBytes } from 'node:crypto'
 import { brotliCompressSync, brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { request } from 'node:http'

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { text } from 'node:stream/consumers'
 import { request } from 'node:http'
 import { buffer } from 'node:stream/consumers'

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { expect, test } from 'vitest'
 import { cheapHash } from '../../../support/content/cheap-hash.ts'
 import { startContent } from '../../../support/content/content-server.ts'

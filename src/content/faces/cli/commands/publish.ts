@@ -1,8 +1,10 @@
 import { resolve } from 'node:path'
+import { setFlagsFromString } from 'node:v8'
 import type { Command } from 'commander'
 import { formatBytes } from '../../../../lib/cli/bytes.ts'
 import { counted } from '../../../../lib/cli/counted.ts'
 import { examples } from '../../../../lib/cli/examples.ts'
+import { durationSeconds } from '../../../../lib/cli/arguments.ts'
 import { createOutput } from '../../../../lib/cli/output.ts'
 import type { PublishResult } from '../../../publish/publish.ts'
 import type { GlobalOptions } from '../global-options.ts'
@@ -11,6 +13,8 @@ interface PublishOptions extends GlobalOptions {
   readonly repo: string
   readonly version?: string
   readonly alias?: readonly string[]
+  /** In seconds. */
+  readonly expires?: number
   readonly description?: string
   readonly source?: string
   readonly url?: string
@@ -28,6 +32,7 @@ export function addPublish(program: Command): void {
     .requiredOption('--repo <name>', 'name of the repository on the site')
     .option('--version <version>', 'publish as this version')
     .option('--alias <name...>', 'further name of the version, such as stable; repeatable')
+    .option('--expires <duration>', 'time after which the version expires; default: never', durationSeconds)
     .option('--description <text>', 'description on the home page; default: unchanged')
     .option('--source <owner/name>', 'repository of the sources')
     .option('--url <url>', 'URL of the sources')
@@ -37,9 +42,12 @@ export function addPublish(program: Command): void {
       examples(
         'content-server publish site --repo guide --description "How to" --delete',
         'content-server publish site --repo guide --version 2.0 --alias stable',
+        'content-server publish site --repo guide --version pr-42 --expires 14d --delete',
       ),
     )
     .action(async (dir: string, own: PublishOptions, command: Command) => {
+      // With 100,000 files, V8 otherwise keeps twice the memory for garbage, and is not faster.
+      setFlagsFromString('--optimize-for-size')
       // Overrides the program's own --version.
       const options: PublishOptions = { ...command.optsWithGlobals<PublishOptions>(), ...own }
       const [{ loadContentConfig }, { openStore }, { publish }] = await Promise.all([
@@ -58,6 +66,7 @@ export function addPublish(program: Command): void {
             repo: options.repo,
             version: own.version,
             aliases: options.alias,
+            expiresAfterMs: options.expires === undefined ? undefined : options.expires * 1_000,
             description: options.description,
             source: options.source,
             url: options.url,
@@ -87,10 +96,12 @@ export function addPublish(program: Command): void {
           )
         for (const notice of notices(result, config.http.repoDomain !== undefined))
           process.stderr.write(`content-server: ${notice}\n`)
+        const { expiresMs, ...published } = result
+        const expires = expiresMs === undefined ? null : new Date(expiresMs).toISOString()
         output.result(
-          { ...result, version: result.version ?? null },
+          { ...published, version: result.version ?? null, expires },
           () =>
-            `${result.repo}${result.version === undefined ? '' : ` ${result.version}`} is published: ${counted(result.uploaded, 'file')} sent (${formatBytes(result.bytes)}), ${result.unchanged} unchanged, ${result.deleted} deleted, ${counted(result.pages, 'page')} searchable`,
+            `${result.repo}${result.version === undefined ? '' : ` ${result.version}`} is published${expires === null ? '' : ` until ${expires}`}: ${counted(result.uploaded, 'file')} sent (${formatBytes(result.bytes)}), ${result.unchanged} unchanged, ${result.deleted} deleted, ${counted(result.pages, 'page')} searchable`,
         )
       } finally {
         store.close()

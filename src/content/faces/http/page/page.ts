@@ -99,9 +99,13 @@ function show({ hits, total, next_offset: next, unsearched }: SearchAnswer, aske
   more.href = `/?${asked.toString()}&offset=${next ?? 0}`
 }
 
-query.addEventListener('input', () => {
+function searchSoon(): void {
   const text = query.value.trim()
   filter(text.toLowerCase().split(/\s+/))
   clearTimeout(timer)
   timer = setTimeout(() => void search(text), DELAY_MS)
-})
+}
+
+query.addEventListener('input', searchSoon)
+// Typed before this script had arrived.
+if (query.value !== query.defaultValue) searchSoon()

@@ -30,9 +30,12 @@ function place(query: string, current: string, page: readonly string[]): Version
 export function labelOf({
   version,
   aliases,
+  expires,
 }: {
   readonly version: string
   readonly aliases: readonly string[]
+  readonly expires?: string
 }): string {
-  return aliases.length === 0 ? version : `${version} (${aliases.join(', ')})`
+  const notes = [...aliases, ...(expires === undefined ? [] : [`until ${expires.slice(0, 10)}`])]
+  return notes.length === 0 ? version : `${version} (${notes.join(', ')})`
 }

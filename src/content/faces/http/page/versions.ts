@@ -8,6 +8,7 @@ import { labelOf, placeOf, type VersionPlace } from './version-links.ts'
 interface Version {
   readonly version: string
   readonly aliases: readonly string[]
+  readonly expires?: string
   readonly url: string
 }
 

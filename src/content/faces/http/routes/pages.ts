@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { readBuiltScript } from '../../../../lib/fs/built-script.ts'
+import { readPageStyle } from '../../../../lib/fs/page-style.ts'
 import type { HttpServer } from '../../../../lib/http/server.ts'
 import { visibleRepos } from '../../../access/grants.ts'
 import { fault } from '../../../errors.ts'
@@ -25,7 +25,7 @@ const TRIES = 3
 
 /** Adds the routes for published pages and the home page. */
 export function pageRoutes({ app }: HttpServer, face: ContentFace, inMemory: PagesInMemory): void {
-  const style = readFileSync(new URL('../page/page.css', import.meta.url))
+  const style = readPageStyle(new URL('../page/page.css', import.meta.url))
   const isPublic = { config: { needsNoLogin: true, isOnRepoHosts: true }, schema: { hide: true } }
   app.get('/_page.css', isPublic, (_request, reply) =>
     reply.header('cache-control', 'no-cache').type('text/css; charset=utf-8').send(style),

@@ -15,7 +15,10 @@ test.each([
   expect(place?.current === '' ? undefined : place).toEqual(expected?.current === '' ? undefined : expected)
 })
 
-test('the name of a version lists its aliases', () => {
+test('the name of a version lists its aliases and its end', () => {
   expect(labelOf({ version: '2.0', aliases: [] })).toBe('2.0')
   expect(labelOf({ version: '2.0', aliases: ['latest', 'stable'] })).toBe('2.0 (latest, stable)')
+  expect(labelOf({ version: 'pr-42', aliases: [], expires: '2026-12-10T09:00:00.000Z' })).toBe(
+    'pr-42 (until 2026-12-10)',
+  )
 })
