@@ -15,7 +15,8 @@ import {
 } from '../lib/config/fields.ts'
 import { LOG_FORMATS, LOG_LEVELS } from '../lib/log/levels.ts'
 import { Type } from '../lib/schema/type.ts'
-import { ABORT_REASONS, CONDITIONS, RESTART_POLICIES } from './process-spec.ts'
+import { EVENTS } from './hooks/hook.ts'
+import { ABORT_REASONS, CONDITIONS, RESTART_ORDERS, RESTART_POLICIES } from './process-spec.ts'
 
 const words = (description: string) =>
   Type.Unsafe<string | readonly string[]>({
@@ -38,6 +39,16 @@ const SIGNALS = [
   'SIGKILL',
   'SIGWINCH',
 ] as const
+
+const destination = Type.Object(
+  {
+    file: optionalText('file that gets them as JSON, rotated as log files are'),
+    syslog: optionalText('address of a syslog server: udp://HOST:PORT, tcp://HOST:PORT or unix:///PATH'),
+    otlp: optionalText('URL of an OpenTelemetry collector, such as http://127.0.0.1:4318/v1/logs'),
+    headers: named(Type.String({ writeOnly: true }), 'headers of the requests to the collector'),
+  },
+  { additionalProperties: false },
+)
 
 const healthcheck = optionalSection({
   exec: Type.Optional(words('command that exits with 0 if the process is healthy')),
@@ -92,6 +103,25 @@ const limits = optionalSection({
   ),
 })
 
+const hookSchema = Type.Object(
+  {
+    on: Type.Array(Type.Enum(EVENTS), { minItems: 1, description: 'events that it is run for' }),
+    command: Type.Optional(words('command: a string for /bin/sh, or a list of arguments')),
+    url: Type.Optional(
+      Type.String({ minLength: 1, writeOnly: true, description: 'webhook: URL that gets a POST with JSON' }),
+    ),
+    secret: Type.Optional(
+      Type.String({
+        minLength: 1,
+        writeOnly: true,
+        description: 'secret that signs the requests to the URL',
+      }),
+    ),
+    timeout: duration('10s', 'maximum duration of the command, or of each request'),
+  },
+  { additionalProperties: false },
+)
+
 const processSchema = Type.Object(
   {
     cmd: words('command: a string for /bin/sh, or a list of arguments'),
@@ -101,11 +131,18 @@ const processSchema = Type.Object(
       'variables; $NAME and ${NAME:-default} are resolved',
     ),
     env_file: Type.Optional(words('files with variables, read at each start')),
+    groups: texts('names of groups, which can be started, stopped and shown together'),
     autostart: flag(true, 'starts with the supervisor'),
     restart: Type.Enum(RESTART_POLICIES, {
       default: 'on-failure',
       description: 'when to restart after an unrequested exit',
     }),
+    restart_order: Type.Enum(RESTART_ORDERS, {
+      default: 'stop-first',
+      description: 'start-first: a restart starts the next run first, which then gets the requests',
+    }),
+    start_timeout: duration('60s', 'time in which the next run must be healthy, with start-first'),
+    drain_timeout: duration('10s', 'time in which requests to the replaced run must end, with start-first'),
     success_codes: Type.Array(Type.Integer({ minimum: 0, maximum: 255 }), {
       default: [0],
       description: 'exit codes that count as success',
@@ -145,6 +182,7 @@ const processSchema = Type.Object(
     proxy: optionalSection({
       subdomain: optionalText("subdomain of the proxy; default: the process's name"),
       port: port(0, 'port the process listens on, passed to it as PORT; further replicas get the next ones'),
+      hold: optionalDuration('as proxy.hold'),
     }),
     replicas: Type.Integer({
       minimum: 1,
@@ -158,6 +196,7 @@ const processSchema = Type.Object(
       debounce: duration('200ms', 'time without further changes before the restart'),
     }),
     schedule: optionalText('start times in crontab(5) syntax, or `@every 90s`'),
+    hooks: named(hookSchema, 'hooks for events of this process, by name'),
   },
   { additionalProperties: false },
 )
@@ -186,6 +225,7 @@ export const supervisorSchema = section({
     max_file_bytes: size('50MiB', 'size at which a log file is rotated'),
     keep_files: count(5, 'rotated files per process'),
     times: flag(false, 'prefixes lines in files with their time'),
+    ship: named(destination, 'destinations of the lines of all processes, by name'),
     level: Type.Enum(LOG_LEVELS, {
       default: 'info',
       description: "minimum severity of the supervisor's own log",
@@ -210,10 +250,13 @@ export const supervisorSchema = section({
       description: 'number of stored requests',
     }),
     timeout: duration('60s', "maximum time until a process's response starts"),
+    hold: duration('30s', 'maximum time that a request waits for a process to start; 0s: refused at once'),
+    hold_requests: count(1000, 'maximum number of waiting requests'),
   }),
   shutdown_timeout: duration('9s', 'time after which SIGKILL stops what is left of all processes'),
   exit_when_done: flag(false, 'exits when all processes have exited'),
   state_dir: optionalText('directory of the run records; default below ~/.supervisor/state'),
+  hooks: named(hookSchema, 'hooks for events of all processes, by name'),
   processes: named(processSchema, 'processes by name'),
 })
 
@@ -221,3 +264,5 @@ export const supervisorSchema = section({
 export type Settings = Decoded<typeof supervisorSchema>
 /** Decoded configuration of a process. */
 export type ProcessSettings = Decoded<typeof processSchema>
+/** Decoded configuration of a hook. */
+export type HookSettings = Decoded<typeof hookSchema>

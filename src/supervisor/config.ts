@@ -6,7 +6,11 @@ import { type LoadedConfig, loadConfig } from '../lib/config/load.ts'
 import { supervisorSchema } from './config-schema.ts'
 import { CONFIG_SOURCES, type ConfigPlace, findSupervisorConfig } from './config-file/find-config.ts'
 import { readConfigFile } from './config-file/read-config-file.ts'
+import { toDestinations } from './config-file/to-destinations.ts'
+import { toHooks } from './config-file/to-hooks.ts'
 import { toSpecs } from './config-file/to-specs.ts'
+import { groupsOf, missingGroup } from './process/groups.ts'
+import type { ProcessSpec } from './process-spec.ts'
 
 /** The supervisor's effective configuration. */
 export type SupervisorConfig = ReturnType<typeof resolveConfig>
@@ -29,6 +33,8 @@ export function loadSupervisorConfig(
     readonly cwd?: string
     /** Numbers of replicas by process, which override the file. */
     readonly scale?: Readonly<Record<string, number>> | undefined
+    /** Groups whose processes start with the supervisor; default: all. */
+    readonly groups?: readonly string[] | undefined
   } = {},
 ): LoadedSupervisorConfig {
   const place = findSupervisorConfig(environment, given)
@@ -43,7 +49,21 @@ export function loadSupervisorConfig(
     read: (path) => scaled(readConfigFile(path, environment, warnings, place.isFound), given.scale ?? {}),
   })
   const { settings, file } = loaded
-  return { config: resolveConfig(loaded, environment, place), settings, file, warnings }
+  const config = resolveConfig(loaded, environment, place)
+  const processes = given.groups === undefined ? config.processes : onlyGroups(config.processes, given.groups)
+  return { config: { ...config, processes }, settings, file, warnings }
+}
+
+/** Leaves processes outside some groups down until they are started by hand or needed. @throws CONFIG_INVALID for an unknown group */
+function onlyGroups(specs: readonly ProcessSpec[], groups: readonly string[]): readonly ProcessSpec[] {
+  const known = groupsOf(specs)
+  for (const group of groups)
+    if (!known.includes(group)) throw configFault('CONFIG_INVALID', missingGroup(group, known))
+  return specs.map((spec) =>
+    spec.groups.some((group) => groups.includes(group))
+      ? spec
+      : { ...spec, autostart: false, schedule: undefined },
+  )
 }
 
 /** Overrides numbers of replicas. @throws CONFIG_INVALID for a process that is not in the file */
@@ -90,5 +110,7 @@ function resolveConfig(
     },
     proxy: { ...proxy, domains: proxy.domains.map((domain) => domain.toLowerCase()) },
     processes: toSpecs(decoded, { file: source, base, environment }),
+    hooks: toHooks(decoded, { file: source, base, environment }),
+    destinations: toDestinations(decoded, { file: source, base, environment }),
   }
 }

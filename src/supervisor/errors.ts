@@ -3,6 +3,7 @@ import { defineFaults } from '../lib/errors/fault.ts'
 /** Error codes of the supervisor's routes; shared ones are in lib/http/faults. */
 export const SUPERVISOR_CODES = {
   PROCESS_NOT_FOUND: 'missing',
+  GROUP_NOT_FOUND: 'missing',
   PROCESS_ALREADY_RUNNING: 'conflict',
   PROCESS_NOT_RUNNING: 'conflict',
   PROCESS_START_FAILED: 'internal',

@@ -9,6 +9,9 @@ export const CONDITIONS = ['started', 'healthy', 'completed', 'ended'] as const
 /** Condition of a dependency before the dependent process starts. */
 export type Condition = (typeof CONDITIONS)[number]
 
+/** Order in which a restart stops the current run and starts the next one. */
+export const RESTART_ORDERS = ['stop-first', 'start-first'] as const
+
 /** Exits of a process that stop all others: it failed, it completed, or it can never start. */
 export const ABORT_REASONS = ['failure', 'success', 'skipped'] as const
 type AbortReason = (typeof ABORT_REASONS)[number]
@@ -56,6 +59,8 @@ export interface ProcessSpec {
   readonly name: string
   /** Name in the configuration, shared by replicas. */
   readonly base: string
+  /** Names of the groups it is in. */
+  readonly groups: readonly string[]
   /** A string for the shell, or a list of arguments. */
   readonly command: string | readonly string[]
   readonly cwd: string
@@ -77,6 +82,15 @@ export interface ProcessSpec {
   /** Command instead of the signal; if it fails, SIGKILL follows. */
   readonly stopCommand: string | readonly string[] | undefined
   readonly stopTimeoutMs: number
+  /** Limits of a restart that starts the next run first; undefined: it stops the current one first. */
+  readonly startFirst:
+    | {
+        /** Time in which the next run must become healthy. */
+        readonly startTimeoutMs: number
+        /** Time in which requests to the replaced run must end. */
+        readonly drainTimeoutMs: number
+      }
+    | undefined
   readonly user: string | undefined
   /** Whether it runs on a terminal. */
   readonly hasTerminal: boolean
@@ -85,7 +99,14 @@ export interface ProcessSpec {
   /** Number of CPUs, such as 1.5. */
   readonly cpus: number | undefined
   readonly log: LogSettings
-  readonly proxy: { readonly subdomain: string; readonly port: number } | undefined
+  readonly proxy:
+    | {
+        readonly subdomain: string
+        readonly port: number
+        /** Maximum time that a request waits for the process to start, if not the default. */
+        readonly holdMs: number | undefined
+      }
+    | undefined
   /** Files whose change restarts it. */
   readonly watch:
     | { readonly paths: readonly string[]; readonly ignore: readonly string[]; readonly debounceMs: number }

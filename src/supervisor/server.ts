@@ -2,6 +2,7 @@ import { isIP } from 'node:net'
 import { messageOf } from '../lib/errors/message.ts'
 import { defineFaults } from '../lib/errors/fault.ts'
 import { type DisposalStack, openTogether } from '../lib/lifetime/disposal-stack.ts'
+import { servePage } from '../lib/http/serve-page.ts'
 import type { Logger } from '../lib/log/logger.ts'
 import { packageVersion } from '../lib/process/package.ts'
 import { requireAddon } from '../lib/process/require-addon.ts'
@@ -9,16 +10,17 @@ import { type AlarmClock, systemClock } from '../lib/clock/clock.ts'
 import { type LoadedSupervisorConfig, loadSupervisorConfig, type SupervisorConfig } from './config.ts'
 import { createSupervisorHttp } from './faces/http/create-server.ts'
 import type { SupervisorFace } from './faces/http/face.ts'
-import { servePage } from './faces/web/serve-page.ts'
 import { queryLogs } from './log/query-logs.ts'
 import { UsageMeter } from './process/usage.ts'
 import { RequestLog } from './proxy/captured-request.ts'
-import { ProxyRoutes } from './proxy/proxy-routes.ts'
 import { ProxyServer } from './proxy/proxy-server.ts'
 import { Supervisor } from './supervisor.ts'
 import { localUrl, writeServerRecord } from '../lib/discovery/server-record.ts'
 import { openStateDir } from './state/state-dir.ts'
-import { openToken } from '../lib/fs/token-file.ts'
+import { FollowedFiles } from '../lib/fs/followed-files.ts'
+import { followSetting } from '../lib/config/follow-setting.ts'
+import { followedSecret } from '../lib/http/token-rule.ts'
+import { openToken, requireToken } from '../lib/fs/token-file.ts'
 
 const listenFault = defineFaults({ CANNOT_LISTEN: 'conflict' })
 
@@ -42,7 +44,7 @@ export interface RunningSupervisor {
   /** Port of the proxy; 0 if it is not enabled. */
   readonly proxyPort: number
   readonly supervisor: Supervisor
-  /** The token required by requests, if any. */
+  /** The token that requests require now, if any. */
   readonly token: string | undefined
   readonly reload: SupervisorFace['reload']
   /** Resolves with the exit status when it should stop: by a request, or because its processes exited. */
@@ -77,11 +79,10 @@ async function start(
   const asked = Promise.withResolvers<number>()
   void supervisor.over.then(asked.resolve)
   const reload = createReload(config, deps, supervisor)
+  const { api } = config
   const token =
-    config.api.token === 'always' || !isLoopback(config.api.host)
-      ? await openToken(config.api.tokenFile)
-      : undefined
-  const proxy = config.proxy.enabled ? createProxy(config, supervisor) : undefined
+    api.token === 'always' || !isLoopback(api.host) ? await followedToken(api.tokenFile) : undefined
+  const proxy = config.proxy.enabled ? createProxy(config, supervisor, clock) : undefined
   const face: SupervisorFace = {
     config,
     version: packageVersion(),
@@ -97,14 +98,12 @@ async function start(
     },
     reload,
   }
-  const http = createSupervisorHttp(face, token, logger)
-  servePage(http)
+  const http = createSupervisorHttp(face, token && followedSecret(token), logger)
+  if (token !== undefined)
+    opened.defer(followSetting('api.token_file', token, { clock, logger }, http.cutStreams))
+  servePage(http, new URL('faces/web/built/', import.meta.url))
   opened.defer(() => Promise.all([http.stop(), proxy?.server.stop()]))
-  const port = await listening(
-    http.listen({ host: config.api.host, port: config.api.port }),
-    'api',
-    config.api,
-  )
+  const port = await listening(http.listen({ host: api.host, port: api.port }), 'api', api)
   if (proxy !== undefined)
     proxy.address.port = await listening(
       proxy.server.listen(config.proxy.host, config.proxy.port),
@@ -112,7 +111,7 @@ async function start(
       config.proxy,
     )
   // Removed first, because another program may use the port once it is free.
-  opened.defer(await recordServer(config, port, token, logger))
+  opened.defer(await recordServer(config, port, token !== undefined, logger))
   // Processes are touched only after listening succeeded, so that two supervisors with one configuration do not both start them.
   await supervisor.start()
   isReady = true
@@ -120,7 +119,9 @@ async function start(
     port,
     proxyPort: proxy?.address.port ?? 0,
     supervisor,
-    token,
+    get token() {
+      return token?.value
+    },
     reload,
     askedToStop: asked.promise,
     stop: () =>
@@ -132,15 +133,21 @@ async function start(
   }
 }
 
+/** Opens the token file, which is created at the first start and may be replaced later. @throws TOKEN_FILE_UNUSABLE */
+async function followedToken(path: string): Promise<FollowedFiles<string>> {
+  await openToken(path)
+  return FollowedFiles.open([path], () => requireToken(path))
+}
+
 /** Writes the server record. Returns a function that removes it. */
 async function recordServer(
   { api, recordDir }: SupervisorConfig,
   port: number,
-  token: string | undefined,
+  requiresToken: boolean,
   logger: Logger,
 ): Promise<() => Promise<void>> {
   try {
-    const tokenFile = token === undefined ? null : api.tokenFile
+    const tokenFile = requiresToken ? api.tokenFile : null
     return await writeServerRecord(recordDir, { url: localUrl(api.host, port), tokenFile })
   } catch (error) {
     logger.warn(
@@ -163,24 +170,30 @@ function createReload(
   }
 }
 
-const LATER = 'changes of api, proxy and state_dir apply at the next start'
+const LATER = 'changes of api, log.ship, proxy and state_dir apply at the next start'
 
 /** Returns the settings that a reload cannot change, as comparable text. */
-function fixedPart({ api, proxy, stateDir }: SupervisorConfig): string {
-  return JSON.stringify([api, proxy, stateDir])
+function fixedPart({ api, proxy, stateDir, destinations }: SupervisorConfig): string {
+  return JSON.stringify([api, proxy, stateDir, destinations])
 }
 
-function createProxy(config: SupervisorConfig, supervisor: Supervisor) {
+function createProxy(config: SupervisorConfig, supervisor: Supervisor, clock: AlarmClock) {
   const requests = new RequestLog(config.proxy.keep)
   const server = new ProxyServer({
-    routes: new ProxyRoutes(supervisor.table, config.proxy.domains),
+    table: supervisor.table,
+    domains: config.proxy.domains,
+    inProgress: supervisor.requestsInProgress,
+    clock,
     timeoutMs: config.proxy.timeoutMs,
+    holdMs: config.proxy.holdMs,
+    maxHeld: config.proxy.holdRequests,
     onRequest: (request) => requests.add(request),
     lastLines: async (name, count) => {
       const { lines } = await queryLogs(supervisor.logs, { processes: [name], lines: count, isPlain: true })
       return lines.map(({ text }) => text)
     },
   })
+  supervisor.onChange(() => server.update())
   return { requests, server, address: { host: config.proxy.host, port: config.proxy.port } }
 }
 

@@ -5,12 +5,17 @@ import type { Logger } from '../lib/log/logger.ts'
 import type { AlarmClock } from '../lib/clock/clock.ts'
 import type { SupervisorConfig } from './config.ts'
 import { diagnose, type Diagnosis } from './diagnosis/diagnose.ts'
+import { Hooks } from './hooks/hooks.ts'
 import { HealthMonitor } from './health/health-monitor.ts'
 import { awaitLine } from './health/await-line.ts'
-import { createProbe, type ProbePlace, runCommand } from './health/probe.ts'
+import { createProbe } from './health/probe.ts'
 import { ProcessLogs } from './log/process-logs.ts'
+import { openDestination } from './shipping/open-destination.ts'
+import { Shipper } from './shipping/shipper.ts'
 import { watchLostLines } from './log/watch-lost-lines.ts'
 import { type Engine, openEngine } from './process/engine.ts'
+import { FreePorts } from './process/free-ports.ts'
+import { type CommandPlace, runCommand } from './health/run-command.ts'
 import { environmentOf } from './process/process-environment.ts'
 import type { StartedRun } from './process/process-runner.ts'
 import type { ProcessSpec } from './process-spec.ts'
@@ -19,11 +24,18 @@ import { followSchedule } from './process/schedule.ts'
 import type { SupervisedProcess } from './process/supervised-process.ts'
 import { findUser } from './process/system-user.ts'
 import type { CapturedRequest } from './proxy/captured-request.ts'
+import { RequestsInProgress } from './proxy/requests-in-progress.ts'
 import { takeOver } from './state/take-over.ts'
 import { RunRecord } from './state/run-record.ts'
 import type { StateDir } from './state/state-dir.ts'
 import { Terminals } from './terminal/terminals.ts'
 import { watchFiles } from './watch/watch-files.ts'
+
+/** Time that hooks have after all processes have stopped. */
+const HOOK_GRACE_MS = 3_000
+
+/** Time in which the last lines must be sent. */
+const SHIP_GRACE_MS = 3_000
 
 /** Dependencies of a supervisor. */
 export interface SupervisorDeps {
@@ -38,12 +50,17 @@ export class Supervisor {
   readonly table: ProcessTable
   readonly logs: ProcessLogs
   readonly terminals = new Terminals()
+  readonly requestsInProgress = new RequestsInProgress()
   readonly #deps: SupervisorDeps
   readonly #state: StateDir
   readonly #engine: Engine
   readonly #record: RunRecord
+  readonly #hooks: Hooks
+  readonly #shippers: readonly Shipper[]
   readonly #endWatch: () => void
   readonly #schedules = new Map<string, () => void>()
+  /** Sequence number of the last line before the current run of each process. */
+  readonly #lastLines = new Map<string, number>()
   readonly #watches = new Map<string, () => void>()
   readonly #listeners = new Set<(process: SupervisedProcess) => void>()
   readonly #over = Promise.withResolvers<number>()
@@ -59,20 +76,36 @@ export class Supervisor {
     this.#exitWhenDone = config.exitWhenDone
     this.#engine = openEngine({ instance: state.instance, environment, clock, warn, platform })
     this.#record = new RunRecord(join(state.path, 'runs.json'), clock, warn)
+    this.#hooks = new Hooks(config.hooks, { logger, clock, environment })
     this.logs = new ProcessLogs(this.#engine.logs)
+    const shipping = { logs: this.logs, clock, logger }
+    this.#shippers = config.destinations.map(
+      ([name, settings]) => new Shipper(name, openDestination(settings), shipping),
+    )
     this.#endWatch = watchLostLines(this.logs, clock, logger)
+    const ports = new FreePorts()
     this.table = new ProcessTable(config.processes, {
       clock,
       runner: this.#engine.runner,
       checkHealth: (spec, onReport) => {
         if (spec.healthCheck === undefined) return () => undefined
         const { probe } = spec.healthCheck
-        if (probe.kind === 'log') return awaitLine(this.logs, spec.name, probe.text, clock, onReport)
+        if (probe.kind === 'log') {
+          const afterSequence = this.#lastLines.get(spec.name) ?? 0
+          return awaitLine(
+            this.logs,
+            { process: spec.name, text: probe.text, afterSequence },
+            clock,
+            onReport,
+          )
+        }
         const ask = createProbe(probe, probePlace(spec, environment))
         const monitor = new HealthMonitor(spec.healthCheck, ask, clock, onReport)
         return () => monitor.stop()
       },
       runStopCommand: (spec) => this.#runStopCommand(spec),
+      choosePort: () => ports.next(),
+      drained: (program) => this.requestsInProgress.drained(program),
       onRun: (spec, run) => this.#attach(spec, run),
       onOpen: (spec) => this.#open(spec),
       onRemove: (name) => this.#remove(name),
@@ -91,6 +124,7 @@ export class Supervisor {
       onRun: (spec, run) => this.#attach(spec, run),
     })
     if (taken.length > 0) this.#deps.logger.info({ processes: taken }, 'took over processes')
+    this.#hooks.begin()
     this.table.startAll()
     this.#hasStarted = true
     this.#endWhenOver()
@@ -101,8 +135,9 @@ export class Supervisor {
     return this.#over.promise
   }
 
-  reload({ processes, exitWhenDone }: SupervisorConfig): Promise<ReloadResult> {
+  reload({ processes, exitWhenDone, hooks }: SupervisorConfig): Promise<ReloadResult> {
     this.#exitWhenDone = exitWhenDone
+    this.#hooks.set(hooks)
     return this.table.reload(processes)
   }
 
@@ -118,6 +153,16 @@ export class Supervisor {
     return diagnose(table.get(name), { table, logs, instance, clock: this.#deps.clock, requests })
   }
 
+  /** Numbers of events that hooks have missed, by name of the hook. */
+  get droppedEvents(): ReadonlyMap<string, number> {
+    return this.#hooks.dropped
+  }
+
+  /** Numbers of lines that were not sent, by name of the destination. */
+  get unsentLines(): ReadonlyMap<string, number> {
+    return new Map(this.#shippers.map(({ name, droppedLines }) => [name, droppedLines]))
+  }
+
   /** Calls the listener when a process changes. Returns a function that unsubscribes. */
   onChange(listener: (process: SupervisedProcess) => void): () => void {
     this.#listeners.add(listener)
@@ -131,7 +176,9 @@ export class Supervisor {
     for (const cancel of this.#watches.values()) cancel()
     this.#watches.clear()
     await this.table.stopAll(limitMs)
+    await this.#hooks.close(HOOK_GRACE_MS)
     await this.logs.drained(this.#deps.clock)
+    await Promise.all(this.#shippers.map((shipper) => shipper.close(SHIP_GRACE_MS)))
     await this.#record.close(this.table)
   }
 
@@ -147,7 +194,7 @@ export class Supervisor {
     const limit = new AbortController()
     const cancel = clock.after(spec.stopTimeoutMs, () => limit.abort())
     try {
-      const { isHealthy: isDone, output } = await runCommand(
+      const { isDone, output } = await runCommand(
         spec.stopCommand ?? [],
         probePlace(spec, environment),
         limit.signal,
@@ -164,6 +211,7 @@ export class Supervisor {
   #attach(spec: ProcessSpec, { outputs, terminal }: StartedRun): void {
     const source = this.logs.open(spec.name, spec.log)
     if (terminal !== undefined) this.terminals.connect(spec, terminal)
+    this.#lastLines.set(spec.name, this.logs.store.nextSequence() - 1)
     source.attach(0, outputs[0])
     source.attach(1, outputs[1])
   }
@@ -227,6 +275,7 @@ export class Supervisor {
     this.#watches.delete(name)
     this.#schedules.get(name)?.()
     this.#schedules.delete(name)
+    this.#lastLines.delete(name)
     this.logs.remove(name)
     this.terminals.remove(name)
   }
@@ -237,12 +286,13 @@ export class Supervisor {
     const level = state.is === 'crashed' ? 'error' : 'info'
     this.#deps.logger[level]({ process: spec.name, status, reason }, `${spec.name} is ${status}`)
     this.#record.changed(this.table)
+    this.#hooks.changed(process)
     for (const listener of this.#listeners) listener(process)
     this.#endWhenOver()
   }
 }
 
-function probePlace(spec: ProcessSpec, inherited: NodeJS.ProcessEnv): ProbePlace {
+function probePlace(spec: ProcessSpec, inherited: NodeJS.ProcessEnv): CommandPlace {
   const user = spec.user === undefined ? undefined : findUser(spec.user)
   return {
     cwd: spec.cwd,

@@ -64,6 +64,7 @@ const filters = {
       description: 'names of processes, repeated or separated by commas; default: all',
     }),
   ),
+  group: Type.Optional(Type.String({ description: 'name of a group, whose processes are added' })),
   pattern: Type.Optional(Type.String({ description: 'only lines that contain this text' })),
   regex: Type.Optional(
     Type.Boolean({ description: 'the pattern is an RE2 regular expression; default false' }),

@@ -16,6 +16,14 @@ const summaryFields = {
   restarts: Type.Integer(),
   health: Type.Enum(HEALTHS),
   reason: Type.String({ description: 'reason of the current status' }),
+  tty: Type.Boolean({ description: 'whether it has a terminal' }),
+  groups: Type.Array(Type.String()),
+  base: Type.String({ description: 'name in the configuration, which replicas share' }),
+  depends_on: Type.Unsafe<Record<string, string>>({
+    type: 'object',
+    additionalProperties: { type: 'string' },
+    description: 'conditions by name in the configuration',
+  }),
 }
 
 /** Schema of a process in a list. */
@@ -35,11 +43,6 @@ export const detailSchema = Type.Object(
     cmd: Type.String(),
     env: Type.Unsafe<Record<string, string>>({ type: 'object', additionalProperties: { type: 'string' } }),
     cwd: Type.String(),
-    tty: Type.Boolean({ description: 'whether it has a terminal' }),
-    depends_on: Type.Unsafe<Record<string, string>>({
-      type: 'object',
-      additionalProperties: { type: 'string' },
-    }),
     next_retry: Type.Union([Type.String(), Type.Null()]),
     next_run: Type.Union([Type.String(), Type.Null()]),
     history: Type.Array(
@@ -60,6 +63,15 @@ export const usageSchema = Type.Object({
   ),
 })
 
+/** Schema of the response to an action on a group. */
+export const groupActionSchema = Type.Object(
+  {
+    success: Type.Boolean(),
+    processes: Type.Array(Type.String(), { description: 'names of the processes of the group' }),
+  },
+  { $id: 'GroupActionResult' },
+)
+
 /** Schema of the response to a successful action. */
 export const actionSchema = Type.Object({ success: Type.Boolean() }, { $id: 'ActionResult' })
 
@@ -74,12 +86,16 @@ export function summaryToWire(process: SupervisedProcess) {
     restarts,
     health: health.health,
     reason: history.changes.at(-1)?.reason ?? 'not started yet',
+    tty: spec.hasTerminal,
+    groups: spec.groups,
+    base: spec.base,
+    depends_on: spec.dependsOn,
   }
 }
 
 /** Converts a process to its wire form. @param showsSecrets whether values that look like secrets are shown */
 export function detailToWire(process: SupervisedProcess, logLostBytes: number, showsSecrets: boolean) {
-  const { spec, state, health, history } = process
+  const { runSpec: spec, state, health, history } = process
   const nextRun = spec.schedule === undefined ? undefined : nextRunMs(spec.schedule, Date.now())
   return {
     ...summaryToWire(process),
@@ -95,8 +111,6 @@ export function detailToWire(process: SupervisedProcess, logLostBytes: number, s
       Object.entries(spec.env).map(([name, value]) => [name, showsSecrets ? value : maskValue(name, value)]),
     ),
     cwd: spec.cwd,
-    tty: spec.hasTerminal,
-    depends_on: spec.dependsOn,
     next_retry: timeToWire(retryAtOf(state)),
     next_run: timeToWire(nextRun),
     history: history.changes.map(({ atMs, status, reason }) => ({

@@ -18,6 +18,7 @@ export const requestSchema = Type.Object(
     request_bytes: Type.Integer(),
     response_bytes: Type.Integer(),
     replay_of: Type.Union([Type.String(), Type.Null()]),
+    held_ms: Type.Integer({ description: 'time that it waited for its process to start' }),
   },
   { $id: 'ProxyRequest' },
 )
@@ -44,6 +45,7 @@ export function requestToWire(request: CapturedRequest) {
     request_bytes: request.requestBytes,
     response_bytes: request.responseBytes,
     replay_of: request.replayOf === undefined ? null : String(request.replayOf),
+    held_ms: request.heldMs,
   }
 }
 

@@ -32,3 +32,13 @@ export interface WireTerminalState {
   /** Whether it will not start again by itself. */
   readonly over: boolean
 }
+
+/** Event `lost` of a terminal's stream. */
+export interface WireLostOutput {
+  readonly bytes: number
+}
+
+/** Returns the line that a terminal shows in place of output that its viewer missed. */
+export function lostOutputText(bytes: number): string {
+  return `\r\n[${bytes} bytes were printed too fast to show]\r\n`
+}

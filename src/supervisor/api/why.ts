@@ -87,7 +87,7 @@ export const whySchema = Type.Object(
 
 /** Converts an explanation to its wire form, with secrets masked. */
 export function whyToWire({ process, ...diagnosis }: Diagnosis) {
-  const { spec, health, history, restarts } = process
+  const { runSpec: spec, health, history, restarts } = process
   const { lastExit } = history
   const { name, status, pid } = summaryToWire(process)
   return {

@@ -20,13 +20,15 @@ const MOST_PROCESSES = 10_000
 const MOST_PATTERNS = 100
 const MAX_PATTERN_LENGTH = 1_000
 
-/** Valid process names, which are part of paths, file names and host names. */
+/** Valid names of processes and groups, which are part of paths, file names and host names. */
 const NAME = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,62}$/
+const NAME_RULE =
+  'must be 1 to 63 letters, digits, dots, dashes and underscores, and not start with a dot or dash'
 
 /** Returns the processes of a configuration with replicas expanded. @throws CONFIG_INVALID with a line for each mistake */
 export function toSpecs(settings: Settings, place: Place): readonly ProcessSpec[] {
   const processes = Object.entries(settings.processes)
-  const mistakes = processes.flatMap(([name, one]) => mistakesOf(name, one, settings.processes))
+  const mistakes = processes.flatMap(([name, one]) => mistakesOf(name, one, settings, place))
   const cycle = findCycle(new Map(processes.map(([name, one]) => [name, Object.keys(one.dependsOn)])))
   if (cycle !== undefined) mistakes.push(`"depends_on" has a cycle: ${cycle.join(' → ')}`)
   const count = processes.reduce((sum, [, { replicas }]) => sum + replicas, 0)
@@ -57,13 +59,17 @@ export function toSpecs(settings: Settings, place: Place): readonly ProcessSpec[
   return specs
 }
 
-function mistakesOf(name: string, one: ProcessSettings, all: Settings['processes']): string[] {
+function mistakesOf(
+  name: string,
+  one: ProcessSettings,
+  { processes: all, proxy: { enabled } }: Settings,
+  { environment }: Place,
+): string[] {
   const key = `processes.${name}`
   const mistakes: string[] = []
-  if (!NAME.test(name))
-    mistakes.push(
-      `process name "${name}" must be 1 to 63 letters, digits, dots, dashes and underscores, and not start with a dot or dash`,
-    )
+  if (!NAME.test(name)) mistakes.push(`process name "${name}" ${NAME_RULE}`)
+  for (const group of one.groups)
+    if (!NAME.test(group)) mistakes.push(`"${key}.groups" has "${group}"; a group's name ${NAME_RULE}`)
   for (const [other, condition] of Object.entries(one.dependsOn)) {
     const needed = Object.hasOwn(all, other) ? all[other] : undefined
     if (needed === undefined) {
@@ -91,9 +97,47 @@ function mistakesOf(name: string, one: ProcessSettings, all: Settings['processes
     mistakes.push(
       `"${key}.watch" must have at most ${MOST_PATTERNS} patterns of at most ${MAX_PATTERN_LENGTH} characters`,
     )
-  if (one.proxy !== undefined && one.proxy.port === 0)
+  if (one.restartOrder === 'start-first')
+    for (const mistake of startFirstMistakes(one, enabled, atPlaceholder(environment)))
+      mistakes.push(`"${key}.restart_order" cannot be start-first: ${mistake}`)
+  else if (one.proxy !== undefined && one.proxy.port === 0)
     mistakes.push(`"${key}.proxy.port" must be the port that the process listens on`)
   return mistakes
+}
+
+/** Returns why a process cannot have two runs at once. */
+function startFirstMistakes(
+  one: ProcessSettings,
+  isProxyEnabled: boolean,
+  environment: Place['environment'],
+): readonly string[] {
+  const { proxy, env, healthcheck, tty, schedule } = one
+  const rules: readonly (readonly [boolean, string])[] = [
+    [proxy === undefined, 'it needs a "proxy" section'],
+    [!isProxyEnabled, 'set proxy.enabled to true'],
+    [(proxy?.port ?? 0) !== 0, 'remove proxy.port, because each run listens on its own $PORT'],
+    [env['PORT'] !== undefined, 'remove env.PORT, because each run gets its own'],
+    [healthcheck === undefined, 'it needs a "healthcheck"'],
+    [healthcheck?.log !== undefined, 'healthcheck.log cannot distinguish two runs'],
+    [!isOfRun(healthcheck, environment), 'its healthcheck must use $PORT to check the right run'],
+    [tty, 'two runs cannot share a terminal (tty)'],
+    [schedule !== undefined, 'it has a schedule'],
+  ]
+  return rules.flatMap(([isMistake, text]) => (isMistake ? [text] : []))
+}
+
+/** Adds the placeholder of a run's port, which `runSpecOf` replaces. */
+function atPlaceholder(environment: Place['environment']): Place['environment'] {
+  return { ...environment, PORT: '0' }
+}
+
+/** Whether a check uses the run's port. */
+function isOfRun(check: ProcessSettings['healthcheck'], environment: Place['environment']): boolean {
+  if (check?.http !== undefined) {
+    const url = interpolate(check.http, environment)
+    return URL.canParse(url) && new URL(url).port === '0'
+  }
+  return check?.tcp === undefined || /(?:^|:)0$/.test(interpolate(String(check.tcp), environment))
 }
 
 function replicasOf(
@@ -117,14 +161,18 @@ function toSpec(
   place: Place,
 ): ProcessSpec {
   const { memoryBytes, cpus, ...resources } = one.limits ?? {}
-  const port = one.proxy === undefined ? undefined : one.proxy.port + at
+  const isStartFirst = one.restartOrder === 'start-first'
+  // Each run gets another port in place of 0.
+  const port = one.proxy && (isStartFirst ? 0 : one.proxy.port + at)
   const own = one.log
   const dir = own?.dir ?? log.dir
   const logFile = own?.file ?? (dir === undefined ? undefined : join(dir, `${name}.log`))
   const resolved = (text: string): string => interpolate(text, place.environment)
+  const resolvedAt = (text: string): string => interpolate(text, atPlaceholder(place.environment))
   return {
     name,
     base,
+    groups: [...new Set(one.groups)],
     command: one.cmd,
     cwd: resolve(place.base, resolved(one.cwd ?? '.')),
     env: {
@@ -140,10 +188,16 @@ function toSpec(
     maxRestarts: one.maxRestarts,
     abortOn: one.abortOn,
     dependsOn: one.dependsOn,
-    healthCheck: one.healthcheck === undefined ? undefined : healthOf(one.healthcheck, resolved),
+    healthCheck:
+      one.healthcheck === undefined
+        ? undefined
+        : healthOf(one.healthcheck, isStartFirst ? resolvedAt : resolved),
     stopSignal: one.stopSignal,
     stopCommand: one.stopCommand,
     stopTimeoutMs: one.stopTimeoutMs,
+    startFirst: isStartFirst
+      ? { startTimeoutMs: one.startTimeoutMs, drainTimeoutMs: one.drainTimeoutMs }
+      : undefined,
     user: one.user,
     hasTerminal: one.tty,
     limits: Object.fromEntries(Object.entries(resources).filter(([, limit]) => limit !== undefined)),
@@ -157,7 +211,11 @@ function toSpec(
       keepFiles: log.keepFiles,
       hasTimes: log.times,
     },
-    proxy: port === undefined ? undefined : { subdomain: (one.proxy?.subdomain ?? base).toLowerCase(), port },
+    proxy: one.proxy && {
+      subdomain: (one.proxy.subdomain ?? base).toLowerCase(),
+      port: port ?? 0,
+      holdMs: one.proxy.holdMs,
+    },
     schedule: one.schedule,
     watch: one.watch && {
       paths: listOf(one.watch.paths).map(resolved),

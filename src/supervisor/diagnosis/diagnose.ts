@@ -45,7 +45,7 @@ export async function diagnose(process: SupervisedProcess, parts: DiagnosisParts
     lines: lines.map((line) => ({ ...line, text: line.text.slice(0, MAX_LINE_LENGTH) })),
     dependencies: table.dependenciesOf(spec),
     ports: findExpectedPorts(
-      spec,
+      process.runSpec,
       lines.map(({ text }) => text),
       parts,
     ),

@@ -4,6 +4,7 @@ import type { ProcessTable } from '../process/process-table.ts'
 import { marksOf } from '../process/process-tree.ts'
 import { userNameOf } from '../process/system-user.ts'
 import type { ProcessSpec } from '../process-spec.ts'
+import { processOfTree } from '../process/run-spec.ts'
 
 const MOST_PORTS = 5
 const LOOPBACK = /^(?:localhost|127\.\d+\.\d+\.\d+|0\.0\.0\.0|\[?::1?\]?)$/
@@ -80,8 +81,8 @@ function holderOf(
 /** Returns the name of the process that a program belongs to: by its marks, or by its process group or session. */
 function supervisedNameOf(pid: number, table: ProcessTable, instance: string): string | undefined {
   const marks = marksOf(pid)
-  if (marks?.instance === instance) return marks.name
+  if (marks?.instance === instance) return processOfTree(marks.name)
   const stat = readProcStat(pid)
   const leaders = [stat?.group, stat?.session]
-  return table.list().find(({ program }) => program !== undefined && leaders.includes(program.pid))?.spec.name
+  return table.list().find(({ runs }) => runs.some(({ program }) => leaders.includes(program.pid)))?.spec.name
 }

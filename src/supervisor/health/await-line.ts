@@ -4,11 +4,18 @@ import { LogFollower } from '../log/log-follower.ts'
 import type { ProcessLogs } from '../log/process-logs.ts'
 import type { HealthReport } from './health.ts'
 
-/** Reports a process as healthy at the first new line that contains a text. Returns a function that stops waiting. */
+/** The line that is awaited. */
+interface AwaitedLine {
+  readonly process: string
+  readonly text: string
+  /** Last line before the run: its own first line may be read before this is called. */
+  readonly afterSequence: number
+}
+
+/** Reports a process as healthy at the first line of a run that contains a text. Returns a function that stops waiting. */
 export function awaitLine(
   logs: ProcessLogs,
-  process: string,
-  text: string,
+  { process, text, afterSequence }: AwaitedLine,
   clock: Clock,
   onReport: (report: HealthReport) => void,
 ): () => void {
@@ -28,7 +35,7 @@ export function awaitLine(
       },
       onLost: () => undefined,
     },
-    { processes: [process], test: createLineTest(text, false) },
+    { processes: [process], test: createLineTest(text, false), afterSequence },
   )
   return () => follower.end()
 }

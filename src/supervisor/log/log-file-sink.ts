@@ -71,15 +71,20 @@ export class LogFileSink {
   #rotate(): void {
     const { path, keep } = this.#options
     this.close()
-    for (let i = keep; i > 0; i--) {
-      try {
-        renameSync(i === 1 ? path : `${path}.${i - 1}`, `${path}.${i}`)
-      } catch {
-        // Fewer rotated files exist.
-      }
-    }
-    if (keep === 0) rmSync(path, { force: true })
+    rotateFiles(path, keep)
   }
+}
+
+/** Renames a closed file and its predecessors: FILE to FILE.1, FILE.1 to FILE.2. With `keep` 0 it is removed. */
+export function rotateFiles(path: string, keep: number): void {
+  for (let i = keep; i > 0; i--) {
+    try {
+      renameSync(i === 1 ? path : `${path}.${i - 1}`, `${path}.${i}`)
+    } catch {
+      // Fewer rotated files exist.
+    }
+  }
+  if (keep === 0) rmSync(path, { force: true })
 }
 
 function stamped(lines: Buffer, timeMs: number): Buffer {

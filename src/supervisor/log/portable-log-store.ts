@@ -41,8 +41,6 @@ class PortableSource implements LogSource {
   #heldBytes = 0
   #openStreams = 0
   #file: LogFileSink | undefined
-  /** Incomplete line of each stream. */
-  readonly #carry: [Buffer, Buffer] = [NOTHING, NOTHING]
 
   constructor(bounds: LogBounds, next: (lines: number) => number, now: () => number, notify: () => void) {
     this.#bounds = bounds
@@ -55,11 +53,12 @@ class PortableSource implements LogSource {
     const readable =
       typeof from === 'number' ? new Socket({ fd: from, readable: true, writable: false }) : from
     this.#openStreams++
-    readable.on('data', (bytes: Buffer) => this.#take(stream, bytes))
+    let begun: Buffer = NOTHING
+    readable.on('data', (bytes: Buffer) => (begun = this.#take(stream, begun, bytes)))
     readable.on('error', () => undefined)
     readable.on('close', () => {
       this.#openStreams--
-      this.#finish(stream)
+      this.#finish(stream, begun)
     })
   }
 
@@ -96,14 +95,14 @@ class PortableSource implements LogSource {
 
   remove = (): void => this.writeTo(undefined)
 
-  #take(stream: StreamIndex, bytes: Buffer): void {
-    const begun = this.#carry[stream]
+  /** Takes bytes of one writer with an incomplete line. Returns its next incomplete line. */
+  #take(stream: StreamIndex, begun: Buffer, bytes: Buffer): Buffer {
     const all = begun.length === 0 ? bytes : Buffer.concat([begun, bytes])
     const rest = this.#takeLines(stream, all, begun.length)
-    // Copied, so that the rest of the chunk is not kept in memory.
-    this.#carry[stream] = Buffer.from(rest)
     this.#evict()
     this.#notify()
+    // Copied, so that the rest of the chunk is not kept in memory.
+    return Buffer.from(rest)
   }
 
   /** Returns the incomplete line. The first `scanned` bytes contain no newline. */
@@ -136,9 +135,7 @@ class PortableSource implements LogSource {
     return bytes.subarray(at)
   }
 
-  #finish(stream: StreamIndex): void {
-    const begun = this.#carry[stream]
-    this.#carry[stream] = NOTHING
+  #finish(stream: StreamIndex, begun: Buffer): void {
     if (begun.length > 0) this.#keep(stream, Buffer.concat([begun, Buffer.from('\n')]), 1, false)
     this.#evict()
     this.#notify()

@@ -7,6 +7,16 @@ const LOOK_EVERY_MS = 20
 /** Time after SIGKILL until surviving processes are reported. */
 const GIVE_UP_MS = 2_000
 
+/** Asks a program to exit: by its stop command, and SIGKILL if that fails, or else by its stop signal. */
+export function askToEnd<S extends ProcessSpec>(
+  program: RunningProgram,
+  spec: S,
+  runStopCommand: (spec: S) => Promise<void>,
+): void {
+  if (spec.stopCommand === undefined) return program.signal(spec.stopSignal)
+  runStopCommand(spec).catch(() => program.signal('SIGKILL'))
+}
+
 /**
  * Waits until nothing of a program is left. When the program itself has exited, its remaining processes get the signal too;
  * after the stop timeout they are killed. `onEnded` gets a message if even that failed. Returns

@@ -28,6 +28,7 @@ import type {
   ExitReport,
   Outputs,
   ProcessRunner,
+  ProgramSpec,
   RecordedProgram,
   RunningProgram,
   StartedRun,
@@ -67,16 +68,17 @@ export class NativeRunner implements ProcessRunner {
     this.#parts = parts
   }
 
-  start(spec: ProcessSpec, onExit: (exit: ExitReport) => void): StartedRun {
+  start(spec: ProgramSpec, onExit: (exit: ExitReport) => void): StartedRun {
     const { instance, environment: inherited } = this.#parts
+    const { tree = spec.name } = spec
     const user = spec.user === undefined ? undefined : findUser(spec.user)
     const environment = {
       ...environmentOf(spec, inherited),
       ...(user && { HOME: spec.env['HOME'] ?? user.home, USER: user.name, LOGNAME: user.name }),
       [INSTANCE_VARIABLE]: instance,
-      [PROCESS_VARIABLE]: spec.name,
+      [PROCESS_VARIABLE]: tree,
     }
-    const group = this.#enclose(spec)
+    const group = this.#enclose(spec, tree)
     const request = {
       argv: argvOf(spec.command, environment),
       environment,
@@ -88,10 +90,10 @@ export class NativeRunner implements ProcessRunner {
       controlGroup: group?.procsFile,
     }
     try {
-      if (spec.hasTerminal) return this.#startOnTerminal(spec, request, group, onExit)
+      if (spec.hasTerminal) return this.#startOnTerminal(tree, request, group, onExit)
       const { pid, outputs } = startProgram(request)
       const pipes = outputs.map((fd) => readlinkSync(`/proc/self/fd/${fd}`))
-      return { program: this.#follow({ pid, name: spec.name, pipes }, group, onExit), outputs }
+      return { program: this.#follow({ pid, name: tree, pipes }, group, onExit), outputs }
     } catch (error) {
       group?.remove()
       const [program = ''] = request.argv
@@ -109,7 +111,7 @@ export class NativeRunner implements ProcessRunner {
   }
 
   #startOnTerminal(
-    { name }: ProcessSpec,
+    name: string,
     request: ProgramRequest,
     group: ControlGroup | undefined,
     onExit: (exit: ExitReport) => void,
@@ -170,7 +172,7 @@ export class NativeRunner implements ProcessRunner {
   }
 
   /** Creates the control group of a process if possible, and warns about limits without effect. */
-  #enclose(spec: ProcessSpec): ControlGroup | undefined {
+  #enclose(spec: ProcessSpec, tree: string): ControlGroup | undefined {
     const { groups, warn } = this.#parts
     if (groups === undefined) {
       if (hasLimits(spec))
@@ -179,7 +181,7 @@ export class NativeRunner implements ProcessRunner {
         )
       return undefined
     }
-    const { group, complaint } = groups.create(spec.name, spec)
+    const { group, complaint } = groups.create(tree, spec)
     if (complaint !== undefined) warn(`process "${spec.name}": limits have no effect: ${complaint}`)
     return group
   }

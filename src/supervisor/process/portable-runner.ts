@@ -4,8 +4,7 @@ import { fault } from '../errors.ts'
 import { hasLimits } from './control-groups.ts'
 import type { RunnerParts } from './native-runner.ts'
 import { argvOf, environmentOf } from './process-environment.ts'
-import type { ExitReport, ProcessRunner, StartedRun } from './process-runner.ts'
-import type { ProcessSpec } from '../process-spec.ts'
+import type { ExitReport, ProcessRunner, ProgramSpec, StartedRun } from './process-runner.ts'
 import { INSTANCE_VARIABLE, PROCESS_VARIABLE } from './process-tree.ts'
 import { runningTree } from './running-tree.ts'
 import { findUser } from './system-user.ts'
@@ -18,8 +17,9 @@ export class PortableRunner implements ProcessRunner {
     this.#parts = parts
   }
 
-  start(spec: ProcessSpec, onExit: (exit: ExitReport) => void): StartedRun {
+  start(spec: ProgramSpec, onExit: (exit: ExitReport) => void): StartedRun {
     const { instance, environment: inherited, strays, warn } = this.#parts
+    const { tree = spec.name } = spec
     if (Object.keys(spec.limits).length > 0 || hasLimits(spec))
       warn(`process "${spec.name}": limits have no effect, because they require Linux`)
     if (spec.hasTerminal) warn(`process "${spec.name}": tty has no effect, because it requires Linux`)
@@ -28,7 +28,7 @@ export class PortableRunner implements ProcessRunner {
       ...environmentOf(spec, inherited),
       ...(user && { HOME: spec.env['HOME'] ?? user.home, USER: user.name, LOGNAME: user.name }),
       [INSTANCE_VARIABLE]: instance,
-      [PROCESS_VARIABLE]: spec.name,
+      [PROCESS_VARIABLE]: tree,
     }
     // Node reports a missing directory as a missing program.
     if (!statSync(spec.cwd, { throwIfNoEntry: false })?.isDirectory())
@@ -62,7 +62,7 @@ export class PortableRunner implements ProcessRunner {
     return {
       program: runningTree({
         pid,
-        name: spec.name,
+        name: tree,
         hasEnded: () => hasEnded,
         strays,
         group: undefined,

@@ -23,6 +23,7 @@ export interface ProgramTraces {
 
 /** A program started by an earlier supervisor. */
 export interface RecordedProgram extends ProgramTraces {
+  /** Name of its process tree. */
   readonly name: string
   readonly pid: number
   /** Start time as counted by the kernel, because process ids are reused. */
@@ -55,6 +56,12 @@ export interface StartedRun {
   readonly terminal?: Pty
 }
 
+/** Settings of a program. */
+export interface ProgramSpec extends ProcessSpec {
+  /** Name that distinguishes its processes from those of other runs; default: the process's. */
+  readonly tree?: string
+}
+
 /** Starts programs. */
 export interface ProcessRunner {
   /**
@@ -62,5 +69,5 @@ export interface ProcessRunner {
    *
    * @throws PROCESS_START_FAILED with the reason
    */
-  readonly start: (spec: ProcessSpec, onExit: (exit: ExitReport) => void) => StartedRun
+  readonly start: (spec: ProgramSpec, onExit: (exit: ExitReport) => void) => StartedRun
 }

@@ -69,7 +69,8 @@ const FOLLOWERS: Readonly<Record<ProcessState['is'], readonly ProcessState['is']
   stopped: ['waiting', 'starting', 'running', 'crashed', 'stopped'],
   waiting: ['starting', 'running', 'stopped', 'crashed', 'waiting'],
   starting: ['running', 'stopping', 'ending', 'crashed', 'stopped'],
-  running: ['stopping', 'ending', 'crashed', 'stopped'],
+  // A next run replaces it.
+  running: ['running', 'starting', 'stopping', 'ending', 'crashed', 'stopped'],
   stopping: ['stopped', 'stopping', 'waiting', 'starting', 'running', 'crashed'],
   ending: ['crashed', 'stopped', 'stopping'],
   crashed: ['waiting', 'starting', 'running', 'stopped', 'crashed'],

@@ -1,6 +1,8 @@
 import { KeyedLock } from '../../lib/process/keyed-lock.ts'
+import { messageOf } from '../../lib/errors/message.ts'
 import { fault } from '../errors.ts'
-import { dependsOn } from './dependency-order.ts'
+import { dependenciesFirst, dependentsFirst, dependsOn } from './dependency-order.ts'
+import { groupsOf, missingGroup } from './groups.ts'
 import type { Condition, ProcessSpec } from '../process-spec.ts'
 import { exitStatusOf, type ProcessState, retryAtOf } from './process-state.ts'
 import { type ProcessDeps, SupervisedProcess } from './supervised-process.ts'
@@ -80,6 +82,76 @@ export class ProcessTable {
     await process.restart(reason, reason)
   }
 
+  /** Returns the processes of a group. @throws GROUP_NOT_FOUND when no process is in it */
+  group(name: string): readonly SupervisedProcess[] {
+    const all = this.list()
+    const members = all.filter(({ spec }) => spec.groups.includes(name))
+    if (members.length === 0)
+      throw fault('GROUP_NOT_FOUND', missingGroup(name, groupsOf(all.map(({ spec }) => spec))))
+    return members
+  }
+
+  /**
+   * Starts the processes of a group that are down and, before each, its dependencies.
+   *
+   * @throws PROCESS_START_FAILED when some cannot be started; the others are
+   */
+  async startGroup(name: string): Promise<readonly SupervisedProcess[]> {
+    const members = dependenciesFirst(this.group(name))
+    await this.#startEach(name, members, async (process) => {
+      if (process.isDown) this.start(process.spec.name)
+    })
+    return members
+  }
+
+  /** Stops the processes of a group, dependents first. Resolves when nothing of them is left. */
+  async stopGroup(name: string): Promise<readonly SupervisedProcess[]> {
+    const members = this.group(name)
+    await this.#endEach(members)
+    return members
+  }
+
+  /**
+   * Stops the processes of a group, dependents first, and starts them; those with `startFirst` then start their next run before
+   * they stop.
+   *
+   * @throws PROCESS_START_FAILED when some cannot be started; the others are
+   */
+  async restartGroup(name: string): Promise<readonly SupervisedProcess[]> {
+    const members = dependenciesFirst(this.group(name))
+    const overlapping = members.filter(
+      ({ spec, state }) => spec.startFirst !== undefined && state.is === 'running',
+    )
+    const others = members.filter((process) => !overlapping.includes(process))
+    await this.#endEach(others)
+    await this.#startEach(name, [...others, ...overlapping], (process) => this.restart(process.spec.name))
+    return members
+  }
+
+  /** Stops processes in the order of all dependencies, also of those through processes that continue. */
+  async #endEach(processes: readonly SupervisedProcess[]): Promise<void> {
+    await dependentsFirst(this.list(), async (process) => {
+      if (processes.includes(process)) await endFor(process, 'requested')
+    })
+  }
+
+  async #startEach(
+    group: string,
+    processes: readonly SupervisedProcess[],
+    start: (process: SupervisedProcess) => Promise<void>,
+  ): Promise<void> {
+    if (this.#isEnding) throw fault('SHUTDOWN_IN_PROGRESS', 'the supervisor is shutting down')
+    const results = await Promise.allSettled(processes.map(start))
+    const failures = results.flatMap((result, at) =>
+      result.status === 'rejected' ? [`${processes[at]?.spec.name}: ${messageOf(result.reason)}`] : [],
+    )
+    if (failures.length > 0)
+      throw fault(
+        'PROCESS_START_FAILED',
+        `${failures.length} of ${processes.length} processes of group "${group}" could not be started: ${failures.join('; ')}`,
+      )
+  }
+
   /** Starts all processes with `autostart`, and their dependencies. */
   startAll(): void {
     for (const process of this.list()) if (process.spec.autostart) this.#startUp(process)
@@ -95,24 +167,7 @@ export class ProcessTable {
     const cancel = this.#deps.clock.after(limitMs, () => all.forEach((process) => process.kill()))
     // Waiting processes must not start if their condition becomes true now.
     for (const process of all) if (process.state.is === 'waiting') void process.end(ENDING)
-    const dependents = Map.groupBy(
-      all.flatMap((process) => Object.keys(process.spec.dependsOn).map((base) => ({ base, process }))),
-      ({ base }) => base,
-    )
-    const stops = new Map<SupervisedProcess, Promise<void>>()
-    const stop = (process: SupervisedProcess): Promise<void> => {
-      const known = stops.get(process)
-      if (known !== undefined) return known
-      const run = async (): Promise<void> => {
-        const first = dependents.get(process.spec.base) ?? []
-        if (first.length > 0) await Promise.all(first.map((each) => stop(each.process)))
-        await process.end(ENDING)
-      }
-      const stopping = run()
-      stops.set(process, stopping)
-      return stopping
-    }
-    await Promise.all(all.map(stop))
+    await dependentsFirst(all, (process) => process.end(ENDING))
     cancel()
   }
 
@@ -176,6 +231,12 @@ export class ProcessTable {
   }
 
   async #change(process: SupervisedProcess, spec: ProcessSpec): Promise<void> {
+    if (spec.startFirst !== undefined && process.state.is === 'running') {
+      process.change(spec)
+      this.#deps.onOpen(spec)
+      // If it fails, its history has the reason.
+      return process.restart('changed in the configuration').catch(() => undefined)
+    }
     const wasUp = !process.isDown || retryAtOf(process.state) !== undefined
     await endFor(process, 'changed in the configuration')
     const isNew = spec.autostart && !process.spec.autostart

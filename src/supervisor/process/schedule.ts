@@ -1,4 +1,4 @@
-import { Cron } from 'croner'
+import { cronComplaint, nextCronMs } from '../../lib/clock/cron.ts'
 import { parseDuration } from '../../lib/config/duration.ts'
 import { type AlarmClock, LONGEST_DELAY_MS } from '../../lib/clock/clock.ts'
 
@@ -9,18 +9,14 @@ const EVERY = /^@every\s+(\S+)$/
 export function nextRunMs(schedule: string, afterMs: number): number | undefined {
   const intervalMs = intervalOf(schedule)
   if (intervalMs !== undefined) return Math.floor(afterMs / intervalMs + 1) * intervalMs
-  return new Cron(schedule).nextRun(new Date(afterMs))?.getTime()
+  return nextCronMs(schedule, afterMs)
 }
 
 /** Returns why a schedule is invalid; undefined if it is valid. */
 export function scheduleComplaint(schedule: string): string | undefined {
   if (EVERY.test(schedule))
     return (intervalOf(schedule) ?? 0) > 0 ? undefined : '"@every" must be followed by a duration such as 90s'
-  try {
-    return new Cron(schedule).nextRun() === null ? 'it never occurs' : undefined
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error)
-  }
+  return cronComplaint(schedule)
 }
 
 function intervalOf(schedule: string): number | undefined {

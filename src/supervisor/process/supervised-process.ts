@@ -1,26 +1,20 @@
 import { type Fault, isFault } from '../../lib/errors/fault.ts'
 import { messageOf } from '../../lib/errors/message.ts'
-import type { AlarmClock } from '../../lib/clock/clock.ts'
 import { fault } from '../errors.ts'
 import { type HealthReport, UNCHECKED } from '../health/health.ts'
 import { CrashRecord } from './crash-record.ts'
-import { endTree } from './end-tree.ts'
-import type { ExitReport, ProcessRunner, RunningProgram, StartedRun } from './process-runner.ts'
+import { askToEnd, endTree } from './end-tree.ts'
+import { launchRun } from './launch-run.ts'
+import { type NextRun, OverlappingRuns } from './overlapping-runs.ts'
+import type { ExitReport, RunningProgram } from './process-runner.ts'
 import type { ProcessSpec } from '../process-spec.ts'
 import { describeExit, isAllowed, type ProcessState, retryAtOf, statusOf } from './process-state.ts'
+import type { RunDeps } from './run-deps.ts'
 import { RunHistory } from './run-history.ts'
+import { type Run, type RunSpec, runSpecOf } from './run-spec.ts'
 
 /** Dependencies of a supervised process. */
-export interface ProcessDeps {
-  readonly clock: AlarmClock
-  readonly runner: ProcessRunner
-  /** Starts the health checks of a run. Returns a function that stops them. */
-  readonly checkHealth: (spec: ProcessSpec, onReport: (report: HealthReport) => void) => () => void
-  /** Runs the stop command; rejects if it fails or exceeds the stop timeout. */
-  readonly runStopCommand: (spec: ProcessSpec) => Promise<void>
-  readonly onRun: (spec: ProcessSpec, run: StartedRun) => void
-  /** Returns what it waits for before it can start; undefined if nothing. */
-  readonly blockedBy: (spec: ProcessSpec) => string | undefined
+export interface ProcessDeps extends RunDeps {
   readonly onChange: (process: SupervisedProcess) => void
 }
 
@@ -33,17 +27,32 @@ export class SupervisedProcess {
   readonly #crashes = new CrashRecord()
   /** Its recent past, for readers; no transition depends on it. */
   readonly history = new RunHistory()
+  readonly #overlap: OverlappingRuns
   #spec: ProcessSpec
+  /** Settings of the current or the last run. */
+  #runSpec: RunSpec
   #state: ProcessState = { is: 'stopped' }
   #health = UNCHECKED
   #restarts = 0
+  #lastProgram: RunningProgram | undefined
   #endChecks: () => void = () => undefined
   #cancelTimer: () => void = () => undefined
   #whenSettled: (() => void)[] = []
 
   constructor(spec: ProcessSpec, deps: ProcessDeps) {
     this.#spec = spec
+    this.#runSpec = runSpecOf(spec, spec.name)
     this.#deps = deps
+    this.#overlap = new OverlappingRuns({
+      ...deps,
+      launch: (reason) => {
+        this.history.started({ atMs: this.#deps.clock.wallMs(), reason })
+        return this.#launch()
+      },
+      onReport: (run, report) => this.#checked(run.program, report),
+      onHealthy: (next, report) => this.#promote(next, report, 'its next run is healthy'),
+      onChange: (reason) => this.#told(reason),
+    })
   }
 
   get spec(): ProcessSpec {
@@ -65,6 +74,24 @@ export class SupervisedProcess {
 
   get program(): RunningProgram | undefined {
     return 'program' in this.#state ? this.#state.program : undefined
+  }
+
+  /** Settings of the current run, with the port that was chosen for it; if there is none, of the next one. */
+  get runSpec(): ProcessSpec {
+    return this.program === undefined ? this.#spec : this.#runSpec
+  }
+
+  /** All runs: the current one first, then one that will replace it, or one that it has replaced. */
+  get runs(): readonly Run[] {
+    const { program } = this
+    const sinceMs = this.#deps.clock.nowMs() - this.uptimeMs
+    const current = program === undefined ? [] : [{ program, spec: this.#runSpec, sinceMs }]
+    return [...current, ...this.#overlap.list]
+  }
+
+  /** Program of the current or the last run. */
+  get lastProgram(): RunningProgram | undefined {
+    return this.#lastProgram
   }
 
   get isDown(): boolean {
@@ -93,13 +120,17 @@ export class SupervisedProcess {
   /** Stops it. Resolves when nothing of it is left. @throws PROCESS_NOT_RUNNING when it is down */
   async stop(reason = 'requested'): Promise<void> {
     const { state } = this
-    if (this.isDown && retryAtOf(state) === undefined)
+    if (this.isDown && retryAtOf(state) === undefined && this.#overlap.list.length === 0)
       throw fault('PROCESS_NOT_RUNNING', `process "${this.#spec.name}" is ${statusOf(state)}`)
     await this.end(reason)
   }
 
   /** Stops it if it is running. Resolves when nothing of it is left. */
-  end(reason: string): Promise<void> {
+  async end(reason: string): Promise<void> {
+    await Promise.all([this.#overlap.end(), this.#endCurrent(reason)])
+  }
+
+  #endCurrent(reason: string): Promise<void> {
     const { state } = this
     if (state.is === 'waiting' || retryAtOf(state) !== undefined) {
       this.#enter({ is: 'stopped' }, reason)
@@ -118,9 +149,17 @@ export class SupervisedProcess {
     return settled
   }
 
-  /** Stops and starts it. Resolves when it has been started again. @param startReason reason of the start after a stop */
+  /**
+   * Stops and starts it, or starts its next run first if it has `startFirst`. Resolves when it has been started again, or its next
+   * run is healthy.
+   *
+   * @throws PROCESS_START_FAILED when the next run cannot be started or does not become healthy; the current one then continues
+   * @param startReason reason of the start after a stop
+   */
   async restart(reason = 'requested', startReason = 'restart'): Promise<void> {
     this.#crashes.reset()
+    if (this.#spec.startFirst !== undefined && this.#state.is === 'running')
+      return this.#overlap.replace(this.#spec, reason, () => this.restart(reason))
     const { state } = this
     if (this.isDown || state.is === 'waiting') {
       if (state.is === 'waiting') this.#enter({ is: 'stopped' }, reason)
@@ -142,7 +181,7 @@ export class SupervisedProcess {
 
   /** Sends SIGKILL to all its processes in any state. */
   kill(): void {
-    this.program?.signal('SIGKILL')
+    for (const { program } of this.runs) program.signal('SIGKILL')
   }
 
   /** Checks whether its dependencies are ready. */
@@ -156,18 +195,20 @@ export class SupervisedProcess {
   }
 
   /** Takes over a program of an earlier supervisor. */
-  adopt(program: RunningProgram, uptimeMs: number, restarts: number): void {
+  adopt({ program, spec, sinceMs }: Run, restarts: number): void {
+    const { clock } = this.#deps
     this.#restarts = restarts
-    this.history.started({ atMs: this.#deps.clock.wallMs() - uptimeMs, reason: 'taken over' })
-    this.#run(program, this.#deps.clock.nowMs() - uptimeMs, 'taken over')
+    this.history.started({ atMs: clock.wallMs() - (clock.nowMs() - sinceMs), reason: 'taken over' })
+    this.#follow({ program, spec, sinceMs }, 'taken over')
     // Its ready line went to the earlier supervisor.
-    if (this.#spec.healthCheck?.probe.kind === 'log')
+    if (spec.healthCheck?.probe.kind === 'log')
       this.#checked(program, { ...UNCHECKED, health: 'healthy', lastOutput: 'taken over' })
   }
 
   /** Handles the exit of a program reported by the runner. */
   exited(program: RunningProgram, exit: ExitReport): void {
     const { state } = this
+    if (this.#overlap.exited(program, exit)) return
     // Belongs to an earlier run.
     if (!('program' in state) || state.program !== program) return
     const { uptimeMs } = this
@@ -175,6 +216,9 @@ export class SupervisedProcess {
     this.history.exited({ atMs: this.#deps.clock.wallMs(), exit, uptimeMs, isRequested })
     // The stop in progress notices it.
     if (state.is !== 'running' && state.is !== 'starting') return
+    const next = this.#overlap.take()
+    if (next !== undefined)
+      return this.#promote(next, UNCHECKED, `exited with ${describeExit(exit)}; its next run takes over`)
     if (!program.hasLeftovers()) return this.#ended(exit, uptimeMs)
     this.#enter(
       { is: 'ending', program, exit, uptimeMs },
@@ -193,14 +237,7 @@ export class SupervisedProcess {
     const atMs = this.#deps.clock.wallMs()
     this.history.started({ atMs, reason })
     try {
-      let isStarted = false
-      const run = this.#deps.runner.start(this.#spec, (exit) => {
-        // Nothing may be reported about a program before it is known.
-        if (isStarted) this.exited(run.program, exit)
-      })
-      isStarted = true
-      this.#deps.onRun(this.#spec, run)
-      this.#run(run.program, this.#deps.clock.nowMs(), reason)
+      this.#follow(this.#launch(), reason)
     } catch (error) {
       if (!isFault(error)) throw error
       const exit = { code: undefined, signal: undefined, failure: messageOf(error) }
@@ -210,22 +247,42 @@ export class SupervisedProcess {
     }
   }
 
-  #run(program: RunningProgram, sinceMs: number, reason: string): void {
-    const isChecked = this.#spec.healthCheck !== undefined
+  #launch(): Run {
+    return launchRun(this.#spec, this.runs, this.#deps, (program, exit) => this.exited(program, exit))
+  }
+
+  #follow({ program, spec, sinceMs }: Run, reason: string): void {
+    this.#lastProgram = program
+    this.#runSpec = spec
+    const isChecked = spec.healthCheck !== undefined
     this.#enter({ is: isChecked ? 'starting' : 'running', program, sinceMs }, reason)
-    if (isChecked)
-      this.#endChecks = this.#deps.checkHealth(this.#spec, (report) => this.#checked(program, report))
+    if (isChecked) this.#endChecks = this.#deps.checkHealth(spec, (report) => this.#checked(program, report))
+  }
+
+  /** Makes the next run the current one. */
+  #promote(next: NextRun, report: HealthReport, reason: string): void {
+    const { program, spec, sinceMs } = next
+    const [old] = this.runs
+    this.#cancelTimer()
+    this.#endChecks()
+    this.#endChecks = next.endChecks
+    this.#health = report
+    this.#restarts++
+    this.#lastProgram = program
+    this.#runSpec = spec
+    this.#enter({ is: report === UNCHECKED ? 'starting' : 'running', program, sinceMs }, reason, true)
+    if (old !== undefined) this.#overlap.drain(old, spec.startFirst?.drainTimeoutMs ?? 0)
   }
 
   #checked(program: RunningProgram, report: HealthReport): void {
     const { state } = this
     if ((state.is !== 'starting' && state.is !== 'running') || state.program !== program) return
-    const before = this.#health.health
-    this.#health = report
     if (report.hasFailed)
       this.history.checkFailed({ atMs: this.#deps.clock.wallMs(), output: report.lastOutput })
+    const before = this.#health.health
+    this.#health = report
     if (report.health === before) return
-    const { onUnhealthy = 'none' } = this.#spec.healthCheck ?? {}
+    const { onUnhealthy = 'none' } = this.#overlap.isReplacing ? {} : (this.#runSpec.healthCheck ?? {})
     if (report.health === 'unhealthy' && onUnhealthy === 'restart') {
       this.#restarts++
       return this.#stop(program, 'start', 'unhealthy')
@@ -238,7 +295,7 @@ export class SupervisedProcess {
   #stop(program: RunningProgram, next: 'stopped' | 'start', reason: string, startReason = 'restart'): void {
     const sinceMs = this.#deps.clock.nowMs() - this.uptimeMs
     this.#enter({ is: 'stopping', program, sinceMs, next, startReason }, reason)
-    this.#askToEnd(program)
+    askToEnd(program, this.#runSpec, this.#deps.runStopCommand)
     this.#endTree(program)
   }
 
@@ -246,18 +303,13 @@ export class SupervisedProcess {
   #end(program: RunningProgram): void {
     this.#endChecks()
     this.#told('unhealthy; stopping')
-    this.#askToEnd(program)
+    askToEnd(program, this.#runSpec, this.#deps.runStopCommand)
     this.#endTree(program)
-  }
-
-  #askToEnd(program: RunningProgram): void {
-    if (this.#spec.stopCommand === undefined) return program.signal(this.#spec.stopSignal)
-    this.#deps.runStopCommand(this.#spec).catch(() => program.signal('SIGKILL'))
   }
 
   #endTree(program: RunningProgram): void {
     this.#cancelTimer()
-    this.#cancelTimer = endTree(program, this.#spec, this.#deps.clock, (complaint) =>
+    this.#cancelTimer = endTree(program, this.#runSpec, this.#deps.clock, (complaint) =>
       this.#treeEnded(complaint),
     )
   }

@@ -34,11 +34,11 @@ export class UsageMeter {
     const before = this.#ticks
     this.#takenMs = nowMs
     this.#ticks = new Map()
-    this.#usage = this.#table.list().flatMap(({ spec, program }) => {
-      if (program === undefined) return []
+    this.#usage = this.#table.list().flatMap(({ spec, runs }) => {
+      if (runs.length === 0) return []
       let used = 0
       let memoryBytes = 0
-      for (const pid of [program.pid, ...descendantsOf(program.pid)]) {
+      for (const pid of runs.flatMap(({ program: { pid: leader } }) => [leader, ...descendantsOf(leader)])) {
         const ticks = readProcStat(pid)?.cpuTicks
         if (ticks === undefined) continue
         this.#ticks.set(pid, ticks)

@@ -12,6 +12,8 @@ export interface CapturedRequest {
   /** 499 if the client disconnected before the response started. */
   readonly statusCode: number
   readonly durationMs: number
+  /** Time that it waited for its process to start. */
+  readonly heldMs: number
   readonly remoteAddress: string
   readonly requestBytes: number
   readonly responseBytes: number

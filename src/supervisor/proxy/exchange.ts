@@ -18,6 +18,8 @@ export class Exchange {
   readonly #remoteAddress: string
   #body: Buffer[] | undefined = []
   #requestBytes = 0
+  #heldMs = 0
+  #heldSinceMs: number | undefined
   responseBytes = 0
   process: string | undefined
 
@@ -35,6 +37,21 @@ export class Exchange {
     else this.#body?.push(bytes)
   }
 
+  /** Time that the request has waited for its process. */
+  get heldMs(): number {
+    return this.#heldMs + (this.#heldSinceMs === undefined ? 0 : performance.now() - this.#heldSinceMs)
+  }
+
+  /** Records that the request waits for its process, until `release`. */
+  hold(): void {
+    this.#heldSinceMs = performance.now()
+  }
+
+  release(): void {
+    this.#heldMs = this.heldMs
+    this.#heldSinceMs = undefined
+  }
+
   finished(statusCode: number): Omit<CapturedRequest, 'id'> {
     const { method = '', url = '', headers } = this.#request
     const replayOf = Number(headers[REPLAY_HEADER])
@@ -47,6 +64,7 @@ export class Exchange {
       process: this.process,
       statusCode,
       durationMs: Math.round(performance.now() - this.#startedNowMs),
+      heldMs: Math.round(this.heldMs),
       remoteAddress: this.#remoteAddress,
       requestBytes: this.#requestBytes,
       responseBytes: this.responseBytes,

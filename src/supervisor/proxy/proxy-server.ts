@@ -15,10 +15,15 @@ import { forward, type Forwarding, type UpstreamFailure } from '../../lib/http/p
 import { type Forwarder, isLoop, toUpstream } from '../../lib/http/proxy/forwarded-headers.ts'
 import { keepHead } from '../../lib/http/keep-head.ts'
 import { responseOn } from '../../lib/http/proxy/socket-response.ts'
-import { statusOf } from '../process/process-state.ts'
+import type { AlarmClock } from '../../lib/clock/clock.ts'
+import { retryAtOf, statusOf } from '../process/process-state.ts'
+import type { ProcessTable } from '../process/process-table.ts'
 import type { CapturedRequest } from './captured-request.ts'
 import { Exchange, REPLAY_HEADER } from './exchange.ts'
-import type { ProxyRoutes, ProxyTarget } from './proxy-routes.ts'
+import { HeldRequests } from './held-requests.ts'
+import type { ProxyTarget } from './listening-runs.ts'
+import { ProxyRoutes } from './proxy-routes.ts'
+import type { RequestsInProgress } from './requests-in-progress.ts'
 
 /** Status if the client disconnected before the response started. */
 const CLIENT_LEFT = 499
@@ -30,12 +35,22 @@ const LOOP: OwnAnswer = {
 }
 const SHOWN_LINES = 30
 const STOP_GRACE_MS = 2_000
+/** Time after which a client may try again. */
+const RETRY_AFTER_S = 1
 
 /** Dependencies of the proxy. */
 export interface ProxyParts {
-  readonly routes: ProxyRoutes
+  readonly table: ProcessTable
+  readonly domains: readonly string[]
+  readonly clock: AlarmClock
   /** Maximum time until a process's response starts. */
   readonly timeoutMs: number
+  /** Maximum time that a request waits for a process that is starting. */
+  readonly holdMs: number
+  /** Counts requests, so that a replaced run can finish its own. */
+  readonly inProgress: RequestsInProgress
+  /** Maximum number of waiting requests. */
+  readonly maxHeld: number
   readonly onRequest: (request: Omit<CapturedRequest, 'id'>) => void
   /** Returns the last lines of a process. */
   readonly lastLines: (process: string, count: number) => Promise<readonly string[]>
@@ -44,6 +59,8 @@ export interface ProxyParts {
 /** Routes requests to processes by subdomain. */
 export class ProxyServer {
   readonly #parts: ProxyParts
+  readonly #routes: ProxyRoutes
+  readonly #held: HeldRequests
   readonly #server: Server
   /** Upgraded connections, which the HTTP server does not track. */
   readonly #upgraded = new Set<Duplex>()
@@ -56,6 +73,8 @@ export class ProxyServer {
 
   constructor(parts: ProxyParts) {
     this.#parts = parts
+    this.#routes = new ProxyRoutes({ ...parts, onReady: () => this.update() })
+    this.#held = new HeldRequests(this.#routes, parts.clock, parts.maxHeld)
     const order = new AnswerOrder({ render: ({ message }) => ({ error: message, code: 'Bad request' }) })
     this.#server = createServer({
       headersTimeout: 10_000,
@@ -93,7 +112,13 @@ export class ProxyServer {
     })
   }
 
+  /** Forwards waiting requests whose processes have become ready; must be called when a process changes. */
+  update(): void {
+    this.#held.update()
+  }
+
   async stop(): Promise<void> {
+    this.#held.close()
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()))
     for (const socket of this.#upgraded) socket.destroy()
     const cut = setTimeout(() => this.#server.closeAllConnections(), STOP_GRACE_MS)
@@ -120,33 +145,80 @@ export class ProxyServer {
       return answer(request, response, { status: 400, title: 'Bad request', message: `${messageOf(error)}.` })
     }
     if (isLoop(checked, SELF.name)) return answer(request, response, LOOP)
-    const target = subdomain === undefined ? undefined : this.#parts.routes.target(subdomain)
-    if (target === undefined) return answer(request, response, this.#unknown(request))
-    exchange.process = target.process.spec.name
-    forward({
-      request: checked,
-      response,
-      upgrade,
-      upstream: { host: '127.0.0.1', port: target.port, agent: this.#agent },
-      headers: toUpstream(checked, SELF).filter(([name]) => name.toLowerCase() !== REPLAY_HEADER),
-      timeoutMs: this.#parts.timeoutMs,
-      onSwitch() {
-        hasSwitched = true
-        report(101)
-      },
-      onAnswerBytes: (bytes) => (exchange.responseBytes += bytes.length),
-      refuse: (failure) => void this.#down(target, failure).then((own) => answer(request, response, own)),
-    })
+    const refuse = (own: OwnAnswer): void => answer(request, response, own)
+    const send = (target: ProxyTarget, isRetry: boolean): void => {
+      const down = (failure: UpstreamFailure) => void this.#down(target, failure).then(refuse)
+      const { program } = target.process
+      const client = upgrade ?? response
+      const done = program && this.#parts.inProgress.begin(program)
+      if (done !== undefined) client.once('close', done)
+      forward({
+        request: checked,
+        response,
+        upgrade,
+        upstream: { host: '127.0.0.1', port: target.port, agent: this.#agent },
+        headers: toUpstream(checked, SELF).filter(([name]) => name.toLowerCase() !== REPLAY_HEADER),
+        timeoutMs: this.#parts.timeoutMs,
+        onSwitch() {
+          hasSwitched = true
+          report(101)
+        },
+        onAnswerBytes: (bytes) => (exchange.responseBytes += bytes.length),
+        refuse: down,
+        ...(!isRetry && {
+          onUnreached: () => {
+            if (done !== undefined) client.off('close', done)
+            done?.()
+            this.#routes.refused(target)
+            route(true)
+          },
+        }),
+      })
+    }
+    const route = (isRetry: boolean): void => {
+      const choice = subdomain === undefined ? undefined : this.#routes.choose(subdomain)
+      if (choice === undefined) return refuse(this.#unknown(request))
+      exchange.process = choice.target.process.spec.name
+      if (!choice.isPending) return send(choice.target, isRetry)
+      const { target } = choice
+      if (this.#held.isFull) return void this.#unready(target, 'too many requests wait').then(refuse)
+      // Its body stays with the client.
+      request.pause()
+      const limitMs = target.holdMs - exchange.heldMs
+      exchange.hold()
+      const forget = this.#held.hold(choice, limitMs, (isReady) => {
+        exchange.release()
+        response.off('close', forget)
+        if (isReady) return route(isRetry)
+        // It runs without listening, so its port is the reason.
+        if (target.process.state.is === 'running') return send(target, true)
+        void this.#unready(target, `it was not ready within ${target.holdMs / 1_000} s`).then(refuse)
+      })
+      response.once('close', forget)
+    }
+    route(false)
   }
 
   #subdomainOf({ headers }: IncomingMessage): string | undefined {
-    return headers.host === undefined ? undefined : this.#parts.routes.subdomainOf(headers.host)
+    return headers.host === undefined ? undefined : this.#routes.subdomainOf(headers.host)
   }
 
   #unknown({ headers }: IncomingMessage): OwnAnswer {
-    const known = this.#parts.routes.subdomains()
+    const known = this.#routes.subdomains()
     const message = `No process has the host name "${headers.host}". ${known.length === 0 ? 'No process has a subdomain' : `Subdomains: ${known.join(', ')}`}.`
     return { status: 404, title: 'No such process', message }
+  }
+
+  async #unready({ process }: ProxyTarget, why: string): Promise<OwnAnswer> {
+    const { name } = process.spec
+    const status = statusOf(process.state)
+    return {
+      status: 503,
+      title: `${name} is ${status}`,
+      message: `The process "${name}" is ${status}: ${why}.`,
+      lines: await this.#parts.lastLines(name, SHOWN_LINES),
+      retryAfterS: RETRY_AFTER_S,
+    }
   }
 
   async #down({ process, port }: ProxyTarget, { is, message, cause }: UpstreamFailure): Promise<OwnAnswer> {
@@ -168,14 +240,19 @@ export class ProxyServer {
         lines,
       }
     const why =
-      (cause as NodeJS.ErrnoException | undefined)?.code === 'ECONNREFUSED'
-        ? `nothing listens on port ${port}`
-        : `the connection to port ${port} was lost`
+      port === 0
+        ? 'it has no port until it starts'
+        : (cause as NodeJS.ErrnoException | undefined)?.code === 'ECONNREFUSED'
+          ? `nothing listens on port ${port}`
+          : `the connection to port ${port} was lost`
+    const retryAtMs = retryAtOf(process.state)
+    const waitMs = retryAtMs === undefined ? undefined : retryAtMs - this.#parts.clock.wallMs()
     return {
       status: 502,
       title: `${name} is ${status}`,
       message: `The process "${name}" is ${status}: ${why}.`,
       lines,
+      ...(waitMs !== undefined && { retryAfterS: Math.max(RETRY_AFTER_S, Math.ceil(waitMs / 1_000)) }),
     }
   }
 }
@@ -183,13 +260,22 @@ export class ProxyServer {
 function answer(request: IncomingMessage, response: ServerResponse, own: OwnAnswer): void {
   if (response.headersSent || response.destroyed) return
   const { type, body } = renderAnswer(request, own)
-  const headers = { ...NOTICE_HEADERS, 'content-type': type }
+  // A held request is paused.
+  request.resume()
+  const { retryAfterS } = own
+  const headers = {
+    ...NOTICE_HEADERS,
+    'content-type': type,
+    ...(retryAfterS !== undefined && { 'retry-after': String(retryAfterS) }),
+  }
   sendOwnAnswer(request, response, { status: own.status, headers, body })
 }
 
 /** A response of the proxy itself. */
 interface OwnAnswer extends Notice {
   readonly status: number
+  /** Time after which the client may try again. */
+  readonly retryAfterS?: number
 }
 
 /** Renders JSON for programs that accept it, otherwise a page. */

@@ -16,6 +16,10 @@ const runSchema = Type.Object({
   began: Type.String(),
   startedMs: Type.Unsafe<number>({ type: 'number' }),
   restarts: Type.Integer({ minimum: 0 }),
+  /** Name of its process tree; default: the process's. */
+  tree: Type.Optional(Type.String()),
+  /** Port that was chosen for it. */
+  port: Type.Optional(Type.Integer({ minimum: 1, maximum: 65_535 })),
   /** Its settings as JSON. */
   spec: Type.String(),
   /** Pipes of its output. */
@@ -91,13 +95,17 @@ export class RunRecord {
 }
 
 function runsOf(table: ProcessTable, clock: AlarmClock): readonly RecordedRun[] {
-  return table.list().flatMap(({ spec, program, restarts, uptimeMs }) => {
-    const began = program === undefined ? undefined : readProcStat(program.pid)?.began
-    if (program?.traces === undefined || began === undefined) return []
-    const { pid, traces } = program
-    const startedMs = clock.wallMs() - uptimeMs
-    const { group, pipes } = traces
-    const text = JSON.stringify(spec)
-    return [{ name: spec.name, pid, began, startedMs, restarts, spec: text, group, pipes: [...pipes] }]
-  })
+  return table.list().flatMap(({ spec: { name }, runs, restarts }) =>
+    runs.flatMap(({ program: { pid, traces }, spec, sinceMs }) => {
+      const began = readProcStat(pid)?.began
+      if (traces === undefined || began === undefined) return []
+      const { configured, tree, proxy } = spec
+      const startedMs = clock.wallMs() - (clock.nowMs() - sinceMs)
+      const { group, pipes } = traces
+      const text = JSON.stringify(configured)
+      const port = configured.startFirst && proxy?.port
+      const run = { name, pid, began, startedMs, restarts, tree, spec: text, group, pipes: [...pipes] }
+      return [{ ...run, ...(port !== undefined && { port }) }]
+    }),
+  )
 }

@@ -30,18 +30,6 @@ function run(user: SupervisorUser, ...argv: readonly string[]): Running {
   )
 }
 
-/** Starts a command on a terminal of 100 columns and 24 rows; its input receives keystrokes. */
-function runOnTerminal(user: SupervisorUser, ...argv: readonly string[]): Running {
-  const line = ['stty cols 100 rows 24;', 'exec', process.execPath, PROGRAM, ...argv].join(' ')
-  return follow(
-    spawn('script', ['-qefc', line, '/dev/null'], {
-      cwd: user.dir,
-      env: { ...user.environment, TERM: 'xterm', SHELL: '/bin/sh' },
-      stdio: ['pipe', 'pipe', 'inherit'],
-    }),
-  )
-}
-
 test('attach shows output until it is interrupted and leaves the processes running', async () => {
   const user = await supervisorUser({
     talker: { cmd: 'i=0; while sleep 0.05; do i=$((i+1)); echo "tick $i"; done' },
@@ -79,29 +67,6 @@ test('requests shows recorded and new requests', async () => {
   expect(requests.map(({ url }: { url: string }) => url)).toContain('/first')
   const [{ id }] = requests
   expect(await user.supervisor('requests', '--replay', id)).toMatchObject({ status: 0 })
-})
-
-test('top shows processes and lines, handles keys, and restores the terminal', async () => {
-  const user = await supervisorUser({
-    alpha: { cmd: 'echo from alpha; exec sleep 1000' },
-    beta: { cmd: 'echo from beta; echo other; exec sleep 1000' },
-  })
-  await user.up()
-  const top = runOnTerminal(user, 'top')
-  await waitFor('the screen', () => top.output().includes('from alpha'))
-  expect(top.output()).toContain('\u001b[?1049h')
-  top.child.stdin?.write('\u001b[B')
-  await waitFor('the second process', () => top.output().includes('from beta'))
-  top.child.stdin?.write('x')
-  await waitFor('its end', async () => (await user.ask('/processes/beta')).status === 'stopped')
-  top.child.stdin?.write('s')
-  await waitFor('its start', async () => (await user.ask('/processes/beta')).status === 'running')
-  const before = top.output().length
-  top.child.stdin?.write('/oth\r')
-  await waitFor('filtered lines', () => /other/.test(top.output().slice(before)))
-  top.child.stdin?.write('q')
-  expect(await top.ended).toBe(0)
-  expect(top.output().trimEnd().endsWith('\u001b[?25h\u001b[?1049l')).toBe(true)
 })
 
 test('a service manager is notified of readiness, reloads and the stop', async () => {

@@ -47,6 +47,7 @@ describe('an invalid configuration is refused with the reason', () => {
       'processes: {a: {cmd: x, proxy: {port: 1}}, b: {cmd: x, proxy: {port: 2, subdomain: a}}}',
       'have the same subdomain, "a"',
     ],
+    ['a group that is a path', 'processes: {a: {cmd: x, groups: [../a]}}', '"processes.a.groups" has "../a"'],
     ['no command', 'processes: {a: {}}', "must have required property 'cmd'"],
   ])('config check names %s', (_what, content, message) => {
     expect(() => load(content)).toThrow(message)

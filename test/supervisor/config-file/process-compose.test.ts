@@ -114,6 +114,20 @@ test("replicas have process-compose's names and numbers", () => {
   expect(Object.keys(processes.get('all')?.dependsOn ?? {})).toHaveLength(11)
 })
 
+test('a namespace is a group, and "default" that of the other processes', () => {
+  const { processes, warnings } = one(`a: {command: x, namespace: back, replicas: 2}
+  b: {command: y}
+  c: {command: z, namespace: ""}`)
+  expect([...processes].map(([name, { groups }]) => [name, groups])).toEqual([
+    ['a-0', ['back']],
+    ['a-1', ['back']],
+    ['b', ['default']],
+    ['c', ['default']],
+  ])
+  expect(warnings).toEqual([])
+  expect(one('a: {command: x}').processes.get('a')?.groups).toEqual([])
+})
+
 test('an extended file and an override are merged key by key', () => {
   const { processes, dir } = load({
     'process-compose.yaml': `extends: base/process-compose.yaml

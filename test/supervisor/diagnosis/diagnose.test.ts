@@ -1,3 +1,4 @@
+// @module-tag slow
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { userInfo } from 'node:os'
@@ -170,7 +171,7 @@ test('why shows the last failed requests of a process, with secrets masked', asy
   const port = await freePort()
   const supervisor = await startSupervisor(
     { web: { cmd: SLEEP, proxy: { port } } },
-    { proxy: { enabled: true, port: 0 } },
+    { proxy: { enabled: true, port: 0, hold: '0s' } },
   )
   for (const path of ['/1', '/2', '/3', '/4', '/5', '/6?api_key=hush'])
     expect((await askProxy(supervisor.running.proxyPort, path)).status).toBe(502)

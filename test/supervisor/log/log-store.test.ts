@@ -1,8 +1,9 @@
-import { mkdirSync, readFileSync } from 'node:fs'
+import { closeSync, mkdirSync, readFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import fc from 'fast-check'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { makePipe } from '../../../src/native/programs/pipe.ts'
 import { linesOf } from '../../../src/supervisor/log/log-line.ts'
 import type { LogSource, LogStore } from '../../../src/supervisor/log/log-store.ts'
 import { createNativeLogStore } from '../../../src/supervisor/log/native-log-store.ts'
@@ -171,4 +172,36 @@ describe.each([
     await feed(source, ['two\n'])
     expect(notified - before).toBeLessThanOrEqual(1)
   })
+})
+
+/** Opens a source's first stream for a further writer. */
+function openPipe(source: LogSource): (text: string) => void {
+  const { reader, writer } = makePipe(4_096)
+  onTestFinished(() => closeSync(writer))
+  source.attach(0, reader)
+  return (text) => void writeSync(writer, text)
+}
+
+function openPassThrough(source: LogSource): (text: string) => void {
+  const through = new PassThrough()
+  source.attach(0, through)
+  return (text) => void through.write(text)
+}
+
+test.each([
+  ['of the addon', createNativeLogStore, openPipe],
+  ['in JavaScript', () => createPortableLogStore(), openPassThrough],
+])('the log store %s keeps the lines of two writers of a stream apart', async (_name, create, openWriter) => {
+  const source = open(create).add(AMPLE)
+  const [first, second] = [openWriter(source), openWriter(source)]
+  // A whole line shows that the beginning of the next one has been read.
+  first('1\none ')
+  await waitFor('the first', () => source.counts().end === 1)
+  second('2\nthree ')
+  await waitFor('the second', () => source.counts().end === 2)
+  first('two\n')
+  await waitFor('its rest', () => source.counts().end === 3)
+  second('four\n')
+  await waitFor('all', () => source.counts().end === 4)
+  expect(texts(source)).toEqual(['1', '2', 'one two', 'three four'])
 })

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { connect, type AddressInfo } from 'node:net'
@@ -120,7 +121,7 @@ test('requests are filtered, streamed and replayed', async () => {
 })
 
 test('a process that is down is reported with its last lines', async () => {
-  const { through, server, ask } = await behindProxy(echo)
+  const { through, server, ask } = await behindProxy(echo, { hold: '100ms' })
   await waitFor('a line', async () => (await ask('/logs')).body.total_count === 1)
   server.close()
   const page = await through('/')

@@ -75,7 +75,8 @@ describe.runIf(canStartPrograms())('the terminal of a process', () => {
   })
 
   test('keeps viewers and the size over a restart, and reports states', async () => {
-    const supervisor = await startSupervisor({ repl: { cmd: 'sleep 0.2; stty size; exec cat', tty: true } })
+    const cmd = "until stty size | grep '33 99'; do sleep 0.05; done; exec cat"
+    const supervisor = await startSupervisor({ repl: { cmd, tty: true } })
     const viewer = await view(supervisor)
     await send(supervisor, { size: { columns: 99, rows: 33 } })
     await viewer.until('33 99')

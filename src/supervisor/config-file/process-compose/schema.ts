@@ -79,6 +79,7 @@ export const processKeys = {
   liveness_probe: probe,
   ready_log_line: text,
   shutdown: group({ command: text, signal: count, timeout_seconds: count, parent_only: flag }),
+  namespace: text,
   disabled: flag,
   is_disabled: text,
   is_tty: flag,

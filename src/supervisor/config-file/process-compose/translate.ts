@@ -21,6 +21,9 @@ const RESTARTS = {
   on_failure: 'on-failure',
 } as const
 
+/** Namespace of processes without one. Source: process-compose. */
+const DEFAULT_NAMESPACE = 'default'
+
 /** Unsupported keys that change what a process does, with the remedy. */
 const REFUSED: Readonly<Record<string, string>> = {
   is_daemon: 'run its command in the foreground',
@@ -51,9 +54,11 @@ export interface ComposePlace {
 export function fromProcessCompose(project: Project, place: ComposePlace): Group {
   reportUnknown(project, projectKeys, '', place)
   const { rotation } = project.log_configuration ?? {}
+  const hasNamespaces = Object.values(project.processes ?? {}).some(({ namespace = '' }) => namespace !== '')
   const processes = Object.entries(project.processes ?? {}).flatMap(([name, one]) => {
     reportUnknown(one, processKeys, `processes.${name}.`, place)
-    return replicasOf(name, one, project, place)
+    const groups = hasNamespaces ? [one.namespace || DEFAULT_NAMESPACE] : []
+    return replicasOf(name, one, project, place).map(([each, settings]) => [each, { ...settings, groups }])
   })
   return {
     exit_when_done: true,

@@ -4,6 +4,7 @@ import type { Command } from 'commander'
 import { createOutput, type Output } from '../../../lib/cli/output.ts'
 import { defineFaults, Fault } from '../../../lib/errors/fault.ts'
 import { messageOf } from '../../../lib/errors/message.ts'
+import { isHttpUrl } from '../../../lib/http/http-url.ts'
 import { requestFor } from '../../../lib/http/node-http.ts'
 import { kindOfStatus } from '../../../lib/http/status.ts'
 import { parseJson } from '../../../lib/schema/parse-json.ts'
@@ -37,8 +38,8 @@ export class SupervisorClient {
     this.#token = token
   }
 
-  get<T>(path: string): Promise<T> {
-    return this.#ask<T>('GET', path)
+  get<T>(path: string, signal?: AbortSignal): Promise<T> {
+    return this.#ask<T>('GET', path, undefined, signal)
   }
 
   post<T>(path: string, body?: object): Promise<T> {
@@ -68,8 +69,8 @@ export class SupervisorClient {
     }
   }
 
-  async #ask<T>(method: string, path: string, body?: object): Promise<T> {
-    const response = await this.#request(method, path, { accept: 'application/json' }, undefined, body)
+  async #ask<T>(method: string, path: string, body?: object, signal?: AbortSignal): Promise<T> {
+    const response = await this.#request(method, path, { accept: 'application/json' }, signal, body)
     const answer = parseJson(answerSchema, await text(response))
     if (answer === undefined) throw this.#unreachable('the server there is not a supervisor')
     return answer as T
@@ -154,7 +155,7 @@ interface Address {
 async function findAddress(options: GlobalOptions, environment: NodeJS.ProcessEnv): Promise<Address> {
   const url = options.url ?? environment['SUPERVISOR_URL']
   const tokenFile = options.tokenFile ?? environment['SUPERVISOR_API__TOKEN_FILE']
-  if (url !== undefined && !/^https?:$/.test(URL.canParse(url) ? new URL(url).protocol : ''))
+  if (url !== undefined && !isHttpUrl(url))
     throw clientFault(
       'SERVER_URL_INVALID',
       `${options.url === undefined ? 'SUPERVISOR_URL' : '--url'} is "${url}", which is not a URL such as http://127.0.0.1:5555`,

@@ -11,10 +11,12 @@ export const completedValues: CompletedValues = {
     'start <names>': 'processes',
     'stop <names>': 'processes',
     'restart <names>': 'processes',
+    '--group': 'groups',
   },
-  async list(_kind, _given, command) {
+  async list(kind, _given, command) {
     const { client } = await contextOf(command)
     const { processes } = await client.get<{ processes: readonly WireSummary[] }>('/processes')
+    if (kind === 'groups') return [...new Set(processes.flatMap(({ groups }) => groups))]
     return processes.map(({ name }) => name)
   },
 }

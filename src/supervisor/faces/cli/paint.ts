@@ -5,7 +5,7 @@ const COLOURS = [36, 33, 32, 35, 34, 96, 93, 92, 95, 94]
 const RED = 31
 
 /** Whether standard output is a terminal that shows colors. */
-function isColoured(): boolean {
+export function isColoured(): boolean {
   return process.stdout.isTTY && (process.env['NO_COLOR'] ?? '') === ''
 }
 

@@ -6,6 +6,7 @@ import { untilStopSignal } from './signals.ts'
 
 /** Selection and form of lines. */
 export interface LogsOptions {
+  readonly group?: string
   readonly follow?: boolean
   readonly lines: number
   readonly grep?: string
@@ -21,6 +22,7 @@ export async function showLogs(
 ): Promise<void> {
   const query = new URLSearchParams({
     ...(names.length > 0 && { process: names.join(',') }),
+    ...(options.group !== undefined && { group: options.group }),
     ...(options.grep !== undefined && { pattern: options.grep }),
     ...(options.regex === true && { regex: 'true' }),
   })
@@ -29,12 +31,13 @@ export async function showLogs(
   const print = createPrinter(output, options)
   const past = new URLSearchParams([...query, ['lines', String(options.lines)]])
   const { logs, last_id: afterId } = await client.get<WireLogs>(`/logs?${past.toString()}`)
-  logs.forEach(print)
-  if (options.follow !== true) return
+  if (options.follow !== true) return logs.forEach(print)
   const controller = new AbortController()
   const { signal } = controller
+  // Before the first line, after which a user may end it.
   void untilStopSignal().then(() => controller.abort())
   process.stdout.on('error', () => controller.abort())
+  logs.forEach(print)
   await client.follow(
     `/logs/stream?${query.toString()}`,
     ({ event, data }) => {

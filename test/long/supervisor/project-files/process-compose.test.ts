@@ -69,6 +69,32 @@ test.concurrent.each(Object.entries(PROJECTS))(
   },
 )
 
+test.concurrent.each([[['back']], [['default']], [['back', 'front']], [[]]])(
+  'only the namespaces %j: as process-compose',
+  { timeout: LIMIT_MS },
+  async (groups) => {
+    const { theirs, ours } = await runBoth(
+      runProcessCompose,
+      (dir) => {
+        const file = join(dir, 'process-compose.yaml')
+        writeFileSync(
+          file,
+          `processes:
+  db: {command: "echo db", namespace: back}
+  api: {command: "echo api", namespace: back, depends_on: {db: {condition: process_completed}}, replicas: 2}
+  web: {command: "echo web", namespace: front}
+  other: {command: "echo other"}
+`,
+        )
+        return file
+      },
+      groups,
+    )
+    expect(ours).toEqual(theirs)
+    expect(ours.lines.length).toBeGreaterThan(0)
+  },
+)
+
 /** process-compose's own projects with an intentionally different outcome, and the reason. */
 const DIFFERENT: Readonly<Record<string, string>> = {
   issue_189: 'a process stopped by a readiness probe is restarted',
@@ -89,12 +115,16 @@ const projects = globSync('{fixtures,fixtures-code,issues/*}/process-compose*.{y
 
 test("process-compose's own projects are found", () => expect(projects.length).toBeGreaterThan(20))
 
-test.concurrent.each(projects)('%s: as process-compose', { timeout: LIMIT_MS }, async (file) => {
-  const { theirs, ours } = await runBoth(runProcessCompose, (dir) => {
-    // Some write into their own folder.
-    cpSync(join(own, dirname(file)), dir, { recursive: true })
-    execFileSync('chmod', ['-R', 'u+w', dir])
-    return join(dir, basename(file))
-  })
-  expect(ours).toEqual(theirs)
-})
+test.concurrent.each(projects)(
+  '%s: as process-compose',
+  { timeout: LIMIT_MS, tags: ['extensive'] },
+  async (file) => {
+    const { theirs, ours } = await runBoth(runProcessCompose, (dir) => {
+      // Some write into their own folder.
+      cpSync(join(own, dirname(file)), dir, { recursive: true })
+      execFileSync('chmod', ['-R', 'u+w', dir])
+      return join(dir, basename(file))
+    })
+    expect(ours).toEqual(theirs)
+  },
+)

@@ -25,17 +25,13 @@ describe.each([
   ['foreman', runForeman],
   ['honcho', runHoncho],
 ])('as %s', (_tool, runPeer) => {
-  test.concurrent.each(Object.entries(PROJECTS))(
-    '%s',
-    { timeout: 60_000 },
-    async (_what, [procfile, env]) => {
-      const { theirs, ours } = await runBoth(runPeer, (dir) => {
-        const file = join(dir, 'Procfile')
-        writeFileSync(file, procfile)
-        if (env !== undefined) writeFileSync(join(dir, '.env'), env)
-        return file
-      })
-      expect(ours).toEqual(theirs)
-    },
-  )
+  test.concurrent.each(Object.entries(PROJECTS))('%s', async (_what, [procfile, env]) => {
+    const { theirs, ours } = await runBoth(runPeer, (dir) => {
+      const file = join(dir, 'Procfile')
+      writeFileSync(file, procfile)
+      if (env !== undefined) writeFileSync(join(dir, '.env'), env)
+      return file
+    })
+    expect(ours).toEqual(theirs)
+  })
 })

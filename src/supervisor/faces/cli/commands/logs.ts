@@ -10,6 +10,7 @@ export function addLogs(program: Command): void {
     .command('logs')
     .description('show the output of processes')
     .argument('[names...]', 'names of processes; default: all')
+    .option('-g, --group <name>', 'processes of this group')
     .option('-f, --follow', 'follow new output')
     .option('-n, --lines <count>', 'maximum number of earlier lines', wholeNumber, 100)
     .option('--grep <pattern>', 'only lines that contain this text')

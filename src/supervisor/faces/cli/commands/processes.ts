@@ -6,15 +6,26 @@ import { formatUptime } from '../../../api/uptime.ts'
 import { contextOf } from '../client.ts'
 import { addWhy } from './why.ts'
 
+interface GroupOption {
+  readonly group?: string
+}
+
+interface GroupAnswer {
+  readonly success: boolean
+  readonly processes: readonly string[]
+}
+
 /** Adds `ps`, `why`, `start`, `stop` and `restart`. */
 export function addProcesses(program: Command): void {
   program
     .command('ps')
     .description('list the processes')
-    .addHelpText('after', examples('supervisor ps --json'))
-    .action(async (_options: unknown, command: Command) => {
+    .option('-g, --group <name>', 'only processes of this group')
+    .addHelpText('after', examples('supervisor ps --json', 'supervisor ps --group backend'))
+    .action(async ({ group }: GroupOption, command: Command) => {
       const { client, output } = await contextOf(command)
-      const answer = await client.get<{ processes: readonly WireSummary[] }>('/processes')
+      const query = group === undefined ? '' : `?group=${encodeURIComponent(group)}`
+      const answer = await client.get<{ processes: readonly WireSummary[] }>(`/processes${query}`)
       output.result(answer, () => processTable(answer.processes))
     })
   addWhy(program)
@@ -27,10 +38,18 @@ function addAction(program: Command, name: string, description: string, done: st
   program
     .command(name)
     .description(description)
-    .argument('<names...>', 'names of processes')
-    .addHelpText('after', examples(`supervisor ${name} web worker`))
-    .action(async (names: readonly string[], _options: unknown, command: Command) => {
+    .argument('[names...]', 'names of processes')
+    .option('-g, --group <name>', 'all processes of this group')
+    .addHelpText('after', examples(`supervisor ${name} web worker`, `supervisor ${name} --group backend`))
+    .action(async (names: readonly string[], { group }: GroupOption, command: Command) => {
+      if (names.length === 0 && group === undefined)
+        command.error("error: missing argument 'names', or option '--group <name>'")
       const { client, output } = await contextOf(command)
+      if (group !== undefined) {
+        const path = `/groups/${encodeURIComponent(group)}/${name}`
+        const { processes, ...answer } = await client.post<GroupAnswer>(path)
+        for (const each of processes) output.line({ name: each, ...answer }, () => `${each} is ${done}`)
+      }
       for (const each of names) {
         const answer = await client.post(`/processes/${encodeURIComponent(each)}/${name}`)
         output.line({ name: each, ...(answer as object) }, () => `${each} is ${done}`)
@@ -39,10 +58,12 @@ function addAction(program: Command, name: string, description: string, done: st
 }
 
 function processTable(processes: readonly WireSummary[]): string {
+  const hasGroups = processes.some(({ groups }) => groups.length > 0)
   return formatTable(
-    ['NAME', 'STATUS', 'PID', 'UPTIME', 'RESTARTS', 'HEALTH', 'WHY'],
-    processes.map(({ name, status, pid, uptime_seconds: uptime, restarts, health, reason }) => [
+    ['NAME', ...(hasGroups ? ['GROUPS'] : []), 'STATUS', 'PID', 'UPTIME', 'RESTARTS', 'HEALTH', 'WHY'],
+    processes.map(({ name, groups, status, pid, uptime_seconds: uptime, restarts, health, reason }) => [
       name,
+      ...(hasGroups ? [groups.join(', ') || '-'] : []),
       status,
       pid === 0 ? '-' : String(pid),
       pid === 0 ? '-' : formatUptime(uptime),

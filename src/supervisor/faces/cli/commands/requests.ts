@@ -70,6 +70,7 @@ function requestTable(requests: readonly WireRequest[]): string {
 }
 
 function rowOf(request: WireRequest): readonly string[] {
-  const { timestamp, id, status_code: status, duration_ms: ms, method, subdomain, url } = request
-  return [timestamp.slice(11, 23), id, String(status), String(ms), method, subdomain || '-', url]
+  const { timestamp, id, status_code: status, duration_ms, held_ms, method, subdomain, url } = request
+  const ms = held_ms === 0 ? String(duration_ms) : `${duration_ms} (${held_ms} held)`
+  return [timestamp.slice(11, 23), id, String(status), ms, method, subdomain || '-', url]
 }

@@ -22,6 +22,7 @@ interface UpOptions extends GlobalOptions {
   readonly host?: string
   readonly port?: number
   readonly scale?: Readonly<Record<string, number>>
+  readonly group?: readonly string[]
 }
 
 /** Adds `up`, which runs the supervisor in the foreground or background. */
@@ -34,6 +35,11 @@ export function addUp(program: Command): void {
     .option('--host <address>', 'address of the API')
     .option('--port <port>', 'port of the API', portNumber)
     .option('--scale <name=count>', 'number of replicas of a process; separate several with commas', addScale)
+    .option(
+      '-g, --group <name>',
+      'start only processes of this group, and their dependencies; repeatable',
+      addGroup,
+    )
     .addHelpText(
       'after',
       examples('supervisor up -d && supervisor ps', 'supervisor up -c Procfile --scale web=2,worker=3'),
@@ -46,7 +52,12 @@ export function addUp(program: Command): void {
       ])
       const flags = flagSettings(options)
       const load = () =>
-        loadSupervisorConfig(process.env, { file: options.config, flags, scale: options.scale })
+        loadSupervisorConfig(process.env, {
+          file: options.config,
+          flags,
+          scale: options.scale,
+          groups: options.group,
+        })
       const loaded = load()
       if (loaded.file === undefined)
         throw new Error(
@@ -62,6 +73,10 @@ export function addUp(program: Command): void {
 
 function flagSettings({ host, port }: UpOptions): Record<string, unknown> {
   return { api: { ...(host !== undefined && { host }), ...(port !== undefined && { port }) } }
+}
+
+function addGroup(name: string, before: readonly string[] = []): readonly string[] {
+  return [...before, name]
 }
 
 /** Parses `web=2,worker=3` and adds it to earlier options. */

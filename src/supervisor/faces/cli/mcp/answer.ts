@@ -5,6 +5,7 @@ import {
   type Wanted,
 } from '../../../../lib/mcp/fit-answer.ts'
 import type { WireLogs } from '../../../api/log.ts'
+import type { WireSummary } from '../../../api/process.ts'
 import type { WireWhy } from '../../../api/why.ts'
 import type { SupervisorClient } from '../client.ts'
 import { shownLine } from '../paint.ts'
@@ -27,7 +28,7 @@ export async function answerRequest(
 ): Promise<ToolAnswer> {
   if (request.is === 'status') {
     const { status, config_file, uptime_seconds } = await client.get<JsonObject>('/status')
-    const { processes } = await client.get<JsonObject>('/processes')
+    const processes = await summaries(client, request.query)
     return rowsFrom({ status, config_file, uptime_seconds, processes }, offset)
   }
   if (request.is === 'why') {
@@ -41,8 +42,18 @@ export async function answerRequest(
     query.set('limit', String(MOST_REQUESTS))
     return rowsFrom(await client.get<JsonObject>(`/proxy/requests?${query.toString()}`), offset)
   }
-  await client.post(`${pathOf(request.name)}/${request.is}`)
-  return { found: await client.get<JsonObject>(pathOf(request.name)) }
+  const { is, of, name } = request
+  await client.post(`/${of}/${encodeURIComponent(name)}/${is}`)
+  if (of === 'processes') return { found: await client.get<JsonObject>(pathOf(name)) }
+  return rowsFrom({ processes: await summaries(client, new URLSearchParams({ group: name })) }, offset)
+}
+
+/** Lists processes without what `why` explains in full. */
+async function summaries(client: SupervisorClient, query: URLSearchParams): Promise<readonly object[]> {
+  const { processes } = await client.get<{ processes: readonly WireSummary[] }>(
+    `/processes?${query.toString()}`,
+  )
+  return processes.map(({ base: _base, depends_on: _dependsOn, ...summary }) => summary)
 }
 
 function pathOf(name: string): string {

@@ -1,11 +1,14 @@
+import { defineFaults } from '../../../../lib/errors/fault.ts'
 import { type AgentTool, defineTool, type ToolParameter } from '../../../../lib/mcp/tool.ts'
+
+const fault = defineFaults({ INVALID_ARGUMENT: 'invalid' })
 
 const DEFAULT_LINES = 200
 const MOST_LINES = 2_000
 
 /** The request that produces a tool's answer. */
 export type ToolRequest =
-  | { readonly is: 'status' }
+  | { readonly is: 'status'; readonly query: URLSearchParams }
   | { readonly is: 'why'; readonly name: string }
   | {
       readonly is: 'logs'
@@ -14,9 +17,14 @@ export type ToolRequest =
       readonly lines: number
     }
   | { readonly is: 'requests'; readonly query: URLSearchParams }
-  | { readonly is: 'start' | 'stop' | 'restart'; readonly name: string }
+  | {
+      readonly is: 'start' | 'stop' | 'restart'
+      readonly of: 'processes' | 'groups'
+      readonly name: string
+    }
 
 const name: ToolParameter = { type: 'string', description: 'name of a process, from status' }
+const group: ToolParameter = { type: 'string', description: 'name of a group of processes, from status' }
 const status = (description: string): ToolParameter => ({
   type: 'integer',
   minimum: 100,
@@ -30,11 +38,11 @@ export const agentTools: readonly AgentTool<ToolRequest>[] = [
     {
       name: 'status',
       description: 'List the processes with status, health, restarts and the reason of each status',
-      parameters: {},
+      parameters: { group: { ...group, description: 'only processes of this group' } },
       required: [],
       isReadOnly: true,
     },
-    () => ({ is: 'status' }),
+    (args) => ({ is: 'status', query: queryOf({ group: args['group'] }) }),
   ),
   defineTool(
     {
@@ -53,6 +61,7 @@ export const agentTools: readonly AgentTool<ToolRequest>[] = [
       description: 'Show the newest lines of output, oldest first; offset skips the newest ones',
       parameters: {
         process: { type: 'string', description: 'names of processes, separated by commas; default all' },
+        group: { ...group, description: 'also processes of this group' },
         grep: { type: 'string', description: 'only lines that contain this text' },
         regex: { type: 'boolean', description: 'grep is an RE2 regular expression; default false' },
         lines: {
@@ -65,10 +74,10 @@ export const agentTools: readonly AgentTool<ToolRequest>[] = [
       required: [],
       isReadOnly: true,
     },
-    ({ process, grep, regex, lines }) => ({
+    ({ process, group: of, grep, regex, lines }) => ({
       is: 'logs',
       process: typeof process === 'string' ? process : undefined,
-      query: queryOf({ process, pattern: grep, regex }),
+      query: queryOf({ process, group: of, pattern: grep, regex }),
       lines: Number(lines ?? DEFAULT_LINES),
     }),
   ),
@@ -90,15 +99,20 @@ export const agentTools: readonly AgentTool<ToolRequest>[] = [
       query: queryOf({ subdomain, method, min_status: minStatus, max_status: maxStatus }),
     }),
   ),
-  action('start', 'Start a process and its dependencies'),
-  action('stop', 'Stop a process and everything it started'),
-  action('restart', 'Stop a process and start it again'),
+  action('start', 'Start a process, or all of a group, and their dependencies'),
+  action('stop', 'Stop a process, or all of a group, and everything they started'),
+  action('restart', 'Stop a process, or all of a group, and start them again'),
 ]
 
 function action(is: 'start' | 'stop' | 'restart', description: string): AgentTool<ToolRequest> {
   return defineTool(
-    { name: is, description, parameters: { name }, required: ['name'], isReadOnly: false },
-    (args) => ({ is, name: String(args['name']) }),
+    { name: is, description, parameters: { name, group }, required: [], isReadOnly: false },
+    (args) => {
+      const [one, all] = [args['name'], args['group']].map((each) => (typeof each === 'string' ? each : ''))
+      if (!one === !all)
+        throw fault('INVALID_ARGUMENT', 'exactly one of the parameters "name" and "group" is required')
+      return one ? { is, of: 'processes', name: one } : { is, of: 'groups', name: all ?? '' }
+    },
   )
 }
 

@@ -13,11 +13,22 @@ import {
 import { LogFollower } from '../../../log/log-follower.ts'
 import { queryLogs } from '../../../log/query-logs.ts'
 import { API } from '../api-path.ts'
+import type { DropMetrics } from '../drop-metrics.ts'
 import type { SupervisorFace } from '../face.ts'
 import { lastEventId } from '../last-event-id.ts'
 
 /** Adds the routes for stored and new log lines. */
-export function logRoutes({ app, openStream }: HttpServer, { supervisor: { logs } }: SupervisorFace): void {
+export function logRoutes(
+  { app, openStream }: HttpServer,
+  { supervisor: { logs, table } }: SupervisorFace,
+  dropped: DropMetrics,
+): void {
+  const selectedBy = (query: Static<typeof logFilterSchema>) => {
+    const filter = logFilterFromWire(query)
+    if (query.group === undefined) return filter
+    const members = table.group(query.group).map(({ spec }) => spec.name)
+    return { ...filter, processes: [...(filter.processes ?? []), ...members] }
+  }
   app.get<{ readonly Querystring: Static<typeof logQuerySchema> }>(
     `${API}/logs`,
     {
@@ -29,7 +40,7 @@ export function logRoutes({ app, openStream }: HttpServer, { supervisor: { logs 
     },
     async ({ query }) => {
       const { lines, filteredCount, totalCount, lastSequence } = await queryLogs(logs, {
-        ...logFilterFromWire(query),
+        ...selectedBy(query),
         lines: query.lines ?? DEFAULT_LINES,
         bytes: query.bytes,
       })
@@ -62,7 +73,7 @@ export function logRoutes({ app, openStream }: HttpServer, { supervisor: { logs 
       },
     },
     ({ query, headers }, reply) => {
-      const options = { ...logFilterFromWire(query), afterSequence: lastEventId(headers) }
+      const options = { ...selectedBy(query), afterSequence: lastEventId(headers) }
       const stream = openStream(reply)
       const encode = createLogEncoder()
       const follower = new LogFollower(
@@ -73,7 +84,10 @@ export function logRoutes({ app, openStream }: HttpServer, { supervisor: { logs 
             stream.sendEncoded(
               Buffer.concat(lines.map((line) => encodeEvent(encode(line), undefined, line.sequence))),
             ),
-          onLost: (process, lines, exact) => stream.send({ process, lines, exact }, 'lost'),
+          onLost: (process, lines, exact) => {
+            dropped.streamLines.inc(lines)
+            stream.send({ process, lines, exact }, 'lost')
+          },
         },
         options,
       )

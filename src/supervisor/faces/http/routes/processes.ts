@@ -1,3 +1,4 @@
+import type { Static } from 'typebox'
 import type { HttpServer } from '../../../../lib/http/server.ts'
 import { Type } from '../../../../lib/schema/type.ts'
 import { detailToWire, summaryToWire, usageSchema, usageToWire } from '../../../api/process.ts'
@@ -5,6 +6,9 @@ import { whyToWire } from '../../../api/why.ts'
 import { API } from '../api-path.ts'
 import type { SupervisorFace } from '../face.ts'
 
+const listQuery = Type.Object({
+  group: Type.Optional(Type.String({ description: 'only processes of this group' })),
+})
 const params = Type.Object({ name: Type.String() })
 const action = { 200: Type.Ref('ActionResult') }
 
@@ -19,15 +23,18 @@ export function processRoutes(
 ): void {
   const { table } = supervisor
 
-  app.get(
+  app.get<{ readonly Querystring: Static<typeof listQuery> }>(
     `${API}/processes`,
     {
       schema: {
-        summary: 'Lists all processes',
+        summary: 'Lists all processes, or those of a group',
+        querystring: listQuery,
         response: { 200: Type.Object({ processes: Type.Array(Type.Ref('Process')) }) },
       },
     },
-    () => ({ processes: table.list().map(summaryToWire) }),
+    ({ query: { group } }) => ({
+      processes: (group === undefined ? table.list() : table.group(group)).map(summaryToWire),
+    }),
   )
 
   app.get<Named>(
@@ -90,7 +97,7 @@ export function processRoutes(
 
   app.post<Named>(
     `${API}/processes/:name/restart`,
-    { schema: { summary: 'Stops a process and starts it', params, response: action } },
+    { schema: { summary: 'Restarts a process in its restart_order', params, response: action } },
     async ({ params: { name } }) => {
       await table.restart(name)
       return { success: true }

@@ -6,6 +6,7 @@ import { terminalEventSchema, terminalInputSchema, type WireTerminalState } from
 import { retryAtOf } from '../../../process/process-state.ts'
 import type { SupervisedProcess } from '../../../process/supervised-process.ts'
 import { API } from '../api-path.ts'
+import type { DropMetrics } from '../drop-metrics.ts'
 import type { SupervisorFace } from '../face.ts'
 
 const params = Type.Object({ name: Type.String() })
@@ -15,7 +16,11 @@ interface Named {
 }
 
 /** Adds the routes of a process's terminal. */
-export function terminalRoutes({ app, openStream }: HttpServer, { supervisor }: SupervisorFace): void {
+export function terminalRoutes(
+  { app, openStream }: HttpServer,
+  { supervisor }: SupervisorFace,
+  dropped: DropMetrics,
+): void {
   const { table, terminals } = supervisor
 
   app.get<Named>(
@@ -41,6 +46,7 @@ export function terminalRoutes({ app, openStream }: HttpServer, { supervisor }: 
       const send = (bytes: Buffer): void => {
         if (!stream.hasRoom) {
           lostBytes += bytes.length
+          dropped.terminalBytes.inc(bytes.length)
           return
         }
         if (lostBytes > 0) stream.send({ bytes: lostBytes }, 'lost')

@@ -3,7 +3,11 @@ import type { WireLogEntry, WireLogs } from '../../../api/log.ts'
 import type { usageToWire, WireSummary } from '../../../api/process.ts'
 import type { WireRequest } from '../../../api/request.ts'
 import { formatUptime } from '../../../api/uptime.ts'
+import { closeDetails, showDetailsOf, updateDetails } from './details-section.ts'
+import { showGraph } from './graph-section.ts'
+import { chosenGroup, isShown, startGroupFilter, updateGroups } from './group-filter.ts'
 import { ApiError, ask, follow, setToken, type StreamEvent } from './streams.ts'
+import { closeTerminal, showTerminalOf } from './terminal-section.ts'
 
 const KEPT_LINES = 2_000
 const KEPT_REQUESTS = 200
@@ -86,6 +90,7 @@ function button(label: string, work: () => Promise<unknown>): HTMLButtonElement 
 
 /** Table row of a process. */
 class ProcessRow {
+  readonly #name: string
   readonly #row: HTMLTableRowElement
   readonly #option: HTMLOptionElement
   readonly #cells = {
@@ -99,17 +104,24 @@ class ProcessRow {
   }
   readonly #start: HTMLButtonElement
   readonly #stop: HTMLButtonElement
+  readonly #terminal: HTMLButtonElement
   readonly #cpu = new Samples()
   readonly #memory = new Samples()
 
   constructor(name: string) {
+    this.#name = name
     const act = (action: string) => (): Promise<unknown> =>
       ask(`/processes/${encodeURIComponent(name)}/${action}`, 'POST')
     this.#start = button('Start', act('start'))
     this.#stop = button('Stop', act('stop'))
-    const actions = make('td', {}, this.#start, this.#stop, button('Restart', act('restart')))
+    this.#terminal = button('Terminal', () => showTerminalOf(name))
+    const actions = make('td', {}, this.#start, this.#stop, button('Restart', act('restart')), this.#terminal)
     this.#row = make('tr', {}, ...Object.values(this.#cells), actions)
     this.#row.dataset['process'] = name
+    const details = button(name, () => showDetailsOf(name))
+    details.className = 'link'
+    details.title = `Explain the state of ${name}`
+    this.#cells.name.append(details)
     processes.tBodies[0]?.append(this.#row)
     this.#option = new Option(name, name)
     processChoice.append(this.#option)
@@ -119,8 +131,8 @@ class ProcessRow {
     const { cpu_percent: cpu = 0, memory_bytes: memory = 0 } = used ?? {}
     this.#cpu.add(cpu)
     this.#memory.add(memory)
+    this.#row.hidden = !isShown(process)
     const cells = this.#cells
-    cells.name.textContent = process.name
     const isFine = process.status === 'running' && process.health !== 'unhealthy'
     cells.status.replaceChildren(process.status, make('small', { hidden: isFine }, process.reason))
     cells.status.className = process.status
@@ -133,15 +145,22 @@ class ProcessRow {
     cells.memory.replaceChildren(this.#memory.graph(1), ` ${(memory / 2 ** 20).toFixed(1)} MiB`)
     this.#start.hidden = process.status !== 'stopped' && process.status !== 'crashed'
     this.#stop.hidden = process.status === 'stopped'
+    this.#terminal.hidden = !process.tty
+    updateDetails(process).catch((error: unknown) => notify(messageOf(error)))
+    if (!process.tty) closeTerminal(process.name)
   }
 
   remove(): void {
     this.#row.remove()
     this.#option.remove()
+    closeTerminal(this.#name)
+    closeDetails(this.#name)
   }
 }
 
 function showProcesses(summaries: readonly WireSummary[], usage: readonly Usage[]): void {
+  updateGroups(summaries)
+  showGraph(summaries, isShown, button)
   const used = new Map(usage.map((each) => [each.name, each]))
   for (const summary of summaries) {
     const row = rows.get(summary.name) ?? new ProcessRow(summary.name)
@@ -166,7 +185,8 @@ async function look(): Promise<void> {
     showProcesses(summaries.processes, usage)
     byId('about', HTMLElement).textContent =
       `${status.config_file} · up ${formatUptime(status.uptime_seconds)}`
-    if (requestRows.hidden && status.proxy) void startRequests()
+    if (requestRows.hidden && status.proxy)
+      startRequests().catch((error: unknown) => notify(messageOf(error)))
     if (all.hidden) enter()
     notify('')
   } catch (error) {
@@ -204,24 +224,23 @@ async function startLogs(): Promise<void> {
   byId('lines', HTMLElement).replaceChildren()
   const query = new URLSearchParams({ strip_ansi: 'true' })
   if (processChoice.value) query.set('process', processChoice.value)
+  else if (chosenGroup()) query.set('group', chosenGroup())
   if (filter.value) query.set('pattern', filter.value)
   if (regex.checked) query.set('regex', 'true')
-  let afterId: string
   try {
-    const { logs, last_id: lastId } = await ask<WireLogs>(`/logs?lines=500&${query}`)
+    const { logs, last_id: afterId } = await ask<WireLogs>(`/logs?lines=500&${query}`)
     if (signal.aborted) return
-    afterId = lastId
     addLines(logs.map(lineElement))
     notify('')
+    await follow<WireLogEntry | LostLines>(
+      `/logs/stream?${query}`,
+      (events) => addLines(events.map(eventElement)),
+      signal,
+      { afterId },
+    )
   } catch (error) {
-    return notify(messageOf(error))
+    notify(messageOf(error))
   }
-  await follow<WireLogEntry | LostLines>(
-    `/logs/stream?${query}`,
-    (events) => addLines(events.map(eventElement)),
-    signal,
-    afterId,
-  )
 }
 
 async function startRequests(): Promise<void> {
@@ -241,12 +260,33 @@ function addRequest(request: WireRequest): void {
   const texts = [
     request.timestamp.slice(11, 23),
     String(request.status_code),
-    `${request.duration_ms} ms`,
+    request.held_ms === 0
+      ? `${request.duration_ms} ms`
+      : `${request.duration_ms} ms (${request.held_ms} held)`,
     `${request.method} ${request.subdomain} ${request.url}`,
   ]
   const replay = button('Replay', () => ask(`/proxy/requests/${request.id}/replay`, 'POST'))
-  body.prepend(make('tr', {}, ...texts.map((text) => make('td', {}, text)), make('td', {}, replay)))
-  if (body.rows.length > KEPT_REQUESTS) body.lastElementChild?.remove()
+  const row = make('tr', {}, ...texts.map((text) => make('td', {}, text)))
+  const lines = button('Lines', () => toggleLines(row, request))
+  lines.setAttribute('aria-expanded', 'false')
+  row.append(make('td', {}, lines, replay))
+  body.prepend(row)
+  // Lines below a request do not count.
+  while (body.querySelectorAll('tr:not(.lines)').length > KEPT_REQUESTS) body.lastElementChild?.remove()
+}
+
+/** Shows below a request what its process printed meanwhile, or hides it again. */
+async function toggleLines(row: HTMLTableRowElement, { id, process }: WireRequest): Promise<void> {
+  const control = row.querySelector('[aria-expanded]')
+  if (row.nextElementSibling?.className === 'lines') {
+    row.nextElementSibling.remove()
+    return control?.setAttribute('aria-expanded', 'false')
+  }
+  const { logs } = await ask<{ readonly logs: readonly WireLogEntry[] }>(`/proxy/requests/${id}`)
+  const none = `${process ?? 'No process'} printed nothing during this request.`
+  const list = logs.length === 0 ? none : make('ol', {}, ...logs.map(lineElement))
+  row.after(make('tr', { className: 'lines' }, make('td', { colSpan: 5 }, list)))
+  control?.setAttribute('aria-expanded', 'true')
 }
 
 function enter(): void {
@@ -266,5 +306,11 @@ filter.addEventListener('input', () => {
   typing = setTimeout(() => void startLogs(), 250)
 })
 for (const control of [processChoice, regex]) control.addEventListener('change', () => void startLogs())
+startGroupFilter(button, () => {
+  const [every] = processChoice.options
+  if (every !== undefined) every.text = chosenGroup() === '' ? 'all processes' : `all of ${chosenGroup()}`
+  if (processChoice.value === '') void startLogs()
+  void look()
+})
 await look()
 setInterval(() => void look(), 1_000)

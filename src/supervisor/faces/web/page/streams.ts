@@ -6,10 +6,12 @@ const RETRY_MS = 1_000
 /** An error response. */
 export class ApiError extends Error {
   readonly status: number
+  readonly code: string
 
-  constructor(message: string, status: number) {
+  constructor(message: string, status: number, code: string) {
     super(message)
     this.status = status
+    this.code = code
   }
 }
 
@@ -33,29 +35,39 @@ function request(path: string, options: RequestInit = {}): Promise<Response> {
 }
 
 /** Requests JSON. @throws ApiError for an error response */
-export async function ask<Answer>(path: string, method = 'GET'): Promise<Answer> {
-  const response = await request(path, { method })
-  const body: unknown = await response.json()
-  if (response.ok) return body as Answer
-  throw new ApiError((body as { readonly error: string }).error, response.status)
+export async function ask<Answer>(path: string, method = 'GET', body?: object): Promise<Answer> {
+  const headers = new Headers(body && { 'content-type': 'application/json' })
+  const response = await request(path, { method, headers, ...(body && { body: JSON.stringify(body) }) })
+  if (!response.ok) throw await errorOf(response)
+  return (await response.json()) as Answer
+}
+
+async function errorOf(response: Response): Promise<ApiError> {
+  const { error, code } = (await response.json()) as { readonly error: string; readonly code: string }
+  return new ApiError(error, response.status, code)
 }
 
 /**
  * Follows a stream of events, starting after an event, until the signal aborts. Resumes after the last event when the connection
  * breaks.
+ *
+ * @param onEvents called for events that arrived together; more are read when its promise resolves
+ * @param onOpen called when a connection is open, before its events
+ * @throws ApiError when the server refuses the stream
  */
 export async function follow<Data>(
   path: string,
-  onEvents: (events: readonly StreamEvent<Data>[]) => void,
+  onEvents: (events: readonly StreamEvent<Data>[]) => unknown,
   signal: AbortSignal,
-  afterId?: string,
+  { afterId, onOpen }: { readonly afterId?: string; readonly onOpen?: () => void } = {},
 ): Promise<void> {
   let lastId = afterId
   while (!signal.aborted) {
     try {
       const headers = lastId === undefined ? {} : { 'last-event-id': lastId }
       const response = await request(path, { headers, signal })
-      if (!response.ok || response.body === null) return
+      if (!response.ok || response.body === null) throw await errorOf(response)
+      onOpen?.()
       let rest = ''
       const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
       for (let part = await reader.read(); !part.done; part = await reader.read()) {
@@ -63,10 +75,11 @@ export async function follow<Data>(
         rest = blocks.pop() ?? ''
         const events = blocks.flatMap((block) => parse<Data>(block))
         lastId = events.findLast(({ id }) => id !== undefined)?.id ?? lastId
-        if (events.length > 0) onEvents(events)
+        if (events.length > 0) await onEvents(events)
       }
-    } catch {
-      // The list of processes fails too, and reports the error.
+    } catch (error) {
+      if (error instanceof ApiError) throw error
+      // Otherwise the list of processes fails too, and reports the error.
     }
     await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
   }

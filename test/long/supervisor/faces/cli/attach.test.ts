@@ -1,60 +1,17 @@
-import { closeSync, globSync, readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { readProcStat } from '../../../../../src/lib/process/proc-stat.ts'
-import {
-  ExitWatch,
-  canStartPrograms,
-  reapChild,
-  startOnTerminal,
-} from '../../../../../src/native/programs/programs.ts'
-import { openPty } from '../../../../../src/native/programs/pty.ts'
+import { canStartPrograms } from '../../../../../src/native/programs/programs.ts'
+import { onTerminal } from '../../../../support/supervisor/on-terminal.ts'
 import { type SupervisorUser, supervisorUser } from '../../../../support/supervisor/supervisor-cli.ts'
 import { waitFor } from '../../../../support/wait-for.ts'
 
 const ECHO = { cmd: 'echo ready; while :; do read -r line && echo "<$line>"; done', tty: true }
 const DETACH = '\u0010\u0011'
 
-/** Runs the command line on a terminal, as a user does. */
-function onTerminal(
-  user: SupervisorUser,
-  argv: readonly string[],
-  size = { columns: 80, rows: 24 },
-  setUp = 'true',
-) {
-  const pty = openPty(size.columns, size.rows)
-  let output = ''
-  pty.stream.on('data', (bytes: Buffer) => (output += bytes.toString())).on('error', () => undefined)
-  const pid = startOnTerminal({
-    argv: ['/bin/sh', '-c', `${setUp} && exec "$@"`, 'sh', process.execPath, user.program, ...argv],
-    environment: { ...(user.environment as Record<string, string>), TERM: 'xterm' },
-    directory: user.dir,
-    limits: [],
-    terminal: pty.far,
-  })
-  closeSync(pty.far)
-  const watch = new ExitWatch()
-  const ended = new Promise<number | undefined>((resolve) =>
-    watch.add(pid, ({ code }) => {
-      reapChild(pid)
-      resolve(code)
-    }),
-  )
-  onTestFinished(() => {
-    pty.close()
-    watch.close()
-  })
-  return {
-    output: () => output,
-    until: (text: string) => waitFor(`"${text}" in ${JSON.stringify(output)}`, () => output.includes(text)),
-    type: (text: string) => void pty.stream.write(text),
-    resize: (columns: number, rows: number) => pty.resize(columns, rows),
-    ended,
-  }
-}
-
 describe.runIf(canStartPrograms())('attach', () => {
-  test('types, resizes and detaches, and the process keeps running', { timeout: 60_000 }, async () => {
+  test('types, resizes and detaches, and the process keeps running', async () => {
     const user = await supervisorUser({ repl: { ...ECHO, cmd: `trap "stty size" WINCH; ${ECHO.cmd}` } })
     await user.up()
     const one = onTerminal(user, ['attach', 'repl'], { columns: 100, rows: 30 })
@@ -77,7 +34,7 @@ describe.runIf(canStartPrograms())('attach', () => {
     expect((await user.ask('/processes/repl')).status).toBe('running')
   })
 
-  test('ends when the process stays down, with the reason', { timeout: 60_000 }, async () => {
+  test('ends when the process stays down, with the reason', async () => {
     const user = await supervisorUser({
       repl: { cmd: 'echo ready; read -r line; exit 4', tty: true, restart: 'never' },
     })
@@ -89,33 +46,29 @@ describe.runIf(canStartPrograms())('attach', () => {
     await attached.until('repl is crashed: exited with code 4')
   })
 
-  test(
-    'restores the screen of the user after a program that uses the whole of it',
-    { timeout: 60_000 },
-    async () => {
-      const user = await supervisorUser({
-        repl: { cmd: 'printf "\\033[?1049h\\033[?25lscreen"; exec sleep 1000', tty: true },
-      })
-      await user.up()
-      const attached = onTerminal(user, ['attach', 'repl'])
-      await attached.until('screen')
-      attached.type(DETACH)
-      await attached.ended
-      expect(attached.output().split('screen')[1]).toContain('\u001b[?1049l\u001b[?25h')
-    },
-  )
+  test('restores the screen of the user after a program that uses the whole of it', async () => {
+    const user = await supervisorUser({
+      repl: { cmd: 'printf "\\033[?1049h\\033[?25lscreen"; exec sleep 1000', tty: true },
+    })
+    await user.up()
+    const attached = onTerminal(user, ['attach', 'repl'])
+    await attached.until('screen')
+    attached.type(DETACH)
+    await attached.ended
+    await attached.until('\u001b[?1049l\u001b[?25h')
+  })
 
-  test('works on a terminal of unknown size', { timeout: 60_000 }, async () => {
+  test('works on a terminal of unknown size', async () => {
     const user = await supervisorUser({ repl: ECHO })
     await user.up()
-    const attached = onTerminal(user, ['attach', 'repl'], undefined, 'stty cols 0 rows 0')
+    const attached = onTerminal(user, ['attach', 'repl'], undefined, { setUp: 'stty cols 0 rows 0' })
     await attached.until('ready')
     attached.type(`hello\r${DETACH}`)
     expect(await attached.ended).toBe(0)
     await waitFor('the input', async () => (await user.ask('/logs?pattern=%3Chello')).filtered_count === 1)
   })
 
-  test('without a terminal explains what to do', { timeout: 60_000 }, async () => {
+  test('without a terminal explains what to do', async () => {
     const user = await supervisorUser({ repl: ECHO, plain: { cmd: 'echo one line; exec sleep 1000' } })
     await user.up()
     expect(await user.supervisor('attach', 'repl')).toMatchObject({
@@ -130,31 +83,27 @@ describe.runIf(canStartPrograms())('attach', () => {
     expect(await user.supervisor('attach', '--detach-keys', 'hello')).toMatchObject({ status: 2 })
   })
 
-  test(
-    'F26 the process of a killed supervisor ends with its terminal, and the next one starts it once',
-    { timeout: 60_000 },
-    async () => {
-      const user = await supervisorUser({
-        // It survives the loss of its terminal, so that only the next supervisor can stop it.
-        repl: { cmd: 'trap "" HUP; echo ready; while :; do sleep 0.05; done', tty: true },
-        plain: { cmd: 'exec sleep 1000' },
-      })
-      const first = await user.up()
-      await waitFor('the start', async () => (await user.ask('/logs?pattern=ready')).filtered_count === 1)
-      const before = (await user.ask('/processes/repl')).pid
-      const plain = (await user.ask('/processes/plain')).pid
-      await waitFor('the record', () => recordOf(user).includes(String(plain)))
-      expect(recordOf(user)).not.toContain(`"pid":${before},`)
-      first.child.kill('SIGKILL')
-      await first.ended
-      await user.up()
-      const { pid, status } = await user.ask('/processes/repl')
-      expect(status).toBe('running')
-      expect(pid).not.toBe(before)
-      expect(isAlive(before)).toBe(false)
-      expect((await user.ask('/processes/plain')).pid).toBe(plain)
-    },
-  )
+  test('F26 the process of a killed supervisor ends with its terminal, and the next one starts it once', async () => {
+    const user = await supervisorUser({
+      // It survives the loss of its terminal, so that only the next supervisor can stop it.
+      repl: { cmd: 'trap "" HUP; echo ready; while :; do sleep 0.05; done', tty: true },
+      plain: { cmd: 'exec sleep 1000' },
+    })
+    const first = await user.up()
+    await waitFor('the start', async () => (await user.ask('/logs?pattern=ready')).filtered_count === 1)
+    const before = (await user.ask('/processes/repl')).pid
+    const plain = (await user.ask('/processes/plain')).pid
+    await waitFor('the record', () => recordOf(user).includes(String(plain)))
+    expect(recordOf(user)).not.toContain(`"pid":${before},`)
+    first.child.kill('SIGKILL')
+    await first.ended
+    await user.up()
+    const { pid, status } = await user.ask('/processes/repl')
+    expect(status).toBe('running')
+    expect(pid).not.toBe(before)
+    expect(isAlive(before)).toBe(false)
+    expect((await user.ask('/processes/plain')).pid).toBe(plain)
+  })
 })
 
 /** Returns the record of running programs. */

@@ -36,7 +36,7 @@ async function agentOf(user: SupervisorUser, ...more: readonly string[]) {
   return { client, ask, fail }
 }
 
-test('an agent inspects and controls processes with the tools', { timeout: 60_000 }, async () => {
+test('an agent inspects and controls processes with the tools', async () => {
   const port = await freePort()
   const user = await supervisorUser(
     {
@@ -44,9 +44,10 @@ test('an agent inspects and controls processes with the tools', { timeout: 60_00
         cmd: 'echo "first line"; echo "a warning" >&2; exec sleep 1000',
         proxy: { port: await freePort() },
       },
-      broken: { cmd: 'exit 3', restart: 'never' },
+      broken: { cmd: 'exit 3', restart: 'never', groups: ['bad'] },
+      quiet: { cmd: 'exec sleep 1000', groups: ['calm'] },
     },
-    { proxy: { enabled: true, port } },
+    { proxy: { enabled: true, port, hold: '0s' } },
   )
   await user.up()
   const { client, ask, fail } = await agentOf(user)
@@ -56,7 +57,7 @@ test('an agent inspects and controls processes with the tools', { timeout: 60_00
     tools.filter(({ annotations }) => annotations?.readOnlyHint !== true).map(({ name }) => name),
   ).toEqual(['start', 'stop', 'restart'])
   await waitFor('the exit', async () => (await ask('status')).includes('broken | crashed'))
-  expect(await ask('status')).toMatch(/^web \| running \| \d+ \|.*started by the supervisor$/mu)
+  expect(await ask('status')).toMatch(/^web \| running \| \d+ \|.*started by the supervisor/mu)
   expect(await ask('why', { name: 'broken' })).toMatch(/^reason: exited with status 3$/mu)
 
   expect(await ask('logs', { process: 'web' })).toMatch(
@@ -73,15 +74,24 @@ test('an agent inspects and controls processes with the tools', { timeout: 60_00
   expect(await ask('start', { name: 'web' })).toMatch(/^status: running$/mu)
   expect(await ask('restart', { name: 'web' })).toMatch(/^restarts: 1$/mu)
 
+  expect(await ask('status', { group: 'bad' })).not.toContain('web')
+  expect(await ask('logs', { group: 'calm' })).toBe('0 lines match')
+  expect(await ask('stop', { group: 'calm' })).toMatch(/^quiet \| stopped/mu)
+  expect(await ask('start', { group: 'calm' })).toMatch(/^quiet \| running/mu)
+  expect(await fail('restart', { group: 'clam' })).toBe(
+    'group "clam" does not exist; the groups are bad, calm',
+  )
+
   expect(await fail('why', { name: 'wbe' })).toBe('process "wbe" does not exist')
   expect(await fail('logs', { process: 'web,wbe' })).toBe('process "wbe" does not exist')
   expect(await fail('logs', { grep: '(', regex: true })).toMatch(/not a valid/u)
   expect(await fail('logs', { lines: 0 })).toBe('parameter "lines" must be from 1 to 2000, not 0')
-  expect(await fail('stop', {})).toBe('parameter "name" is missing')
+  for (const given of [{}, { name: 'web', group: 'calm' }])
+    expect(await fail('stop', given)).toBe('exactly one of the parameters "name" and "group" is required')
   expect(await fail('start', { name: 'web' })).toBe('process "web" is already running')
 })
 
-test('answers stay within the token budget, and offsets reach every line', { timeout: 60_000 }, async () => {
+test('answers stay within the token budget, and offsets reach every line', async () => {
   const user = await supervisorUser({
     web: { cmd: 'i=0; while [ $i -lt 300 ]; do i=$((i+1)); echo "number $i"; done; exec sleep 1000' },
   })
@@ -102,7 +112,7 @@ test('answers stay within the token budget, and offsets reach every line', { tim
   expect(seen).toEqual(Array.from({ length: 300 }, (_, at) => at + 1))
 })
 
-test('an agent can start before the supervisor, and survives its restart', { timeout: 60_000 }, async () => {
+test('an agent can start before the supervisor, and survives its restart', async () => {
   const user = await supervisorUser({ web: { cmd: 'exec sleep 1000' } })
   const { ask, fail } = await agentOf(user)
   expect(await fail('status')).toContain('start it with "supervisor up"')
