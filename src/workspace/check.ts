@@ -6,4 +6,9 @@ export interface Check {
   readonly found: string
   /** Steps that fix it; '' when nothing is needed. */
   readonly remedy: string
+  /** The way to get what is missing; undefined if a person must decide. */
+  readonly repair?: Repair | undefined
 }
+
+/** A package of Debian, or a command. */
+export type Repair = { readonly package: string } | { readonly argv: readonly [string, ...string[]] }

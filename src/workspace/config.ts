@@ -18,6 +18,7 @@ import { LOG_FORMATS, LOG_LEVELS } from '../lib/log/levels.ts'
 import { NETWORK_MODES } from './backend/microvm/network/network.ts'
 import { ACCELERATORS } from './backend/qemu/accelerator.ts'
 import { kubernetesSection } from './backend/kubernetes/kubernetes-section.ts'
+import { auditSection, auditSettings } from './audit/settings.ts'
 import { busSection, busSettings } from './bus/settings.ts'
 import { extensionSettings, extensionsSection } from './bus/extensions.ts'
 import { cloudSection, cloudSettings } from './credentials/settings.ts'
@@ -27,9 +28,11 @@ import { networkPolicy, networkSection } from './network/policy.ts'
 import { pruneSchedule, pruneSection } from './disk/prune/settings.ts'
 import { configuredTemplates, templatesSection } from './lifecycle/template.ts'
 import { reachOf } from './network/reach.ts'
-import { KEYS_FILE, TEAM_KEYS_FILE, TOKEN_FILE } from './state-dir.ts'
+import { configuredSchedule, scheduleFields } from './schedule.ts'
+import { BUS_TOKEN_FILE, KEYS_FILE, TEAM_KEYS_FILE, TOKEN_FILE } from './state-dir.ts'
 import { teamSection, teamSettings } from './team/settings.ts'
 import { BACKEND_NAMES } from './backend-name.ts'
+import { BASE_IMAGE } from './workspace.ts'
 import type { BackendName } from './backend-name.ts'
 
 const backend = (value: BackendName, description: string) =>
@@ -78,7 +81,7 @@ export const workspaceSchema = section({
     default: ['docker'],
     description: 'backends to offer; a backend whose engine does not respond is not reported as enabled',
   }),
-  default_image: text('workspace-base:1', 'image of workspaces created without one'),
+  default_image: text(BASE_IMAGE, 'image of workspaces created without one'),
   image_aliases: named(Type.String(), 'short names for images'),
   templates: templatesSection,
   dotfiles: optionalText(
@@ -97,6 +100,7 @@ export const workspaceSchema = section({
       }),
     ),
   }),
+  schedule: section(scheduleFields),
   tunnel: section({
     deny_ports: Type.Array(Type.Integer({ minimum: 1, maximum: 65_535 }), {
       default: [],
@@ -109,9 +113,7 @@ export const workspaceSchema = section({
   server: section({
     url: optionalText('URL of this server for host extensions; default derived from http'),
   }),
-  audit: section({
-    file: optionalText('file to which audit entries are appended; default none'),
-  }),
+  audit: auditSection,
   upper_size_default: Type.Integer({
     minimum: 1,
     maximum: 100,
@@ -270,6 +272,7 @@ function resolveConfig(
     ...settings,
     stateDir,
     http: { ...http, tokenFile },
+    schedule: configuredSchedule(settings.schedule),
     idle: { ...idle, wake: idle.wake ?? idle.suspendAfterMs > 0 },
     ssh: sshSettings(settings, stateDir),
     imageAliases,
@@ -278,7 +281,8 @@ function resolveConfig(
       defaultBackend: settings.defaultBackend,
       reachOf: (name) => reachOf(name, { network, docker, vm, egress }),
     }),
-    bus: busSettings(settings.bus),
+    audit: auditSettings(settings.audit),
+    bus: busSettings(settings.bus, hardened ? join(stateDir, BUS_TOKEN_FILE) : undefined),
     extensions: extensionSettings(settings.extensions),
     cloud: cloudSettings(settings.cloud),
     server: { url: settings.server.url ?? localUrl(http), tokenFile },

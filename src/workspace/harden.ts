@@ -13,21 +13,22 @@ const HEADER =
   "# The public keys of the server's user, rewritten at each start. To use other keys, set ssh.authorized_keys.\n"
 
 /**
- * Creates what `hardened: true` requires and the configuration leaves out: the API's token, which `team.enabled` requires as
- * well, the authorized keys, and the bus's token. Returns the configuration with them, or unchanged without that key.
+ * Creates the files that `hardened: true` requires and the configuration does not name: the API's token, which
+ * `team.enabled` requires as well, the authorized keys, and the bus's token.
  *
  * @param home the home directory of the server's user
  * @throws INVALID_REQUEST when that user has no public key
  * @throws TOKEN_FILE_UNUSABLE when a token file cannot be used
  */
-export async function harden(config: WorkspaceConfig, home = homedir()): Promise<WorkspaceConfig> {
-  const { stateDir, http, ssh, bus, hardened, team } = config
+export async function harden(
+  { stateDir, http, ssh, bus, hardened, team }: WorkspaceConfig,
+  home = homedir(),
+): Promise<void> {
   const isDefaultToken = http.tokenFile === join(stateDir, TOKEN_FILE)
   if ((hardened || team.enabled) && isDefaultToken) await openToken(join(stateDir, TOKEN_FILE))
-  if (!hardened) return config
+  if (!hardened) return
   if (ssh.authorizedKeys === join(stateDir, KEYS_FILE)) await writeKeys(ssh.authorizedKeys, stateDir, home)
-  const token = bus.token ?? (await openToken(join(stateDir, BUS_TOKEN_FILE)))
-  return { ...config, bus: { ...bus, token } }
+  if (bus.tokenFile === join(stateDir, BUS_TOKEN_FILE)) await openToken(bus.tokenFile)
 }
 
 async function writeKeys(file: string, stateDir: string, home: string): Promise<void> {

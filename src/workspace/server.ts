@@ -1,14 +1,15 @@
 import { findPortHolder } from '../lib/process/port-holder.ts'
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { defineFaults } from '../lib/errors/fault.ts'
 import { messageOf } from '../lib/errors/message.ts'
+import { servePage } from '../lib/http/serve-page.ts'
 import { type DisposalStack, openTogether } from '../lib/lifetime/disposal-stack.ts'
 import type { Logger } from '../lib/log/logger.ts'
 import { ciphersRemedy, sshCiphers } from '../lib/ssh/ciphers.ts'
 import { ActivityTable } from './activity/activity-table.ts'
 import { startHousekeeping } from './assembly/start-housekeeping.ts'
-import { AuditLog } from './audit/audit-log.ts'
+import { openAudit } from './assembly/open-audit.ts'
+import type { AuditLog } from './audit/audit-log.ts'
 import type { Backend } from './backend/backend.ts'
 import { PulledImages } from './backend/docker/images/pulled-images.ts'
 import { configuredBackends } from './assembly/configured-backends.ts'
@@ -17,9 +18,9 @@ import type { Bus } from './bus/bus.ts'
 import type { BusCluster } from './bus/cluster/cluster.ts'
 import { openBus } from './bus/open-bus.ts'
 import type { WorkspaceConfig } from './config.ts'
+import { dotfilesOf } from './assembly/dotfiles.ts'
 import { exposureOf } from './assembly/exposure.ts'
 import { localUrl } from './default-paths.ts'
-import { fault } from './errors.ts'
 import { openDiskMaintenance } from './assembly/open-disk-maintenance.ts'
 import { createWalker, type Walker } from './disk/walker.ts'
 import { createWorkspaceHttp } from './faces/http/create-server.ts'
@@ -35,18 +36,18 @@ import {
 import { type HostKey, loadHostKey } from './faces/ssh/host-key.ts'
 import { type ConnectionHandler, SshServer } from './faces/ssh/server.ts'
 import { observeLogins } from './faces/ssh/observe-logins.ts'
-import { servePage } from './faces/web/serve-page.ts'
 import { EgressProxies } from './egress/egress-proxies.ts'
 import { harden } from './harden.ts'
 import { openImageLibrary } from './assembly/open-library.ts'
+import { openSecurity } from './assembly/open-security.ts'
 import { CreationMarks } from './lifecycle/creation-marks.ts'
+import { Checkpointer } from './lifecycle/checkpointer.ts'
 import { Forker } from './lifecycle/forker.ts'
 import { Renamer } from './lifecycle/renamer.ts'
 import { SettingsEditor } from './lifecycle/settings-editor.ts'
 import { SettingsStore } from './settings/settings-store.ts'
 import { Entrance } from './lifecycle/entrance.ts'
 import { Lifecycle } from './lifecycle/lifecycle.ts'
-import { parseRepo, type Repo } from './lifecycle/repo.ts'
 import { WorkspaceTable } from './lifecycle/table.ts'
 import { reachOf } from './network/reach.ts'
 import { ProcessTable } from './program/process-table.ts'
@@ -57,9 +58,10 @@ import { Team } from './team/team.ts'
 import { TeamFile } from './team/team-file.ts'
 import { TicketTable } from './tickets/ticket-table.ts'
 import { Timeline } from './timeline/timeline.ts'
+import { TimelineFile } from './timeline/timeline-file.ts'
 import { SessionDirectory } from './session/session-directory.ts'
 import { SnapshotLibrary } from './snapshot/snapshot-library.ts'
-import { EXTENTS_FILE, mountedSocketRoot, openStateDir, type StateDir } from './state-dir.ts'
+import { EXTENTS_FILE, mountedSocketRoot, openStateDir, type StateDir, TIMELINE_FILE } from './state-dir.ts'
 import { UsageSampler } from './usage/usage-sampler.ts'
 import { packageVersion } from '../lib/process/package.ts'
 import { writeServerRecord } from '../lib/discovery/server-record.ts'
@@ -127,20 +129,21 @@ interface Workspaces {
   readonly editor: SettingsEditor
   readonly renamer: Renamer
   readonly forker: Forker
+  readonly checkpointer: Checkpointer
   readonly entrance: Entrance
   readonly bus: Bus
   readonly cluster: BusCluster
 }
 
 async function start(
-  settings: WorkspaceConfig,
+  config: WorkspaceConfig,
   { logger, backends: given, guestDir, clock = systemClock, walker: givenWalker }: WorkspaceDeps,
   opened: DisposalStack,
 ): Promise<WorkspaceServer> {
-  const state = await openStateDir(settings.stateDir, logger)
+  const state = await openStateDir(config.stateDir, logger)
   opened.defer(state.release)
-  const config = await harden(settings)
-  const audit = opened.use(await AuditLog.open(config.audit.file, logger, clock))
+  await harden(config)
+  const audit = await openAudit(config, { logger, clock, opened })
   const hostKey = await openHostKey(config, logger)
   const walker = opened.use(givenWalker ?? createWalker(logger, join(state.path, EXTENTS_FILE)))
   const team = config.team.enabled ? new Team(await TeamFile.open(state.path), clock) : undefined
@@ -186,10 +189,20 @@ async function start(
     usage: new UsageSampler(table, backends),
     images,
   })
-  startHousekeeping(config, { ...workspaces, activity, sessions, processes, audit, logger, clock, opened })
+  await startHousekeeping(config, {
+    ...workspaces,
+    activity,
+    sessions,
+    processes,
+    audit,
+    logger,
+    clock,
+    opened,
+  })
   // Stopped first: requests that wait for a creation or an image keep the HTTP server open.
   opened.defer(async () => {
     snapshots.close()
+    workspaces.checkpointer.close()
     await Promise.all([lifecycle.endCreations(), images.close()])
   })
   return {
@@ -228,7 +241,8 @@ async function openWorkspaces(foundation: Foundation): Promise<Workspaces> {
   if (team !== undefined) table.onChange(uses.observe)
   team?.onChange(uses.review)
   const snapshots = new SnapshotLibrary(backends.values(), clock)
-  const timeline = new Timeline(clock)
+  const timelineFile = await TimelineFile.open(join(state.path, TIMELINE_FILE), logger)
+  const timeline = new Timeline(clock, opened.use(timelineFile))
   const egress = opened.use(new EgressProxies(config.egress, { ...foundation, table, backends, timeline }))
   const lifecycle = new Lifecycle({
     table,
@@ -251,6 +265,7 @@ async function openWorkspaces(foundation: Foundation): Promise<Workspaces> {
     clock,
   })
   const entrance = new Entrance({ table, backends, lifecycle, wakesByDefault: config.idle.wake })
+  const checkpointer = new Checkpointer({ table, backends, lifecycle, timeline, clock })
   const exposure = exposureOf(config)
   if (exposure !== undefined) logger.warn(exposure)
   const { bus, cluster } = openBus(config, backends.values(), { logger, clock })
@@ -270,7 +285,8 @@ async function openWorkspaces(foundation: Foundation): Promise<Workspaces> {
     egress,
     editor: new SettingsEditor({ table, lifecycle, settings, timeline, clock }),
     renamer: new Renamer({ table, backends, lifecycle, settings, timeline }),
-    forker: new Forker({ table, backends, lifecycle, timeline, clock, logger }),
+    checkpointer,
+    forker: new Forker({ table, backends, lifecycle, checkpointer, timeline, clock, logger }),
     entrance,
     bus,
     cluster,
@@ -299,32 +315,21 @@ async function listenSsh(
 
 /** Starts listening, and writes the record by which clients on this machine find the server. */
 async function listenHttp(
-  { config, state, logger, opened }: Foundation,
+  { config, state, logger, clock, opened }: Foundation,
   face: Omit<HttpFace, 'gate'>,
 ): Promise<number> {
-  const http = createWorkspaceHttp(face, await readSecurity(config), logger)
-  servePage(http)
+  const security = await openSecurity(config)
+  const http = createWorkspaceHttp(face, security, logger)
+  servePage(http, new URL('faces/web/built/', import.meta.url))
   opened.defer(() => http.stop())
+  opened.defer(
+    security.follow({ clock, logger }, { token: face.uses.review, certificate: http.replaceCertificate }),
+  )
   const at = config.http.socket === undefined ? config.http : { path: config.http.socket }
   const port = await listening('http', at, () => http.listen(at))
   const { tokenFile = null } = config.http
   opened.defer(await writeServerRecord(state.path, { url: localUrl({ ...config.http, port }), tokenFile }))
   return port
-}
-
-/**
- * Validates the dotfiles repository at startup rather than at the first creation.
- *
- * @throws INVALID_REPO_URL when it is not valid
- */
-function dotfilesOf({ dotfiles }: WorkspaceConfig): Repo | undefined {
-  if (dotfiles === undefined) return undefined
-  const repo = parseRepo(dotfiles)
-  if (repo.credentials === undefined) return repo
-  throw fault(
-    'INVALID_REPO_URL',
-    'dotfiles must not contain a user name or password: the config file is not a secret',
-  )
 }
 
 /**
@@ -388,13 +393,4 @@ async function listening(
       error,
     )
   }
-}
-
-async function readSecurity({ http }: WorkspaceConfig) {
-  const token = http.tokenFile === undefined ? undefined : (await readFile(http.tokenFile, 'utf8')).trim()
-  const tls =
-    http.tls === undefined
-      ? undefined
-      : { cert: await readFile(http.tls.cert, 'utf8'), key: await readFile(http.tls.key, 'utf8') }
-  return { token, tls }
 }

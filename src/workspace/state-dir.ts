@@ -3,11 +3,13 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { defineFaults } from '../lib/errors/fault.ts'
 import { holdStateDir } from '../lib/fs/state-dir.ts'
-import { writeFileDurable } from '../lib/fs/write-durable.ts'
+import { removeInterruptedWrites, writeFileDurable } from '../lib/fs/write-durable.ts'
 import type { Logger } from '../lib/log/logger.ts'
 
 const stateFault = defineFaults({ STATE_DIR_IN_USE: 'conflict', STATE_DIR_UNUSABLE: 'invalid' })
 
+/** Name of the directory with unfinished creations and deletions. */
+export const MARKS_DIR = 'creating'
 /** Name of the API token file that `hardened: true` creates. */
 export const TOKEN_FILE = 'token'
 /** Name of the bus token file that `hardened: true` creates. */
@@ -20,6 +22,13 @@ export const TEAM_FILE = 'team.json'
 export const TEAM_KEYS_FILE = 'team_keys'
 /** Name of the file with the extents that disk reports remember. */
 export const EXTENTS_FILE = 'disk-extents'
+
+/** Name of the file with what schedules have done. */
+export const SCHEDULE_FILE = 'schedule.json'
+/** Name of the file with the position up to which audit entries were sent. */
+export const AUDIT_SENT_FILE = 'audit-sent'
+/** Name of the file with what happened to workspaces. */
+export const TIMELINE_FILE = 'timelines.jsonl'
 
 /** A server's state directory, locked by one server at a time. */
 export interface StateDir {
@@ -54,7 +63,10 @@ export async function openStateDir(path: string, logger: Logger): Promise<StateD
       logger.warn(
         'neither the native addon nor fs-ext is built, so the state directory is not locked against a second server',
       ),
-    read: () => readServerId(join(path, 'server-id')),
+    read: async () => {
+      for (const directory of [path, join(path, MARKS_DIR)]) await removeInterruptedWrites(directory)
+      return readServerId(join(path, 'server-id'))
+    },
   })
   return { path, serverId, release }
 }

@@ -2,12 +2,28 @@ import { parseDuration } from '../lib/config/duration.ts'
 import { fault } from './errors.ts'
 import { parseLabels, type WorkspaceLabels } from './labels.ts'
 import type { Ownership } from './ownership.ts'
+import { changedSchedule, type Schedule, type ScheduleInput } from './schedule.ts'
 
 /** Idle time in milliseconds; undefined for the server's value, 0 for never. */
 export interface IdleLimits {
   readonly stopAfterMs?: number | undefined
   readonly suspendAfterMs?: number | undefined
 }
+
+/** When checkpoints are taken without a request, and how many are kept; undefined values have defaults. */
+export interface CheckpointPlan {
+  /** Time between checkpoints while it runs; 0 for none, which leaves those of idle stops. */
+  readonly everyMs?: number | undefined
+  /** Number of checkpoints kept, besides those that a client took. */
+  readonly keep?: number | undefined
+  /** Age at which these are deleted. */
+  readonly maxAgeMs?: number | undefined
+}
+
+/** The shortest time between checkpoints: a running workspace is paused for each. */
+const MIN_CHECKPOINT_EVERY_MS = 60_000
+/** The largest number of checkpoints that a plan can keep. */
+export const MAX_CHECKPOINTS_KEPT = 1_000
 
 /** Actions that an expiry can trigger. */
 export const EXPIRE_ACTIONS = ['stop', 'delete'] as const
@@ -26,7 +42,11 @@ export interface WorkspaceSettings {
   /** Whether a connection to it starts it; undefined for the server's default. */
   readonly wakes?: boolean | undefined
   readonly idle?: IdleLimits | undefined
+  /** Undefined for checkpoints on request only. */
+  readonly checkpoints?: CheckpointPlan | undefined
   readonly expiry?: Expiry | undefined
+  /** Undefined for the server's. */
+  readonly schedule?: Schedule | undefined
   /** To whom it belongs; undefined for the administrators only. */
   readonly ownership?: Ownership | undefined
 }
@@ -39,10 +59,19 @@ export interface SettingsInput {
   readonly labels?: Readonly<Record<string, string | null>> | null | undefined
   readonly wake?: boolean | null | undefined
   readonly idle?: IdleInput | null | undefined
+  readonly checkpoints?: CheckpointPlanInput | null | undefined
   /** Seconds until it expires; 0 for never. */
   readonly ttlS?: number | null | undefined
   readonly expiresAt?: string | null | undefined
   readonly expireAction?: ExpireAction | null | undefined
+  readonly schedule?: ScheduleInput | null | undefined
+}
+
+/** An unvalidated plan of checkpoints. */
+interface CheckpointPlanInput {
+  readonly every?: DurationInput | null | undefined
+  readonly keep?: number | null | undefined
+  readonly maxAge?: DurationInput | null | undefined
 }
 
 /** Unvalidated idle limits. */
@@ -69,7 +98,9 @@ export function changedSettings(
     labels: changedLabels(before.labels, input.labels),
     wakes: input.wake === undefined ? before.wakes : (input.wake ?? undefined),
     idle: changedIdle(before.idle, input.idle),
+    checkpoints: changedPlan(before.checkpoints, input.checkpoints),
     expiry: changedExpiry(before.expiry, input, now),
+    schedule: changedSchedule(before.schedule, input.schedule),
     ownership: before.ownership,
   }
 }
@@ -95,6 +126,22 @@ function changedIdle(before: IdleLimits | undefined, change: SettingsInput['idle
   const suspendAfterMs = changedLimit('idle.suspend_after', before?.suspendAfterMs, change.suspendAfter)
   if (stopAfterMs === undefined && suspendAfterMs === undefined) return undefined
   return { stopAfterMs, suspendAfterMs }
+}
+
+function changedPlan(
+  before: CheckpointPlan | undefined,
+  change: SettingsInput['checkpoints'],
+): CheckpointPlan | undefined {
+  if (change === undefined) return before
+  if (change === null) return undefined
+  const everyMs = changedLimit('checkpoints.every', before?.everyMs, change.every)
+  if (everyMs !== undefined && everyMs > 0 && everyMs < MIN_CHECKPOINT_EVERY_MS)
+    throw fault('INVALID_REQUEST', 'checkpoints.every must be at least 1m, or 0 for never')
+  return {
+    everyMs,
+    keep: change.keep === undefined ? before?.keep : (change.keep ?? undefined),
+    maxAgeMs: changedLimit('checkpoints.max_age', before?.maxAgeMs, change.maxAge),
+  }
 }
 
 function changedLimit(

@@ -4,6 +4,8 @@ import type { WorkspaceSettings } from './workspace-settings.ts'
 
 /** Directory of a workspace's files inside it, for every backend. */
 export const WORKSPACE_DIR = '/workspace'
+/** The image of containers created without one, which set-up builds and no registry has. */
+export const BASE_IMAGE = 'workspace-base:1'
 
 /**
  * State of a workspace. Requested transitions: `lifecycle/lifecycle.ts`; the others: `lifecycle/table.ts`.

@@ -1,10 +1,16 @@
+import { spawnSync } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
 import { text } from 'node:stream/consumers'
+import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { AGENT_PORT } from '../../src/lib/guest/protocol.ts'
 import { KUBECONFIG, AGENT_IMAGE, makeNamespace } from '../support/cluster/cluster.ts'
 import { openHttpTunnel } from '../support/http/http-tunnel.ts'
 import { openSsh, type OpenSsh, runProgram } from '../support/workspace/open-ssh.ts'
 import { call, startWorkspaceServer, type TestServer } from '../support/workspace/workspace-server.ts'
+
+const BETWEEN_RESETS_MS = 100
+const hash = (of: Buffer) => createHash('sha256').update(of).digest('hex')
 
 let namespace: Awaited<ReturnType<typeof makeNamespace>>
 let server: TestServer
@@ -57,9 +63,27 @@ test('a workspace is a pod with its fields', async () => {
 test('programs of SSH clients return their bytes and exit status through a worker process', async () => {
   const bytes = randomBytes(8 * 2 ** 20)
   const back = await inside('cat', bytes)
-  const hash = (of: Buffer) => createHash('sha256').update(of).digest('hex')
   expect(hash(back)).toBe(hash(bytes))
   expect(await ssh.run('demo', 'exit 7', { stdin: '' })).toMatchObject({ status: 7 })
+})
+
+test('F38 a transfer over SSH is equal although its connections are reset', async () => {
+  const { body } = await call(url())
+  const bytes = randomBytes(64 * 2 ** 20)
+  const transfer = inside('cat', bytes)
+  const over = transfer.then(
+    () => true,
+    () => true,
+  )
+  let resets = 0
+  const reset = (): void => {
+    const { stdout } = spawnSync('ss', ['-KHn', 'dst', body.ip_address, 'dport', '=', String(AGENT_PORT)])
+    resets += stdout.toString().split('\n').filter(Boolean).length
+  }
+  do reset()
+  while (!(await Promise.race([over, delay(BETWEEN_RESETS_MS, false)])))
+  expect(hash(await transfer)).toBe(hash(bytes))
+  expect(resets).toBeGreaterThan(5)
 })
 
 test('files of the API are those of the workspace', async () => {

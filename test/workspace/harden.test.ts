@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -27,14 +27,17 @@ function addKey(name: string): string {
 
 test('a hardened server has a token, its user’s keys and a bus token, readable only by its user', async () => {
   const keys = [addKey('id_ed25519'), addKey('id_work')]
-  const { http, ssh, bus } = await harden(configure(), home)
-  const files = [http.tokenFile ?? '', ssh.authorizedKeys ?? '', join(home, 'state', 'bus-token')]
+  const config = configure()
+  await harden(config, home)
+  const { http, ssh, bus } = config
+  const files = [http.tokenFile ?? '', ssh.authorizedKeys ?? '', bus.tokenFile ?? '']
   for (const file of files) expect(statSync(file).mode & 0o077, file).toBe(0)
   expect(readFileSync(http.tokenFile ?? '', 'utf8').trim()).toMatch(/^[\w-]{43}$/)
   for (const key of keys) expect(readFileSync(ssh.authorizedKeys ?? '', 'utf8')).toContain(key)
-  expect(bus.token).toMatch(/^[\w-]{43}$/)
-  const again = await harden(configure(), home)
-  expect(again.bus.token).toBe(bus.token)
+  const busToken = readFileSync(bus.tokenFile ?? '', 'utf8')
+  expect(busToken).toMatch(/^[\w-]{43}\n$/)
+  await harden(config, home)
+  expect(readFileSync(bus.tokenFile ?? '', 'utf8')).toBe(busToken)
 })
 
 test('explicit settings are kept', async () => {
@@ -45,8 +48,15 @@ test('explicit settings are kept', async () => {
     ssh: { authorized_keys: named },
     bus: { token: 'a token of the bus' },
   })
-  const { http, ssh, bus } = await harden(config, home)
-  expect([http.tokenFile, ssh.authorizedKeys, bus.token]).toEqual([named, named, 'a token of the bus'])
+  await harden(config, home)
+  expect(readdirSync(home).toSorted()).toEqual(['.ssh', 'named'])
+  const { http, ssh, bus } = config
+  expect([http.tokenFile, ssh.authorizedKeys, bus.token, bus.tokenFile]).toEqual([
+    named,
+    named,
+    'a token of the bus',
+    undefined,
+  ])
 })
 
 test('a missing public key is an error with a remedy', async () => {
@@ -55,9 +65,15 @@ test('a missing public key is an error with a remedy', async () => {
   )
 })
 
-test('without the setting nothing is created or changed', async () => {
-  const config = configure({ hardened: false })
-  expect(await harden(config, home)).toBe(config)
+test('two tokens of the bus are an error with a remedy', () => {
+  expect(() => configure({ bus: { token: 'a token of the bus', token_file: 'named' } })).toThrow(
+    'bus.token and bus.token_file are both set; remove one of them',
+  )
+})
+
+test('without the setting nothing is created', async () => {
+  await harden(configure({ hardened: false }), home)
+  expect(readdirSync(home)).toEqual(['.ssh'])
 })
 
 test('a hardened server refuses clients without a token, and its user’s commands find it', async () => {

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Backend } from '../../src/workspace/backend/backend.ts'

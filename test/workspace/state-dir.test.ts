@@ -1,4 +1,4 @@
-import { readdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createLogger } from '../../src/lib/log/logger.ts'
@@ -27,4 +27,14 @@ test('a state directory written by a newer version is refused and unlocked', asy
     })
   }
   expect(readdirSync(dir).toSorted()).toEqual(['format', 'lock'])
+})
+
+test('F1 a state directory keeps no temporary file of a killed server', async () => {
+  const dir = tempDir()
+  mkdirSync(join(dir, 'creating'))
+  for (const file of ['server.json', 'creating/demo.json'])
+    for (const name of [`${file}.0123456789ab.tmp`, `${file}.tmp`]) writeFileSync(join(dir, name), '{')
+  await (await openStateDir(dir, logger)).release()
+  expect(readdirSync(dir).toSorted()).toEqual(['creating', 'format', 'lock', 'server-id', 'server.json.tmp'])
+  expect(readdirSync(join(dir, 'creating'))).toEqual(['demo.json.tmp'])
 })

@@ -7,24 +7,20 @@ import type { Lifecycle } from '../lifecycle/lifecycle.ts'
 import type { SettingsEditor } from '../lifecycle/settings-editor.ts'
 import type { WorkspaceTable } from '../lifecycle/table.ts'
 import { nameKey } from '../name.ts'
-import type { ProcessTable } from '../program/process-table.ts'
-import type { SessionDirectory } from '../session/session-directory.ts'
 import type { Expiry } from '../workspace-settings.ts'
 import type { Timeline } from '../timeline/timeline.ts'
 import type { Workspace } from '../workspace.ts'
-import type { ActivityTable } from './activity-table.ts'
 import { ExpiryWatch } from './expiry-watch.ts'
+import { WorkspaceChecks } from './workspace-checks.ts'
+import { attachmentOf, useOf, type UseSources } from './workspace-use.ts'
 
 const INTERVAL_MS = 5_000
 
 /** Dependencies of an Expirer. */
-export interface ExpirerOptions {
+export interface ExpirerOptions extends UseSources {
   readonly table: WorkspaceTable
   readonly lifecycle: Pick<Lifecycle, 'whileIdle' | 'restIf'>
   readonly editor: Pick<SettingsEditor, 'endExpiry'>
-  readonly activity: ActivityTable
-  readonly sessions: Pick<SessionDirectory, 'isAttached'>
-  readonly processes: ProcessTable
   readonly timeline: Timeline
   readonly audit: AuditLog
   readonly logger: Logger
@@ -51,7 +47,7 @@ export class Expirer {
   /** By name. */
   readonly #watched = new Map<string, Watched>()
   #timer: NodeJS.Timeout | undefined
-  #checking: Promise<unknown> | undefined
+  readonly #checks = new WorkspaceChecks()
 
   constructor(options: ExpirerOptions) {
     this.#options = options
@@ -70,15 +66,12 @@ export class Expirer {
   /** Stops the timer and waits for an action in progress. */
   async close(): Promise<void> {
     clearInterval(this.#timer)
-    await this.#checking
+    await this.#checks.ended()
   }
 
-  /** Checks every workspace once. Joins a check that is already in progress. */
+  /** Checks every workspace once. Joins checks that are already in progress. */
   async check(): Promise<void> {
-    this.#checking ??= Promise.all(
-      this.#options.table.list().map((workspace) => this.#checkOne(workspace)),
-    ).finally(() => (this.#checking = undefined))
-    await this.#checking
+    await this.#checks.run(this.#options.table.list(), (workspace) => this.#checkOne(workspace))
   }
 
   async #checkOne(workspace: Workspace): Promise<void> {
@@ -130,7 +123,7 @@ export class Expirer {
       if (now === undefined || !isSame(now, workspace) || now.state.is === 'starting') return false
       if (await this.#waits(watch, now)) return false
       // A use may have begun since.
-      if (this.#useOf(now) !== undefined) return false
+      if (useOf(this.#options, now.name) !== undefined) return false
       await remove()
       return true
     })
@@ -145,7 +138,8 @@ export class Expirer {
     if (state.is === 'running') {
       if (await this.#waits(watch, workspace)) return false
       const reason = `it expired at ${expiry.at.toISOString()}`
-      const isWanted = (now: Workspace): boolean => isSame(now, workspace) && this.#useOf(now) === undefined
+      const isWanted = (now: Workspace): boolean =>
+        isSame(now, workspace) && useOf(this.#options, now.name) === undefined
       isStopped = await lifecycle.restIf(name, 'stop', reason, isWanted)
       if (!isStopped) return false
     }
@@ -155,26 +149,10 @@ export class Expirer {
 
   /** Returns whether an expired workspace is still in use, which its timeline then shows. */
   async #waits(watch: ExpiryWatch, workspace: Workspace): Promise<boolean> {
-    const use = this.#useOf(workspace) ?? (await this.#attachmentOf(workspace))
+    const use = useOf(this.#options, workspace.name) ?? (await attachmentOf(this.#options, workspace))
     if (use === undefined) return false
     this.#note(watch, workspace.name, `it expired, but is still in use (${use}); it waits until that ends`)
     return true
-  }
-
-  #useOf({ name }: Workspace): string | undefined {
-    const { activity, processes } = this.#options
-    if (activity.isInUse(name)) return 'somebody is connected'
-    if (processes.isRunningIn(name)) return 'a program runs that was started over the API'
-    return undefined
-  }
-
-  async #attachmentOf({ name, state }: Workspace): Promise<string | undefined> {
-    if (state.is !== 'running') return undefined
-    try {
-      return (await this.#options.sessions.isAttached(name)) ? 'somebody is attached to a session' : undefined
-    } catch (error) {
-      return `its sessions cannot be listed: ${messageOf(error)}`
-    }
   }
 
   /** Adds a note to the timeline, once for each subject. Returns whether it is new. */

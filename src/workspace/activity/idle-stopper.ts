@@ -1,34 +1,41 @@
 import { isFault } from '../../lib/errors/fault.ts'
 import { messageOf } from '../../lib/errors/message.ts'
-import type { Logger } from '../../lib/log/logger.ts'
-import type { AuditLog } from '../audit/audit-log.ts'
 import type { Lifecycle } from '../lifecycle/lifecycle.ts'
 import type { WorkspaceTable } from '../lifecycle/table.ts'
+import type { RestKind } from '../schedule.ts'
 import type { Workspace } from '../workspace.ts'
 import type { SessionDirectory } from '../session/session-directory.ts'
 import type { ActivityTable } from './activity-table.ts'
+import { takeCheckpoint, type TakeCheckpointOptions } from './take-checkpoint.ts'
+import { WorkspaceChecks } from './workspace-checks.ts'
 
 const LONGEST_INTERVAL_MS = 30_000
 
 /** Dependencies of an IdleStopper. */
-export interface IdleStopperOptions {
+export interface IdleStopperOptions extends TakeCheckpointOptions {
   /** Idle time after which a workspace without its own limit is stopped; 0: never. */
   readonly stopAfterMs: number
   /** Idle time after which a workspace whose memory can be saved is suspended instead; 0: never. */
   readonly suspendAfterMs: number
+  /** Knows the idle time in ms that a workspace must not exceed, regardless of its limit; 0 without a limit. */
+  readonly access: { readonly idleQuotaOf: (workspace: Workspace) => number }
   readonly table: WorkspaceTable
   readonly activity: ActivityTable
   readonly sessions: SessionDirectory
   readonly lifecycle: Lifecycle
-  readonly audit: AuditLog
-  readonly logger: Logger
+}
+
+interface IdleLimit {
+  readonly how: RestKind
+  readonly limitMs: number
+  readonly reason: string
 }
 
 /** Stops or suspends running workspaces that have been idle for too long, by their own limits or the server's. */
 export class IdleStopper {
   readonly #options: IdleStopperOptions
   #timer: NodeJS.Timeout | undefined
-  #checking: Promise<unknown> | undefined
+  readonly #checks = new WorkspaceChecks()
   /** Runs of workspaces that turned out not to be suspendable, by `runOf`. */
   readonly #unsuspendable = new Set<string>()
 
@@ -47,15 +54,12 @@ export class IdleStopper {
     clearInterval(this.#timer)
   }
 
-  /** Checks every running workspace once. Joins a check that is already in progress. */
+  /** Checks every running workspace once. Joins checks that are already in progress. */
   async check(): Promise<void> {
     const running = this.#options.table.list().filter((workspace) => workspace.state.is === 'running')
     const runs = new Set(running.map(runOf))
     for (const run of this.#unsuspendable) if (!runs.has(run)) this.#unsuspendable.delete(run)
-    this.#checking ??= Promise.all(running.map((workspace) => this.#checkOne(workspace))).finally(
-      () => (this.#checking = undefined),
-    )
-    await this.#checking
+    await this.#checks.run(running, (workspace) => this.#checkOne(workspace))
   }
 
   async #checkOne(workspace: Workspace): Promise<void> {
@@ -74,6 +78,7 @@ export class IdleStopper {
       logger.info({ workspace: name, limitMs }, `${done} an idle workspace`)
       const subject = { action: `workspace.${how}`, workspace: name, address: '', reason: 'idle' } as const
       audit.record(subject, { outcome: 'ok' })
+      await takeCheckpoint(this.#options, name, 'idle')
     } catch (error) {
       if (isFault(error) && error.code === 'SUSPEND_UNSUPPORTED') this.#unsuspendable.add(runOf(workspace))
       // The workspace was usually stopped, deleted or locked by another request in the meantime. The next
@@ -83,24 +88,24 @@ export class IdleStopper {
   }
 
   /** The action and limit that apply to a workspace; 0 for never. */
-  #limitOf(workspace: Workspace): {
-    readonly how: 'stop' | 'suspend'
-    readonly limitMs: number
-    readonly reason: string
-  } {
-    const { idle, settingsError } = workspace
+  #limitOf(workspace: Workspace): IdleLimit {
+    const limit = this.#ownLimitOf(workspace)
+    if (workspace.settingsError !== undefined) return { ...limit, limitMs: 0 }
+    const quotaMs = this.#options.access.idleQuotaOf(workspace)
+    if (quotaMs === 0 || (limit.limitMs > 0 && limit.limitMs <= quotaMs)) return limit
+    return { ...limit, limitMs: quotaMs, reason: idleFor('team.quota.idle') }
+  }
+
+  #ownLimitOf(workspace: Workspace): IdleLimit {
+    const { idle } = workspace
     const suspendAfterMs = idle?.suspendAfterMs ?? this.#options.suspendAfterMs
     if (suspendAfterMs > 0 && !this.#unsuspendable.has(runOf(workspace))) {
       const setting = idle?.suspendAfterMs === undefined ? 'idle.suspend_after' : 'its suspend_after'
-      return {
-        how: 'suspend',
-        limitMs: settingsError === undefined ? suspendAfterMs : 0,
-        reason: idleFor(setting),
-      }
+      return { how: 'suspend', limitMs: suspendAfterMs, reason: idleFor(setting) }
     }
     const stopAfterMs = idle?.stopAfterMs ?? this.#options.stopAfterMs
     const setting = idle?.stopAfterMs === undefined ? 'idle_timeout' : 'its stop_after'
-    return { how: 'stop', limitMs: settingsError === undefined ? stopAfterMs : 0, reason: idleFor(setting) }
+    return { how: 'stop', limitMs: stopAfterMs, reason: idleFor(setting) }
   }
 }
 

@@ -14,8 +14,10 @@ export const SANDBOX_LABEL = 'e2b.template'
 const ENVD_VERSION = '0.6.1'
 /** The port that E2B's SDKs expect the interface inside a sandbox on. */
 export const ENVD_PORT = 49_983
-/** The template of a sandbox created without one. */
-const BASE_TEMPLATE = 'base'
+/** The port that E2B's code interpreter is expected on. */
+export const INTERPRETER_PORT = 49_999
+/** The templates of sandboxes created without one, by the SDKs and by those for code. */
+const [BASE_TEMPLATE, CODE_TEMPLATE] = ['base', 'code-interpreter-v1']
 const DEFAULT_TIMEOUT_S = 300
 const MAX_TIMEOUT_S = 31 * 86_400
 /** The end of a sandbox without one, which the SDKs require. */
@@ -95,9 +97,10 @@ export function sandboxFromWire(
   isTemplate: boolean,
 ): CreateInput {
   const { templateID, metadata, envVars, autoPause, autoResume, timeout: ttlS } = body
+  const isDefault = templateID === BASE_TEMPLATE || templateID === CODE_TEMPLATE
   return {
     name,
-    template: templateID === BASE_TEMPLATE && !isTemplate ? undefined : templateID,
+    template: isDefault && !isTemplate ? undefined : templateID,
     labels: { ...metadata, [SANDBOX_LABEL]: templateID },
     environment: envVars,
     ttlS: lifetimeOf(ttlS),

@@ -1,6 +1,7 @@
 import type { Static } from 'typebox'
 import { Type } from '../../lib/schema/type.ts'
-import { type Forked, MAX_FORKS } from '../lifecycle/forker.ts'
+import type { Forked } from '../lifecycle/forker.ts'
+import { MAX_FORKS } from '../max-forks.ts'
 import { NAME_PATTERN } from '../name.ts'
 import { nameSchema, STRICT } from './parameters.ts'
 import { orNull } from './settings.ts'
@@ -24,6 +25,9 @@ export const forkBodySchema = Type.Object(
         maxItems: MAX_FORKS,
         description: 'names of the forks; excludes count and prefix',
       }),
+    ),
+    checkpoint: orNull(
+      Type.String({ maxLength: 80, description: 'id of the checkpoint to fork; default: the current files' }),
     ),
     memory: orNull(
       Type.Boolean({

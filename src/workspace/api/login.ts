@@ -4,6 +4,11 @@ import type { CompletedLogin, DevicePrompt } from '../team/device-login.ts'
 
 const time = Type.String({ format: 'date-time' })
 
+/** Whether users can log in. */
+export const loginOfferSchema = Type.Object({
+  available: Type.Boolean({ description: 'whether the server has an OpenID provider' }),
+})
+
 /** A login that has begun. */
 export const loginSchema = Type.Object({
   id: Type.String({ description: 'identifies the login; keep it secret, because the token is given for it' }),

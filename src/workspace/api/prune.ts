@@ -62,7 +62,7 @@ export const pruneReportSchema = Type.Object({
   until: Type.String(),
   items: Type.Array(
     Type.Object({
-      kind: Type.String({ description: 'instance, image, tmp, snapshot, upper, log or trash' }),
+      kind: Type.String({ description: 'instance, image, tmp, snapshot, checkpoint, upper, log or trash' }),
       name: Type.String(),
       path: Type.String(),
       backend: Type.String(),

@@ -4,7 +4,14 @@ import { BACKEND_NAMES } from '../backend-name.ts'
 import { labelsSchema } from '../labels.ts'
 import type { Template } from '../lifecycle/template.ts'
 import { EXPIRE_ACTIONS } from '../workspace-settings.ts'
-import { idleToWire, wireIdleSchema } from './settings.ts'
+import {
+  idleToWire,
+  planToWire,
+  scheduleToWire,
+  wireIdleSchema,
+  wirePlanSchema,
+  wireScheduleSchema,
+} from './settings.ts'
 import { limitsToWire, networkLimitsSchema } from '../network/narrow.ts'
 
 const optionalString = Type.Optional(Type.String())
@@ -26,8 +33,10 @@ export const templateSchema = Type.Object({
   network: Type.Optional(networkLimitsSchema),
   labels: Type.Optional(labelsSchema),
   idle: Type.Optional(wireIdleSchema),
+  checkpoints: Type.Optional(wirePlanSchema),
   ttl_s: Type.Optional(Type.Integer()),
   expire_action: Type.Optional(Type.Enum(EXPIRE_ACTIONS)),
+  schedule: Type.Optional(wireScheduleSchema),
   devcontainer: Type.Optional(
     Type.Boolean({
       description: 'true if it has a devcontainer.json, which may hold secrets and is not shown',
@@ -47,8 +56,10 @@ export function templateToWire({
   networkLimits,
   devContainer,
   idle,
+  checkpoints,
   ttlMs,
   expireAction,
+  schedule,
   ...same
 }: Template): WireTemplate {
   // The serializer omits undefined values.
@@ -59,8 +70,10 @@ export function templateToWire({
     from_snapshot: fromSnapshot,
     no_provision: noProvision,
     idle: idle && idleToWire(idle),
+    checkpoints: checkpoints && planToWire(checkpoints),
     ttl_s: ttlMs === undefined ? undefined : Math.ceil(ttlMs / 1_000),
     expire_action: expireAction,
+    schedule: schedule && scheduleToWire(schedule),
     network: networkLimits && limitsToWire(networkLimits),
     devcontainer: devContainer === undefined ? undefined : true,
   } as WireTemplate

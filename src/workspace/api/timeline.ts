@@ -1,7 +1,8 @@
 import type { Static } from 'typebox'
 import { Type } from '../../lib/schema/type.ts'
 import { PHASES } from '../timeline/phase.ts'
-import type { Explanation, TimelineEntry } from '../timeline/timeline.ts'
+import type { TimelineEntry } from '../timeline/timeline-entry.ts'
+import type { Explanation } from '../timeline/timeline.ts'
 
 const entrySchema = Type.Object({
   type: Type.Enum(['phase', 'state', 'note']),
@@ -15,7 +16,7 @@ const entrySchema = Type.Object({
 
 /** Timeline of a workspace. */
 export const timelineSchema = Type.Object({
-  entries: Type.Array(entrySchema, { description: 'at most 100 since the server started, oldest first' }),
+  entries: Type.Array(entrySchema, { description: 'at most 100, oldest first' }),
 })
 
 /** Explanation of a status other than `running`. */

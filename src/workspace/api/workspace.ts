@@ -1,6 +1,7 @@
 import { Type } from '../../lib/schema/type.ts'
 import type { Static } from 'typebox'
 import type { NetworkReach } from '../network/narrow.ts'
+import type { NextTimes } from '../schedule.ts'
 import type { Explanation } from '../timeline/timeline.ts'
 import type { Workspace } from '../workspace.ts'
 import { settingsToWire, wireSettingsFields } from './settings.ts'
@@ -28,6 +29,13 @@ export const workspaceSchema = Type.Object(
       Type.Array(Type.Integer(), { description: 'ports listed for forwarding in its devcontainer.json' }),
     ),
     ...wireSettingsFields,
+    next_start: Type.Optional(
+      Type.String({
+        format: 'date-time',
+        description: 'when its schedule next starts it; only when a single workspace is requested',
+      }),
+    ),
+    next_stop: Type.Optional(Type.String({ format: 'date-time', description: 'when it next stops it' })),
     error_message: Type.Optional(Type.String({ description: 'why the status is error' })),
     status_reason: Type.Optional(explanationSchema),
     network: Type.Optional(
@@ -53,17 +61,20 @@ export const workspaceSchema = Type.Object(
 /** A workspace as clients see it. */
 export type WireWorkspace = Static<typeof workspaceSchema>
 
-/** Encodes a workspace with the reason of its status and its network access. */
+/** Encodes a workspace with the reason of its status, its network access and the next times of its schedule. */
 export function workspaceWithDetails(
   workspace: Workspace,
   reach: NetworkReach,
   explanation: Explanation | undefined,
+  { startMs, stopMs }: NextTimes,
 ): WireWorkspace {
   const { isIsolated, policy } = reach
   const { egress } = policy
   const egressProfile = workspace.networkLimits?.egressProfile
   return {
     ...workspaceToWire(workspace, explanation),
+    ...(startMs !== undefined && { next_start: new Date(startMs).toISOString() }),
+    ...(stopMs !== undefined && { next_stop: new Date(stopMs).toISOString() }),
     network: {
       isolated: isIsolated,
       allow_host_ports: [...policy.allowHostPorts],

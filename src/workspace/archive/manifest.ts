@@ -7,6 +7,7 @@ import { fault } from '../errors.ts'
 import { isImageBackend } from '../image/image-backend.ts'
 import { labelsSchema } from '../labels.ts'
 import type { CreateInput } from '../lifecycle/create-request.ts'
+import { scheduleRecord, scheduleRecordSchema } from '../schedule.ts'
 import { limitsToWire, networkLimitsSchema } from '../network/narrow.ts'
 import { WORKSPACE_DIR, type Workspace } from '../workspace.ts'
 
@@ -31,6 +32,12 @@ const manifestSchema = Type.Object({
   wakes: orNull(Type.Boolean()),
   stopAfterS: secondsSchema,
   suspendAfterS: secondsSchema,
+  /** Absent for the server's, and in archives of earlier versions. */
+  schedule: Type.Optional(scheduleRecordSchema),
+  /** Absent for checkpoints on request only, and in archives of earlier versions. */
+  checkpoints: Type.Optional(
+    Type.Object({ everyS: secondsSchema, keep: orNull(countSchema), maxAgeS: secondsSchema }),
+  ),
   environment: Type.Record(Type.String(), Type.String()),
   forwardPorts: Type.Array(Type.Integer({ minimum: 1, maximum: 65_535 })),
 })
@@ -48,7 +55,8 @@ export interface ImportOptions {
 
 /** Describes a workspace. An expiry is left out: a restored workspace must not delete itself. */
 export function manifestOf(workspace: Workspace, environment: Readonly<Record<string, string>>): Manifest {
-  const { name, backend, image, repo, cpus, memoryMb, networkLimits, labels, wakes, idle } = workspace
+  const { name, backend, image, repo, cpus, memoryMb, networkLimits, labels, wakes } = workspace
+  const { idle, schedule, checkpoints } = workspace
   return {
     version: ARCHIVE_VERSION,
     name,
@@ -62,6 +70,14 @@ export function manifestOf(workspace: Workspace, environment: Readonly<Record<st
     wakes: wakes ?? null,
     stopAfterS: secondsOf(idle?.stopAfterMs),
     suspendAfterS: secondsOf(idle?.suspendAfterMs),
+    ...(schedule !== undefined && { schedule: scheduleRecord(schedule) }),
+    ...(checkpoints !== undefined && {
+      checkpoints: {
+        everyS: secondsOf(checkpoints.everyMs),
+        keep: checkpoints.keep ?? null,
+        maxAgeS: secondsOf(checkpoints.maxAgeMs),
+      },
+    }),
     environment: { ...environment },
     forwardPorts: [...workspace.forwardPorts],
   }
@@ -92,6 +108,7 @@ export function createInputOf(
   const backend = options.backend ?? fallback
   const isSameKind = isImageBackend(backend) === isImageBackend(manifest.backend)
   const { repo, cpus, memoryMb, network, labels, wakes, stopAfterS, suspendAfterS } = manifest
+  const { schedule, checkpoints } = manifest
   return {
     name: options.name ?? manifest.name,
     backend,
@@ -103,6 +120,12 @@ export function createInputOf(
     labels,
     wake: wakes,
     idle: { stopAfter: stopAfterS, suspendAfter: suspendAfterS },
+    schedule,
+    checkpoints: checkpoints && {
+      every: checkpoints.everyS,
+      keep: checkpoints.keep,
+      maxAge: checkpoints.maxAgeS,
+    },
     noProvision: true,
   }
 }

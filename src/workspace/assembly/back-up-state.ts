@@ -14,10 +14,10 @@ import { writeFileDurable } from '../../lib/fs/write-durable.ts'
 import { encodeTarFile, TAR_END } from '../../lib/tar/encode-header.ts'
 import { readTar } from '../../lib/tar/read-tar.ts'
 import { fault } from '../errors.ts'
-import { BUS_TOKEN_FILE, KEYS_FILE, TEAM_FILE, TOKEN_FILE } from '../state-dir.ts'
+import { BUS_TOKEN_FILE, KEYS_FILE, TEAM_FILE, TIMELINE_FILE, TOKEN_FILE } from '../state-dir.ts'
 
 const SERVER_ID = 'server-id'
-/** Files that a server cannot make again. The last one makes a directory that of a server. */
+/** Files that a server cannot make again, if they exist. The last one makes a directory that of a server. */
 const FILES = [
   'format',
   'ssh_host_ed25519_key',
@@ -27,6 +27,7 @@ const FILES = [
   TEAM_FILE,
   'egress-key',
   'docker-images.json',
+  TIMELINE_FILE,
   SERVER_ID,
 ] as const
 const SETTINGS = 'settings'
@@ -56,6 +57,11 @@ export async function backUpState(stateDir: string, file: string): Promise<numbe
       if (name === SERVER_ID)
         throw fault('INVALID_REQUEST', `${stateDir} is not the state directory of a server; set state_dir`)
       continue
+    }
+    if (content.length > MAX_FILE_BYTES) {
+      // It only explains states.
+      if (name === TIMELINE_FILE) continue
+      throw fault('BACKEND_ERROR', `${join(stateDir, name)} is too large to be restored; shrink it`)
     }
     const { mtimeMs } = await lstat(join(stateDir, name))
     entries.push(encodeTarFile(name, content, mtimeMs))

@@ -7,12 +7,15 @@ import type { WorkspaceConfig } from '../config.ts'
 import type { Check } from '../check.ts'
 import { configuredKernel } from '../image/convert/kernel-source.ts'
 import { GUEST_DIR, imageBackendsOf } from './open-images.ts'
+import { npmRun } from './repair.ts'
 
-/** A program that conversions run, the command that prints its version, and the package that provides it. */
+/** A program that conversions run, the command that prints its version, and Debian's package that provides it. */
 interface Tool {
   readonly name: string
   readonly argv: readonly [string, ...string[]]
-  readonly remedy: string
+  readonly package: string
+  /** Default: to install the package. */
+  readonly remedy?: string
   /** Whether conversions fail without it. */
   readonly isNeeded: boolean
 }
@@ -26,20 +29,25 @@ export async function probeImages(config: WorkspaceConfig): Promise<readonly Che
   if (backends.length === 0) return []
   const isRoot = process.getuid?.() === 0
   const tools: readonly Tool[] = [
-    { name: 'GNU tar', argv: ['tar', '--version'], remedy: 'install tar (GNU)', isNeeded: true },
-    { name: 'mke2fs', argv: ['mke2fs', '-V'], remedy: 'install e2fsprogs', isNeeded: true },
-    { name: 'e2fsck', argv: ['e2fsck', '-V'], remedy: 'install e2fsprogs', isNeeded: true },
-    { name: 'bubblewrap', argv: ['bwrap', '--version'], remedy: 'install bubblewrap', isNeeded: true },
-    { name: 'prlimit', argv: ['prlimit', '--version'], remedy: 'install util-linux', isNeeded: true },
-    { name: 'ldd', argv: ['ldd', '--version'], remedy: 'install libc-bin', isNeeded: true },
+    {
+      name: 'GNU tar',
+      argv: ['tar', '--version'],
+      package: 'tar',
+      remedy: 'install tar (GNU)',
+      isNeeded: true,
+    },
+    { name: 'mke2fs', argv: ['mke2fs', '-V'], package: 'e2fsprogs', isNeeded: true },
+    { name: 'e2fsck', argv: ['e2fsck', '-V'], package: 'e2fsprogs', isNeeded: true },
+    { name: 'bubblewrap', argv: ['bwrap', '--version'], package: 'bubblewrap', isNeeded: true },
+    { name: 'prlimit', argv: ['prlimit', '--version'], package: 'util-linux', isNeeded: true },
+    { name: 'ldd', argv: ['ldd', '--version'], package: 'libc-bin', isNeeded: true },
     ...(isRoot
       ? []
-      : [
-          { name: 'fakeroot', argv: ['fakeroot', '-v'], remedy: 'install fakeroot', isNeeded: true } as const,
-        ]),
+      : [{ name: 'fakeroot', argv: ['fakeroot', '-v'], package: 'fakeroot', isNeeded: true } as const]),
     {
       name: 'debootstrap',
       argv: ['debootstrap', '--version'],
+      package: 'debootstrap',
       remedy: 'install debootstrap (for image build --base alone)',
       isNeeded: false,
     },
@@ -53,7 +61,8 @@ export async function probeImages(config: WorkspaceConfig): Promise<readonly Che
   ]
 }
 
-async function toolCheck({ name, argv, remedy, isNeeded }: Tool): Promise<Check> {
+async function toolCheck(tool: Tool): Promise<Check> {
+  const { name, argv, isNeeded, remedy = `install ${tool.package}` } = tool
   try {
     const [program, ...rest] = argv
     const { stdout, stderr } = await run(program, rest, { environment: toolEnvironment() })
@@ -61,7 +70,8 @@ async function toolCheck({ name, argv, remedy, isNeeded }: Tool): Promise<Check>
     const isRight = name !== 'GNU tar' || found.includes('GNU')
     return { name, ok: isRight, found, remedy: isRight ? '' : remedy }
   } catch (error) {
-    return { name, ok: !isNeeded, found: messageOf(error), remedy }
+    const repair = isNeeded ? { package: tool.package } : undefined
+    return { name, ok: !isNeeded, found: messageOf(error), remedy, repair }
   }
 }
 
@@ -70,7 +80,7 @@ function initCheck(): Check {
   const remedy = 'npm run build:native, with g++ and a static C library installed'
   const name = 'init of VMs'
   return file === undefined
-    ? { name, ok: false, found: 'not built', remedy }
+    ? { name, ok: false, found: 'not built', remedy, repair: npmRun('build:native') }
     : { name, ok: true, found: file, remedy: '' }
 }
 
@@ -80,7 +90,8 @@ async function guestCheck(): Promise<Check> {
     await access(GUEST_DIR)
     return { name, ok: true, found: GUEST_DIR, remedy: '' }
   } catch {
-    return { name, ok: false, found: `${GUEST_DIR} is missing`, remedy: 'npm run build' }
+    const found = `${GUEST_DIR} is missing`
+    return { name, ok: false, found, remedy: 'npm run build', repair: npmRun('build') }
   }
 }
 

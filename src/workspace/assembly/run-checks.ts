@@ -7,6 +7,7 @@ import { probeDocker } from '../backend/docker/engine/probe.ts'
 import { probeMachines } from './probe-machines.ts'
 import type { WorkspaceConfig } from '../config.ts'
 import { probeImages } from './probe-images.ts'
+import { npmRun } from './repair.ts'
 import { probeNetwork } from '../network/probe.ts'
 import type { Check } from '../check.ts'
 import { readFile } from 'node:fs/promises'
@@ -35,6 +36,7 @@ function addonCheck(): Check {
         ok: false,
         found: `missing: the analyzer and the supervisor do not start, and the workspace server is slower (${addon.reason})`,
         remedy: `run "npm run build:native" in ${packageRoot}, with g++, make and python3 installed`,
+        repair: npmRun('build:native'),
       }
 }
 
@@ -59,7 +61,13 @@ async function sshClientCheck(): Promise<Check> {
     const { stderr } = await run('ssh', ['-V'])
     return { name: 'OpenSSH client', ok: true, found: stderr.trim(), remedy: '' }
   } catch (error) {
-    return { name: 'OpenSSH client', ok: false, found: messageOf(error), remedy: 'install openssh-client' }
+    return {
+      name: 'OpenSSH client',
+      ok: false,
+      found: messageOf(error),
+      remedy: 'install openssh-client',
+      repair: { package: 'openssh-client' },
+    }
   }
 }
 

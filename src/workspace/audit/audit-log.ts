@@ -20,6 +20,7 @@ export const AUDIT_ACTIONS = [
   'workspace.set',
   'workspace.rename',
   'workspace.fork',
+  'workspace.rewind',
   'workspace.export',
   'workspace.import',
   'workspace.delete',
@@ -29,6 +30,8 @@ export const AUDIT_ACTIONS = [
   'image.prune',
   'snapshot.create',
   'snapshot.delete',
+  'checkpoint.create',
+  'checkpoint.delete',
   'system.prune',
   'system.compact',
   'exec.run',
@@ -110,6 +113,7 @@ export class AuditLog {
   /** The end of the file; undefined if it must be read. */
   #end: FileEnd | undefined
   #writing: Promise<void> | undefined
+  #onWrite: () => void = () => undefined
 
   /**
    * Opens the log; without a file it records nothing.
@@ -136,6 +140,11 @@ export class AuditLog {
     this.#logger = logger
     this.#clock = clock
     this.#limit = new RefusalLimit(clock)
+  }
+
+  /** Calls the listener after each write. */
+  onWrite(listener: () => void): void {
+    this.#onWrite = listener
   }
 
   /** Records one action and its outcome. */
@@ -223,6 +232,7 @@ export class AuditLog {
       const entries = this.#pending.splice(0)
       try {
         await this.#append(entries)
+        this.#onWrite()
       } catch (error) {
         // Some of them may have been written.
         this.#end = undefined

@@ -5,6 +5,7 @@ import type { NetworkLimits } from '../network/narrow.ts'
 import type { Phase } from '../timeline/phase.ts'
 import type { Workspace } from '../workspace.ts'
 import type { BackendName } from '../backend-name.ts'
+import type { Checkpoints } from './checkpoint.ts'
 import type { Forks } from './fork.ts'
 import type { Snapshots } from './snapshot.ts'
 
@@ -27,6 +28,8 @@ export interface BackendCreate {
   readonly adoptsFiles: boolean
   /** Environment of every program in the workspace, in addition to the image's. */
   readonly environment: Readonly<Record<string, string>>
+  /** Variables that it does not take over from a snapshot that has them with these values. */
+  readonly foreignEnvironment?: Readonly<Record<string, string>> | undefined
   readonly cpus: number
   readonly memoryMb: number
   /** Size of its disk in bytes, for backends that have one; 0 for the backend's default. */
@@ -139,7 +142,7 @@ export interface ImagePart extends MeasuredPart {
 
 /** A file of a workspace on disk. */
 export interface UsagePart extends MeasuredPart {
-  readonly kind: 'rootfs' | 'volume' | 'memory' | 'console_log' | 'metadata'
+  readonly kind: 'rootfs' | 'volume' | 'memory' | 'checkpoint' | 'console_log' | 'metadata'
 }
 
 /**
@@ -191,6 +194,8 @@ export interface Backend {
   readonly snapshots?: Snapshots
   /** Absent for backends that cannot fork workspaces. */
   readonly forks?: Forks | undefined
+  /** Absent for backends that cannot copy the files of workspaces. */
+  readonly checkpoints?: Checkpoints | undefined
   /** Removes the workspace if it exists, and its volume unless `keepVolume` is set. */
   readonly remove: (name: string, keepVolume: boolean) => Promise<void>
   readonly exec: (name: string, request: ExecRequest) => Promise<ExecProcess>

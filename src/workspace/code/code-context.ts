@@ -4,6 +4,7 @@ import type { Backend, ExecProcess, ExitStatus } from '../backend/backend.ts'
 import { fault } from '../errors.ts'
 import { type Program, startProgram } from '../program/program.ts'
 import { followOutput, KILLED, OutputTail, type OutputName, sendSignal } from '../program/run-program.ts'
+import { withImports } from './javascript-imports.ts'
 import { JAVASCRIPT_RUNNER } from './javascript-runner.ts'
 import { PYTHON_RUNNER } from './python-runner.ts'
 import { type CodeError, MessageReader, type RunnerMessage } from './runner-messages.ts'
@@ -46,6 +47,8 @@ export interface CodeResult {
 
 /** Receives what code produces; a promise holds the code up. */
 export interface CodeSink {
+  /** Receives the number of the run when it begins, after those before it have ended. */
+  readonly onStart?: (executionCount: number) => void
   readonly onOutput: (name: OutputName, chunk: Buffer) => Promise<void> | undefined
   readonly onResult: (result: CodeResult) => Promise<void> | undefined
 }
@@ -64,6 +67,10 @@ export interface CodeRequest {
   readonly code: string
   /** It is interrupted after this time; undefined for no limit. */
   readonly timeoutMs: number | undefined
+  /** Whether results of tables have their columns, as JSON of the type `e2b/data`; large tables take long. */
+  readonly hasTables?: boolean
+  /** Environment variables during the run, which afterwards have their old values. */
+  readonly environment?: Readonly<Record<string, string>>
   /** Aborts when the client disconnects, which interrupts it. */
   readonly gone: AbortSignal
 }
@@ -153,7 +160,10 @@ export class CodeContext {
    *
    * @throws CONTEXT_ENDED when the interpreter ended
    */
-  async run({ code, timeoutMs, gone }: CodeRequest, sink: CodeSink): Promise<CodeEnd> {
+  async run(request: CodeRequest, sink: CodeSink): Promise<CodeEnd> {
+    const { timeoutMs, environment, hasTables: tables, gone } = request
+    const code = this.language === 'javascript' ? await withImports(request.code) : request.code
+    // Nothing waits from here until the run is known, so that the interpreter's end is not missed.
     if (this.#exit !== undefined) throw this.#endFault(this.#exit)
     const startedMs = performance.now()
     const done = Promise.withResolvers<EndMessage>()
@@ -176,7 +186,10 @@ export class CodeContext {
     if (gone.aborted) interrupt()
     try {
       const ownLimit = timeoutMs === undefined ? {} : { timeoutMs: timeoutMs + OWN_LIMIT_MS }
-      this.#process.stdin.write(`${JSON.stringify({ run: run.id, code, ...ownLimit })}\n`)
+      // The interpreter counts the same.
+      sink.onStart?.(run.id)
+      const message = { run: run.id, code, environment, tables, ...ownLimit }
+      this.#process.stdin.write(`${JSON.stringify(message)}\n`)
       const { count, error } = await done.promise
       const durationMs = Math.round(performance.now() - startedMs)
       return { executionCount: count, error, hasTimedOut, durationMs }

@@ -25,9 +25,15 @@ export interface ContextInfo {
   readonly id: string
   readonly language: CodeLanguage
   readonly createdAt: Date
+  /** Where it started; undefined for the workspace's working directory. */
+  readonly directory: string | undefined
 }
 
+/** Runs code in a context, after the code that already runs or waits there. @throws CONTEXT_BUSY and CONTEXT_ENDED */
+type RunCode = (request: CodeRequest, sink: CodeSink) => Promise<CodeEnd & ContextInfo>
+
 interface Entry extends ContextInfo {
+  readonly options: ContextOptions
   readonly context: Promise<CodeContext>
   /** Settled when the last run has ended. */
   last: Promise<unknown>
@@ -48,7 +54,12 @@ export class CodeContexts {
   constructor(table: WorkspaceTable, clock: Clock) {
     this.#clock = clock
     table.onChange((change) => {
-      if (change.type === 'deleted') this.#entries.delete(nameKey(change.name))
+      if (change.type !== 'deleted') return
+      const entries = this.#entries.get(nameKey(change.name))
+      this.#entries.delete(nameKey(change.name))
+      // Its runs end even if the backend does not report their end.
+      for (const { context } of entries?.values() ?? [])
+        context.then((each) => each.close()).catch(() => undefined)
     })
   }
 
@@ -71,11 +82,15 @@ export class CodeContexts {
 
   /** Ends a context, and the code that runs in it. @throws CONTEXT_NOT_FOUND */
   async delete(workspaceName: string, id: string): Promise<void> {
-    const entry = this.#get(workspaceName, id)
-    this.#entries.get(nameKey(workspaceName))?.delete(id)
-    const context = await entry.context
-    await context.close()
-    await context.ended
+    await end(this.#remove(workspaceName, id))
+  }
+
+  /** Replaces a context's interpreter by a new one without its state, as `create` started it. @throws CONTEXT_NOT_FOUND */
+  async restart(backend: Backend, workspaceName: string, id: string): Promise<void> {
+    const old = this.#remove(workspaceName, id)
+    // At once, so that no request creates a default context in between.
+    const { context } = this.#add(backend, workspaceName, id, old.language, old.options)
+    await Promise.all([end(old), context])
   }
 
   /**
@@ -91,21 +106,30 @@ export class CodeContexts {
     request: CodeRequest,
     sink: CodeSink,
   ): Promise<CodeEnd & ContextInfo> {
+    const run = await this.open(backend, workspaceName, selector)
+    return run(request, sink)
+  }
+
+  /**
+   * Waits until a context has started, and returns a function that runs code in it.
+   *
+   * @throws CONTEXT_NOT_FOUND, CONTEXT_BUSY and the errors of a start
+   */
+  async open(backend: Backend, workspaceName: string, selector: ContextSelector): Promise<RunCode> {
     const entry = this.#select(backend, workspaceName, selector)
     const context = await entry.context
-    if (entry.waiting >= MAX_WAITING)
-      throw fault(
-        'CONTEXT_BUSY',
-        `${MAX_WAITING} requests wait for context "${entry.id}"; wait for them, or create another context`,
-      )
-    const run = entry.last.then(() => {
-      request.gone.throwIfAborted()
-      return context.run(request, sink)
-    })
-    entry.waiting++
-    entry.last = run.catch(() => undefined).finally(() => entry.waiting--)
-    const { id, language, createdAt } = entry
-    return { ...(await run), id, language, createdAt }
+    checkQueue(entry)
+    return async (request, sink) => {
+      checkQueue(entry)
+      const run = entry.last.then(() => {
+        request.gone.throwIfAborted()
+        return context.run(request, sink)
+      })
+      entry.waiting++
+      entry.last = run.catch(() => undefined).finally(() => entry.waiting--)
+      const { id, language, createdAt, directory } = entry
+      return { ...(await run), id, language, createdAt, directory }
+    }
   }
 
   /** Ends all interpreters, so that none continues without a server. */
@@ -139,12 +163,20 @@ export class CodeContexts {
       )
     const context = CodeContext.start(backend, workspaceName, language, options)
     const createdAt = new Date(this.#clock.wallMs())
-    const entry: Entry = { id, language, createdAt, context, last: Promise.resolve(), waiting: 0 }
+    const { directory } = options
+    const last = Promise.resolve()
+    const entry: Entry = { id, language, createdAt, directory, options, context, last, waiting: 0 }
     this.#entries.set(key, entries.set(id, entry))
     const forget = (): void => {
       if (entries.get(id) === entry) entries.delete(id)
     }
     context.then(({ ended }) => ended).then(forget, forget)
+    return entry
+  }
+
+  #remove(workspaceName: string, id: string): Entry {
+    const entry = this.#get(workspaceName, id)
+    this.#entries.get(nameKey(workspaceName))?.delete(id)
     return entry
   }
 
@@ -156,4 +188,19 @@ export class CodeContexts {
       `workspace "${workspaceName}" has no code context ${JSON.stringify(id.slice(0, 80))}`,
     )
   }
+}
+
+async function end(entry: Entry): Promise<void> {
+  const context = await entry.context
+  await context.close()
+  await context.ended
+}
+
+/** @throws CONTEXT_BUSY */
+function checkQueue({ id, waiting }: Entry): void {
+  if (waiting >= MAX_WAITING)
+    throw fault(
+      'CONTEXT_BUSY',
+      `${MAX_WAITING} requests wait for context "${id}"; wait for them, or create another context`,
+    )
 }

@@ -105,10 +105,22 @@ async function evaluate(parameters) {
 
 const INTERRUPTED = { name: 'Interrupted', value: 'the code was interrupted', traceback: '' }
 
-async function run({ run: own, code, timeoutMs }) {
+/** Sets environment variables and returns a function that restores the old ones. */
+function setVariables(values) {
+  const old = Object.keys(values).map((name) => [name, process.env[name]])
+  Object.assign(process.env, values)
+  return () => {
+    for (const [name, value] of old)
+      if (value === undefined) delete process.env[name]
+      else process.env[name] = value
+  }
+}
+
+async function run({ run: own, code, environment = {}, timeoutMs }) {
   // Signals for an earlier run may be read after this request.
   await new Promise((resolve) => setImmediate(resolve))
   const stopped = new Promise((resolve) => (interrupt = () => resolve(INTERRUPTED)))
+  const resetVariables = setVariables(environment)
   const evaluated = (async () => {
     const options = { replMode: true, awaitPromise: true, objectGroup: 'cell' }
     const limit = timeoutMs === undefined ? {} : { timeout: timeoutMs }
@@ -128,6 +140,7 @@ async function run({ run: own, code, timeoutMs }) {
     return errorOf(error)
   } finally {
     interrupt = undefined
+    resetVariables()
     session.post('Runtime.releaseObjectGroup', { objectGroup: 'cell' })
   }
 }
@@ -135,6 +148,15 @@ async function run({ run: own, code, timeoutMs }) {
 process.on('SIGINT', () => interrupt?.())
 process.on('uncaughtException', (error) => process.stderr.write(inspect(error) + '\n'))
 globalThis.require = createRequire(process.cwd() + '/')
+/** Imports a module; with names as the first parameter, it must export them. */
+async function importModule(first, ...more) {
+  const [names, specifier, options] = Array.isArray(first) ? [first, ...more] : [[], first, ...more]
+  const found = await import(specifier, options)
+  const missing = names.find((name) => !(name in found))
+  if (missing === undefined) return found
+  throw new SyntaxError("The requested module '" + specifier + "' does not provide an export named '" + missing + "'")
+}
+Object.defineProperty(globalThis, Symbol.for('workspace.code.import'), { value: importModule })
 globalThis.display = (...values) => values.forEach((value) => show(value, false))
 let pending = ''
 const requests = new Socket({ fd: 3, readable: true, writable: false })

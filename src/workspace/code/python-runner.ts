@@ -11,6 +11,7 @@ import ast, base64, inspect, io, json, linecache, os, signal, threading, traceba
 MARK = sys.argv[1].encode()
 PIECE = 3500
 MOST_DATA = 4 * 2**20
+MOST_COMMANDS = 100
 METHODS = {
     "text/html": "_repr_html_", "text/markdown": "_repr_markdown_", "text/latex": "_repr_latex_",
     "image/svg+xml": "_repr_svg_", "image/png": "_repr_png_", "image/jpeg": "_repr_jpeg_",
@@ -26,7 +27,7 @@ sys.modules["__main__"] = main
 lock = threading.RLock()
 number = 0
 count = 0
-is_running = is_sending = is_interrupted = False
+is_running = is_sending = is_interrupted = has_tables = False
 
 
 def interrupt(signum, frame):
@@ -60,6 +61,21 @@ def text_of(value):
     return value if isinstance(value, str) else json.dumps(value)
 
 
+def columns_of(value):
+    # Returns the columns of a table of pandas as JSON text.
+    frame = getattr(sys.modules.get("pandas"), "DataFrame", None)
+    if not isinstance(frame, type) or not isinstance(value, frame):
+        return None
+    def plain(each):
+        return None if each != each else each.isoformat() if hasattr(each, "isoformat") else each
+    try:
+        columns = value.to_dict(orient="list")
+        rows = {str(name): [plain(each) for each in values] for name, values in columns.items()}
+        return json.dumps(rows, default=str)
+    except Exception:
+        return None
+
+
 def bundle_of(value):
     data = {"text/plain": repr(value)[:2**20]}
     if type(value) in (dict, list):
@@ -76,6 +92,7 @@ def bundle_of(value):
             found[name] = function(value) if callable(function) else None
         except Exception:
             pass
+    found["e2b/data"] = columns_of(value) if has_tables else None
     function = getattr(type(value), "_repr_mimebundle_", None)
     try:
         bundle = function(value, include=None, exclude=None) if callable(function) else {}
@@ -128,10 +145,77 @@ def evaluate(code):
     return loop.run_until_complete(value)
 
 
+def dedented(text):
+    # Without this, code from an indented literal of a client fails; notebooks accept it as well.
+    lines = text.splitlines(True)
+    first = next((each for each in lines if each.strip() and not each.lstrip().startswith("#")), "")
+    indent = first[:len(first) - len(first.lstrip(" \t"))]
+    if not indent:
+        return text
+    return "".join(each[len(indent):] if each.startswith(indent) else each for each in lines)
+
+
+def shell(command):
+    import importlib, subprocess
+    sys.stdout.flush()
+    subprocess.call(command, shell=True)
+    # It may have installed modules.
+    importlib.invalidate_caches()
+
+
+def python_of(line):
+    # Returns Python code for a line of notebooks that is not Python; None for others.
+    start = line.lstrip(" \t")
+    if start.startswith("!"):
+        command = start[1:]
+    elif start.startswith("%pip "):
+        import shlex
+        command = shlex.quote(sys.executable) + " -m " + start[1:]
+    elif start.startswith("%matplotlib"):
+        command = ""
+    elif start.startswith("%"):
+        raise SyntaxError("the command %s of notebooks is not supported" % start.split()[0])
+    else:
+        return None
+    return line[:len(line) - len(start)] + "__shell__(%r)" % command
+
+
+def parse(text, name):
+    # Only lines that are an error otherwise: a text of several lines may contain the same.
+    lines = text.split("\n")
+    for _ in range(MOST_COMMANDS):
+        try:
+            return ast.parse("\n".join(lines), name)
+        except SyntaxError as error:
+            at = (error.lineno or 0) - 1
+            code = python_of(lines[at]) if 0 <= at < len(lines) else None
+            if code is None:
+                raise
+            lines[at] = code
+    return ast.parse("\n".join(lines), name)
+
+
+class Variables:
+    def __init__(self, values):
+        self.values = values
+        self.old = {name: os.environ.get(name) for name in values}
+
+    def set(self):
+        os.environ.update(self.values)
+
+    def reset(self):
+        for name, value in self.old.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
 def run(text):
+    text = dedented(text)
     name = "<cell %d>" % count
     linecache.cache[name] = (len(text), None, text.splitlines(True), name)
-    tree = ast.parse(text, name)
+    tree = parse(text, name)
     last = tree.body.pop().value if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
     evaluate(compile(tree, name, "exec", flags, True))
@@ -158,14 +242,18 @@ def error_of(error):
 
 
 main.display = display
+main.__shell__ = shell
 signal.signal(signal.SIGINT, interrupt)
 send(1, {"type": "ready", "version": "%d.%d.%d" % sys.version_info[:3]})
 for line in requests:
     request = json.loads(line)
     number = request["run"]
+    has_tables = request.get("tables", False)
     count += 1
     error = None
+    variables = Variables(request.get("environment", {}))
     try:
+        variables.set()
         is_interrupted = False
         is_running = True
         run(request["code"])
@@ -173,6 +261,10 @@ for line in requests:
     except BaseException as raised:
         is_running = False
         error = error_of(raised)
+    try:
+        variables.reset()
+    except Exception:
+        pass
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

@@ -21,6 +21,7 @@ export function leftoverDirectories({ root, images }: MachineRoot): readonly Tra
     { root, parent: 'instances' },
     { root, parent: 'snapshots' },
     { root, parent: 'forks' },
+    { root, parent: 'checkpoints' },
     { root, parent: '.' },
   ]
   const byPath = new Map(places.map((place) => [join(place.root, place.parent), place]))

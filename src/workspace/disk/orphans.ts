@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { messageOf } from '../../lib/errors/message.ts'
 import { TRASH_PREFIX, type TrashLocation } from '../../native/files/trash.ts'
 import { SNAPSHOT_FILE } from '../backend/microvm/usage.ts'
+import type { MachineFiles } from '../backend/microvm/files/machine-files.ts'
 import type { BackendName } from '../backend-name.ts'
 import { filesOf, type MachineRoot, leftoverDirectories } from './machine-root.ts'
 import { mountPointsBelow } from '../../native/files/mount-points.ts'
@@ -14,10 +15,10 @@ import { FilesInUse } from './files-in-use.ts'
 import { shortDuration } from './short-duration.ts'
 
 /**
- * Kinds of orphans: staging of interrupted work, partial snapshots, disks without a VM, locks, and remains of
- * deletions.
+ * Kinds of orphans: staging of interrupted work, partial snapshots, disks and checkpoints without a VM, locks, and remains
+ * of deletions.
  */
-export type OrphanKind = 'tmp' | 'snapshot' | 'upper' | 'lock' | 'trash'
+export type OrphanKind = 'tmp' | 'snapshot' | 'checkpoint' | 'upper' | 'lock' | 'trash'
 
 /** A file or directory that no workspace, image or snapshot uses. */
 export interface Orphan {
@@ -69,9 +70,10 @@ export async function findOrphans(machineRoot: MachineRoot, now: Date): Promise<
   }
   for (const place of leftoverDirectories(machineRoot)) await search(place, temporary)
   const { root, images } = machineRoot
-  for (const { key } of await filesOf(machineRoot).list())
-    await search({ root, parent: `instances/${key}` }, temporary)
+  const machines = await filesOf(machineRoot).list()
+  for (const { key } of machines) await search({ root, parent: `instances/${key}` }, temporary)
   await search({ root, parent: 'snapshots' }, (entry) => partialSnapshot(root, entry))
+  await search({ root, parent: 'checkpoints' }, (entry) => strayCheckpoint(root, entry, machines))
   await search({ root, parent: 'uppers' }, (entry) => strayUpper(root, entry, now))
   await search({ root: images.root, parent: 'locks' }, ({ name }) =>
     name.endsWith('.lock') ? { kind: 'lock', retained: 'lock file retained' } : undefined,
@@ -97,6 +99,24 @@ async function partialSnapshot(root: string, entry: Dirent): Promise<Finding | u
   return is === 'absent'
     ? { kind: 'snapshot' }
     : { kind: 'snapshot', retained: `${SNAPSHOT_FILE} cannot be checked (${is.why})` }
+}
+
+/** Finds a checkpoint of a VM that no longer exists: the name of its directory begins with the VM's id. */
+async function strayCheckpoint(
+  root: string,
+  entry: Dirent,
+  machines: Awaited<ReturnType<MachineFiles['list']>>,
+): Promise<Finding | undefined> {
+  if (temporary(entry) !== undefined || !entry.isDirectory()) return undefined
+  const ids = machines.flatMap(({ reading }) => (reading.is === 'valid' ? [reading.record.id] : []))
+  if (ids.some((id) => entry.name.startsWith(`${id}-`))) return undefined
+  // If the disk with the instances is not mounted, every checkpoint would look like an orphan.
+  if ((await presence(join(root, 'instances'))) !== 'there')
+    return { kind: 'checkpoint', retained: 'the directory "instances" is missing' }
+  const unreadable = machines.find(({ reading }) => reading.is === 'unreadable')
+  return unreadable === undefined
+    ? { kind: 'checkpoint' }
+    : { kind: 'checkpoint', retained: `metadata.json of "${unreadable.key}" is unreadable` }
 }
 
 async function strayUpper(root: string, entry: Dirent, now: Date): Promise<Finding | undefined> {
@@ -163,8 +183,11 @@ async function whyRetained(
 ): Promise<string> {
   if (stat.isSymbolicLink()) return 'it is a symbolic link; remove it manually'
   // Names that are not the server's, such as lost+found, are not protected by a lock.
-  if ((kind === 'upper' || kind === 'snapshot') && !(isWorkspaceName(name) && name === nameKey(name)))
-    return `its name is not a valid ${kind === 'upper' ? 'workspace' : 'snapshot'} name; remove it manually`
+  if (
+    (kind === 'upper' || kind === 'snapshot' || kind === 'checkpoint') &&
+    !(isWorkspaceName(name) && name === nameKey(name))
+  )
+    return `its name is not a valid ${kind === 'upper' ? 'workspace' : kind} name; remove it manually`
   if (!stat.isDirectory()) return kind === 'upper' ? 'it is not a directory; remove it manually' : ''
   const making = kind === 'trash' ? '' : await whyBeingMade(path, now)
   if (making !== '') return making

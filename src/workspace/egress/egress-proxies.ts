@@ -70,6 +70,11 @@ export class EgressProxies {
     return { ...profiles.get(profileName)?.environment, ...proxyEnvironment(port) }
   }
 
+  /** Environment by which a snapshot uses a proxy that a new workspace without a profile does not have. */
+  foreignEnvironmentOf(profileName: string | undefined): Readonly<Record<string, string>> {
+    return profileName === undefined ? proxyEnvironment(this.#settings.port) : {}
+  }
+
   /** Requests of a workspace since the server started. */
   logOf(name: string): EgressLog {
     const known = this.#logs.get(nameKey(name))

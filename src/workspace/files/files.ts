@@ -8,6 +8,7 @@ import { checkArgument } from '../arguments.ts'
 import { OutputTail, runToEnd } from '../program/run-program.ts'
 import { WORKSPACE_DIR } from '../workspace.ts'
 import { type FileEntry, parseStat, STAT_FIELDS } from './entry.ts'
+import type { OpenWrites } from '../lifecycle/open-writes.ts'
 import * as scripts from './scripts.ts'
 
 const MAX_LIST_BYTES = 16 * 2 ** 20
@@ -33,6 +34,14 @@ export interface FileRange {
   readonly length: number | undefined
 }
 
+/** The workspace that has the files. */
+export interface FilesPlace {
+  readonly backend: Backend
+  /** The workspace's name. */
+  readonly name: string
+  readonly writes: OpenWrites
+}
+
 /**
  * Files of a running workspace, as its user sees them. All work is done by programs inside, so that links,
  * permissions and mounts have their usual meaning and nothing leads out. Paths must be normalized.
@@ -40,16 +49,14 @@ export interface FileRange {
  * @throws FILE_NOT_FOUND, FILE_DENIED, FILE_CONFLICT, and the backend's errors
  */
 export class WorkspaceFiles {
-  readonly #backend: Backend
-  readonly #workspaceName: string
+  readonly #place: FilesPlace
   /** Aborts when the client disconnects, which ends the program inside. */
   readonly #gone: AbortSignal
   readonly #user: string | undefined
 
   /** @param user defaults to the workspace's user */
-  constructor(backend: Backend, workspaceName: string, gone: AbortSignal, user?: string) {
-    this.#backend = backend
-    this.#workspaceName = workspaceName
+  constructor(place: FilesPlace, gone: AbortSignal, user?: string) {
+    this.#place = place
     this.#gone = gone
     this.#user = user
   }
@@ -86,7 +93,9 @@ export class WorkspaceFiles {
       createsParents ? 'yes' : '',
       mark,
     ]
-    await this.#run(path, scripts.WRITE, args, mark === '' ? content : withEnd(content, mark))
+    const { writes, name } = this.#place
+    const process = await writes.start(name, () => this.#start(scripts.WRITE, args))
+    await this.#follow(path, process, mark === '' ? content : withEnd(content, mark))
   }
 
   /** Lists a directory, sorted by name. */
@@ -152,7 +161,10 @@ export class WorkspaceFiles {
     args: readonly string[],
     input: string | Readable = '',
   ): Promise<string> {
-    const process = await this.#start(script, args)
+    return this.#follow(path, await this.#start(script, args), input)
+  }
+
+  async #follow(path: string, process: ExecProcess, input: string | Readable): Promise<string> {
     const output = new OutputTail(MAX_LIST_BYTES)
     const messages = new OutputTail(MAX_MESSAGE_BYTES)
     const options = { input, timeoutMs: undefined, gone: this.#gone }
@@ -168,7 +180,8 @@ export class WorkspaceFiles {
 
   #start(script: string, args: readonly string[]): Promise<ExecProcess> {
     const user = this.#user
-    return this.#backend.exec(this.#workspaceName, {
+    const { backend, name } = this.#place
+    return backend.exec(name, {
       argv: ['/bin/sh', '-c', script, 'sh', ...args],
       ...(user !== undefined && { user }),
     })

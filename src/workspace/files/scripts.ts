@@ -51,8 +51,8 @@ directory=\${path%/*}
 [ -w "$directory" ] || refuse ${DENIED} denied
 temporary=$directory/$temporary
 trap 'rm -f -- "$temporary"' EXIT
-# A signal interrupts the other trap, or the rm in it.
-trap 'trap "" HUP INT TERM; rm -f -- "$temporary"; exit 1' HUP INT TERM
+# A signal interrupts the other trap, or the rm in it. A message for a client that has left raises SIGPIPE.
+trap 'trap "" HUP INT TERM PIPE; rm -f -- "$temporary"; exit 1' HUP INT TERM PIPE
 old=$(stat -c '%a %u:%g' -- "$path" 2>/dev/null)
 error=$(cat 2>&1 >"$temporary") || explain "$error"
 size=$(stat -c %s -- "$temporary")

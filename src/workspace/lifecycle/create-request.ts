@@ -177,7 +177,7 @@ function withTemplate(given: CreateInput, template: Template): CreateInput {
 }
 
 function settingsWithTemplate(given: CreateInput, template: Template): SettingsInput {
-  const { labels, wake, idle, ttlMs, expireAction } = template
+  const { labels, wake, idle, checkpoints, ttlMs, expireAction, schedule } = template
   const hasExpiry = isGiven(given.expiresAt) || typeof given.ttlS === 'number'
   return {
     labels: { ...labels, ...given.labels },
@@ -186,8 +186,22 @@ function settingsWithTemplate(given: CreateInput, template: Template): SettingsI
       stopAfter: given.idle?.stopAfter ?? secondsOf(idle?.stopAfterMs),
       suspendAfter: given.idle?.suspendAfter ?? secondsOf(idle?.suspendAfterMs),
     },
+    checkpoints:
+      given.checkpoints || checkpoints
+        ? {
+            every: given.checkpoints?.every ?? secondsOf(checkpoints?.everyMs),
+            keep: given.checkpoints?.keep ?? checkpoints?.keep,
+            maxAge: given.checkpoints?.maxAge ?? secondsOf(checkpoints?.maxAgeMs),
+          }
+        : undefined,
     ttlS: hasExpiry ? given.ttlS : secondsOf(ttlMs),
     expireAction: given.expireAction ?? expireAction,
+    schedule: {
+      start: given.schedule?.start ?? schedule?.start,
+      stop: given.schedule?.stop ?? schedule?.stop,
+      timeZone: given.schedule?.timeZone ?? schedule?.timeZone,
+      rest: given.schedule?.rest ?? schedule?.rest,
+    },
   }
 }
 

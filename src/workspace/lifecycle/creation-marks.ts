@@ -5,6 +5,7 @@ import { removeFileDurable, writeFileDurable } from '../../lib/fs/write-durable.
 import { BACKEND_NAMES } from '../backend-name.ts'
 import type { BackendName } from '../backend-name.ts'
 import { isWorkspaceName, nameKey } from '../name.ts'
+import { MARKS_DIR } from '../state-dir.ts'
 
 /** An unfinished creation or deletion, whose remains are removed in either case. */
 export interface CreationMark {
@@ -22,7 +23,7 @@ export class CreationMarks {
   readonly #directory: string
 
   constructor(stateDir: string) {
-    this.#directory = join(stateDir, 'creating')
+    this.#directory = join(stateDir, MARKS_DIR)
   }
 
   async add(mark: CreationMark): Promise<void> {

@@ -25,7 +25,7 @@ import type { CreationMark, CreationMarks } from './creation-marks.ts'
 import type { Repo } from './repo.ts'
 
 /** Opens the egress proxies of workspaces with a profile; does nothing for others. */
-export type EgressGate = Pick<EgressProxies, 'attach' | 'environmentOf' | 'observe'>
+export type EgressGate = Pick<EgressProxies, 'attach' | 'environmentOf' | 'foreignEnvironmentOf' | 'observe'>
 
 /** Records on disk that belong to a workspace. */
 interface WorkspaceRecords {
@@ -103,8 +103,9 @@ async function recordSettings(
   request: CreateRequest,
   createdAt: Date,
 ): Promise<void> {
-  const { idle, expiry, ownership } = request
-  if ((idle ?? expiry ?? ownership) === undefined) return settings.remove(request.name)
+  const { idle, checkpoints, expiry, schedule, ownership } = request
+  if ((idle ?? checkpoints ?? expiry ?? schedule ?? ownership) === undefined)
+    return settings.remove(request.name)
   await settings.write({ ...request, createdAt }, request)
 }
 
@@ -130,6 +131,7 @@ async function createWithFiles(
           ...devContainer?.environment,
           ...request.environment,
         },
+        foreignEnvironment: egress.foreignEnvironmentOf(request.networkLimits?.egressProfile),
         forwardPorts: devContainer?.forwardPorts ?? [],
         enterPhase: context.enterPhase,
       },

@@ -4,6 +4,7 @@ import type { Workspace } from '../workspace.ts'
 /** The forks that one request creates: all of them, or none. */
 export class ForkGroup {
   readonly source: Workspace
+  readonly count: number
   readonly #origin = Promise.withResolvers<ForkOrigin>()
   readonly #complete = Promise.withResolvers<void>()
   readonly #failed = new AbortController()
@@ -11,6 +12,7 @@ export class ForkGroup {
 
   constructor(source: Workspace, count: number) {
     this.source = source
+    this.count = count
     this.#missing = count
     // Either may have no reader when it rejects.
     for (const each of [this.#origin, this.#complete]) each.promise.catch(() => undefined)

@@ -7,15 +7,14 @@ import { fault } from '../errors.ts'
 import { nameKey, parseWorkspaceName } from '../name.ts'
 import type { Creator } from '../team/creator.ts'
 import type { Timeline } from '../timeline/timeline.ts'
+import { MAX_FORKS } from '../max-forks.ts'
 import type { Workspace } from '../workspace.ts'
 import type { CreateRequest } from './create-request.ts'
 import { ForkGroup } from './fork-group.ts'
 import { getBackend } from './get-backend.ts'
+import type { Checkpointer } from './checkpointer.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import type { WorkspaceTable } from './table.ts'
-
-/** Largest number of forks that one request creates. */
-export const MAX_FORKS = 64
 
 /** An unvalidated request for forks; null and absent are equivalent. */
 export interface ForkInput {
@@ -27,6 +26,8 @@ export interface ForkInput {
   readonly names?: readonly string[] | null | undefined
   /** Whether they continue its programs; by default where that is possible. */
   readonly memory?: boolean | null | undefined
+  /** Id of the checkpoint to create them from, in place of its current files. */
+  readonly checkpoint?: string | null | undefined
   /** Who creates them; undefined for the server itself. */
   readonly creator?: Creator | undefined
 }
@@ -45,6 +46,7 @@ export interface ForkerOptions {
   readonly table: WorkspaceTable
   readonly backends: ReadonlyMap<BackendName, Backend>
   readonly lifecycle: Pick<Lifecycle, 'whileIdle' | 'admit'>
+  readonly checkpointer: Pick<Checkpointer, 'hold' | 'release'>
   readonly timeline: Timeline
   readonly clock: Clock
   readonly logger: Logger
@@ -56,7 +58,8 @@ interface Forking {
   readonly createdAt: Date
   readonly names: readonly string[]
   readonly creations: readonly Promise<Workspace>[]
-  readonly forks: Forks
+  /** Releases the copy once all of them are created, or none will be. */
+  readonly release: (origin: ForkOrigin) => Promise<void>
   /** Undefined when the source could not be copied, which fails all of them. */
   readonly origin: ForkOrigin | undefined
 }
@@ -83,10 +86,10 @@ export class Forker {
     const name = parseWorkspaceName(nameInput)
     const begun = await this.#options.lifecycle.whileIdle(name, () => this.#begin(name, input))
     if (begun === undefined) throw fault('WORKSPACE_BUSY', `workspace "${name}" is still being created`)
-    const { group, creations, origin, forks } = begun
+    const { group, creations, origin, release } = begun
     const results = await Promise.allSettled(creations)
     if (origin !== undefined)
-      await forks.release(origin.id).catch((error: unknown) => {
+      await release(origin).catch((error: unknown) => {
         this.#options.logger.warn(
           { err: error, workspace: name },
           'the copy of a fork is removed at the next start',
@@ -114,10 +117,10 @@ export class Forker {
     )
     const creations = admitted.map(({ make }) => make(() => undefined))
     for (const creation of creations) creation.catch((error: unknown) => group.fail(error))
-    const copy = { children: names.length, memory: input.memory ?? undefined }
-    const begun = { group, createdAt, names, creations, forks }
+    const { take, release } = this.#copying(source, forks, input, group)
+    const begun = { group, createdAt, names, creations, release }
     try {
-      const origin = await forks.take(source.name, copy, group.signal)
+      const origin = await take()
       // Without their names, which not everybody may see who sees the source.
       timeline.note(
         source.name,
@@ -129,6 +132,24 @@ export class Forker {
       group.fail(error)
       return { ...begun, origin: undefined }
     }
+  }
+
+  /** Returns how the files of the source are copied, or taken from a checkpoint. */
+  #copying(source: Workspace, forks: Forks, { checkpoint: id, memory }: ForkInput, group: ForkGroup) {
+    const { checkpointer } = this.#options
+    if (typeof id !== 'string') {
+      const copy = { children: group.count, memory: memory ?? undefined }
+      return {
+        take: () => forks.take(source.name, copy, group.signal),
+        release: (origin: ForkOrigin) => forks.release(origin.id),
+      }
+    }
+    const take = async (): Promise<ForkOrigin> => {
+      if (memory === true)
+        throw fault('FORK_UNSUPPORTED', `checkpoint "${id}" has no memory; leave out "memory"`)
+      return { id: await checkpointer.hold(source, id), pausedMs: 0, hasMemory: false }
+    }
+    return { take, release: () => Promise.resolve(checkpointer.release(id)) }
   }
 
   #forksOf({ name, state, localDir, backend }: Workspace): Forks {
@@ -203,7 +224,8 @@ function numbered(prefix: string, count: number, isTaken: (name: string) => bool
 
 /** Describes a fork: everything of its source but an expiry, because a copy must not delete itself. */
 function requestOf(name: string, group: ForkGroup, creator: Creator | undefined): CreateRequest {
-  const { backend, image, repo, cpus, memoryMb, networkLimits, labels, wakes, idle } = group.source
+  const { backend, image, repo, cpus, memoryMb, networkLimits, labels, wakes } = group.source
+  const { idle, checkpoints, schedule } = group.source
   return {
     name,
     backend,
@@ -215,6 +237,8 @@ function requestOf(name: string, group: ForkGroup, creator: Creator | undefined)
     labels,
     wakes,
     idle,
+    checkpoints,
+    schedule,
     ownership: creator?.ownership,
     isImageGiven: true,
     localDir: '',

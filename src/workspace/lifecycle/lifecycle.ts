@@ -3,6 +3,7 @@ import { messageOf } from '../../lib/errors/message.ts'
 import { KeyedLock } from '../../lib/process/keyed-lock.ts'
 import type { Backend, BackendChange } from '../backend/backend.ts'
 import { fault, unavailable } from '../errors.ts'
+import { OpenWrites } from './open-writes.ts'
 import type { Workspace } from '../workspace.ts'
 import type { BackendName } from '../backend-name.ts'
 import {
@@ -14,6 +15,7 @@ import {
 } from './create-request.ts'
 import { removeWorkspace } from './remove-workspace.ts'
 import { resetWorkspace } from './reset-workspace.ts'
+import { restWorkspace } from './rest-workspace.ts'
 import { createWorkspace, type EgressGate, undoCreation, UnfinishedCreation } from './creation.ts'
 import type { CreationMarks } from './creation-marks.ts'
 import { getBackend } from './get-backend.ts'
@@ -50,6 +52,8 @@ export interface LifecycleOptions {
  * changes.
  */
 export class Lifecycle {
+  /** Programs that write files; they end before a workspace stops. */
+  readonly writes = new OpenWrites()
   readonly #options: LifecycleOptions
   readonly #locks = new KeyedLock()
   readonly #creations = new Map<string, RunningCreation>()
@@ -130,7 +134,7 @@ export class Lifecycle {
       if (workspace.state.is === 'stopped')
         throw fault('WORKSPACE_ALREADY_STOPPED', `workspace "${workspace.name}" is already stopped`)
       this.#options.timeline.because(workspace.name, 'a client requested the stop')
-      return backend.stop(workspace.name)
+      return restWorkspace(workspace, backend, 'stop', this.writes)
     })
   }
 
@@ -174,7 +178,7 @@ export class Lifecycle {
     await this.#change(how, name, async (workspace, backend) => {
       if (workspace.state.is !== 'running' || !isWanted(workspace)) return workspace
       this.#options.timeline.because(workspace.name, reason)
-      const resting = await backend[how](workspace.name)
+      const resting = await restWorkspace(workspace, backend, how, this.writes)
       hasStopped = true
       return resting
     })
@@ -283,9 +287,8 @@ export class Lifecycle {
     work: (workspace: Workspace, backend: Backend) => Promise<T>,
   ): Promise<T> {
     const name = parseWorkspaceName(nameInput)
-    if (this.#creations.has(nameKey(name))) {
+    if (this.#creations.has(nameKey(name)))
       throw fault('WORKSPACE_BUSY', `workspace "${name}" is still being created`)
-    }
     return this.#locks.run(nameKey(name), async () => {
       const workspace = this.#options.table.get(name)
       return work(workspace, getBackend(this.#options.backends, workspace.backend))
@@ -309,10 +312,7 @@ export class Lifecycle {
     }
   }
 
-  /**
-   * Aborts creations on a backend: a program running in a workspace, such as a clone, would otherwise wait
-   * for a hanging engine.
-   */
+  /** Aborts creations on a backend: a program of theirs, such as a clone, would wait for a hanging engine. */
   #giveUpCreations(away: Backend): void {
     const why = away.whyUnavailable ?? 'it does not respond'
     const reason = unavailable(`backend ${away.name} became unavailable during the creation: ${why}`)

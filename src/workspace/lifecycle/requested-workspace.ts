@@ -8,7 +8,7 @@ export function requestedWorkspace(
   state: WorkspaceState,
 ): Workspace {
   const { name, backend, image, localDir, cpus, memoryMb, repo, networkLimits, labels, wakes } = request
-  const { idle, expiry, ownership, forkGroup } = request
+  const { idle, checkpoints, expiry, schedule, ownership, forkGroup } = request
   const backendFields = { containerId: '', ipAddress: '', pid: 0, rootfsPath: '' }
   return {
     name,
@@ -21,7 +21,9 @@ export function requestedWorkspace(
     labels,
     wakes,
     idle,
+    checkpoints,
     expiry,
+    schedule,
     ownership,
     repo: repo?.url ?? '',
     forkedFrom: forkGroup?.source.name,

@@ -20,7 +20,8 @@ import {
 import { parseEgress } from '../network/policy.ts'
 import type { NetworkReach } from '../network/narrow.ts'
 import { WORKSPACE_DIR } from '../workspace.ts'
-import { EXPIRE_ACTIONS } from '../workspace-settings.ts'
+import { changedSchedule, type Schedule, scheduleFields } from '../schedule.ts'
+import { EXPIRE_ACTIONS, MAX_CHECKPOINTS_KEPT } from '../workspace-settings.ts'
 import { parseRepo } from './repo.ts'
 import { withResolvedImage } from './resolve-image.ts'
 
@@ -49,10 +50,18 @@ const templateSchema = Type.Object(
         'suspend it after this idle time; 0s: never; default: idle.suspend_after',
       ),
     }),
+    checkpoints: optionalSection({
+      every: optionalDuration('take a checkpoint after this time, while it runs; 0s: never; default: 0s'),
+      keep: Type.Optional(
+        Type.Integer({ minimum: 1, maximum: MAX_CHECKPOINTS_KEPT, description: 'number kept; default: 10' }),
+      ),
+      max_age: optionalDuration('delete them at this age; 0s: never; default: 7d'),
+    }),
     ttl: optionalDuration('time after its creation at which it expires; 0s: never'),
     expire_action: Type.Optional(
       Type.Enum(EXPIRE_ACTIONS, { description: 'what happens when it expires; default: stop' }),
     ),
+    schedule: optionalSection(scheduleFields),
     network: Type.Optional(networkLimitsSchema),
     labels: Type.Optional(labelsSchema),
     devcontainer: Type.Optional(
@@ -76,12 +85,13 @@ type TemplateSettings = Decoded<typeof templateSchema>
 /** A named set of values for new workspaces, validated when the server starts. */
 export interface Template extends Omit<
   TemplateSettings,
-  'devcontainer' | 'network' | 'labels' | 'upperSize'
+  'devcontainer' | 'network' | 'labels' | 'upperSize' | 'schedule'
 > {
   readonly name: string
   readonly upperBytes: number | undefined
   readonly networkLimits: NetworkLimits | undefined
   readonly labels: WorkspaceLabels | undefined
+  readonly schedule: Schedule | undefined
   /** Used instead of the devcontainer.json among the workspace's files. */
   readonly devContainer: DevContainer | undefined
 }
@@ -115,7 +125,7 @@ export function configuredTemplates(
 
 function templateOf(
   name: string,
-  { devcontainer, network, labels, upperSize, ...same }: TemplateSettings,
+  { devcontainer, network, labels, upperSize, schedule, ...same }: TemplateSettings,
   { imageAliases, defaultBackend, reachOf }: TemplateContext,
 ): Template {
   const { fromSnapshot, repo, image, dotfiles, backend = defaultBackend } = same
@@ -133,6 +143,7 @@ function templateOf(
     upperBytes: upperSize === undefined ? undefined : upperSize * 2 ** 30,
     networkLimits: parseNetworkLimits(network && limitsToWire({ ...network, egress }), reachOf(backend)),
     labels: parseLabels(labels),
+    schedule: changedSchedule(undefined, schedule),
     devContainer: devcontainer && devContainerOf(devcontainer, imageAliases),
   }
 }

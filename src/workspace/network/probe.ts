@@ -42,15 +42,15 @@ async function firewallCheck({
   const isNeeded = enabledBackends.includes('docker') && docker.network === undefined
   if (process.platform !== 'linux' || !isNeeded) return []
   const name = 'firewall'
-  if (process.getuid?.() !== 0) {
-    const isThere = await stat('/usr/sbin/nft').then(
-      () => true,
-      () => false,
-    )
+  const isThere = await stat('/usr/sbin/nft').then(
+    () => true,
+    () => false,
+  )
+  const repair = isThere ? undefined : { package: 'nftables' }
+  if (process.getuid?.() !== 0)
     return isThere
       ? [{ name, ok: true, found: 'nftables, through the engine', remedy: '' }]
-      : [{ name, ok: false, found: 'nft is missing', remedy: 'install nftables' }]
-  }
+      : [{ name, ok: false, found: 'nft is missing', remedy: 'install nftables', repair }]
   const missing = await firewallMissing()
   return [
     {
@@ -58,6 +58,7 @@ async function firewallCheck({
       ok: missing === undefined,
       found: missing === undefined ? 'nftables' : 'unavailable',
       remedy: missing ?? '',
+      repair: missing === undefined ? undefined : repair,
     },
   ]
 }

@@ -1,4 +1,4 @@
-import { StringDecoder } from 'node:string_decoder'
+import { OutputDecoder } from './output-decoder.ts'
 import type { OutputName } from './run-program.ts'
 
 const MAX_BYTES = 2 ** 20
@@ -27,7 +27,7 @@ export class OutputLog {
   #keptBytes = 0
   #end = 0
   #droppedEnd = 0
-  readonly #decoders = { stdout: new StringDecoder('utf8'), stderr: new StringDecoder('utf8') }
+  readonly #decoder = new OutputDecoder('utf8')
   readonly #waiting = new Set<() => void>()
   #isClosed = false
 
@@ -37,11 +37,11 @@ export class OutputLog {
   }
 
   add(stream: OutputName, chunk: Buffer): void {
-    this.#append(stream, this.#decoders[stream].write(chunk))
+    this.#append(stream, this.#decoder.write(stream, chunk))
   }
 
   close(): void {
-    for (const stream of ['stdout', 'stderr'] as const) this.#append(stream, this.#decoders[stream].end())
+    for (const [stream, text] of this.#decoder.end()) this.#append(stream, text)
     this.#isClosed = true
     this.#wake()
   }

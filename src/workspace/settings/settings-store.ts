@@ -1,15 +1,21 @@
-import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
+import { mkdir, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Static } from 'typebox'
 import { messageOf } from '../../lib/errors/message.ts'
 import { openSealedJson, sealJson } from '../../lib/fs/sealed-json.ts'
-import { removeFileDurable, syncDirectory, writeFileDurable } from '../../lib/fs/write-durable.ts'
+import {
+  removeFileDurable,
+  removeInterruptedWrites,
+  syncDirectory,
+  writeFileDurable,
+} from '../../lib/fs/write-durable.ts'
 import { Type } from '../../lib/schema/type.ts'
 import { fault } from '../errors.ts'
 import { isWorkspaceName, nameKey } from '../name.ts'
 import { ACCESS_LEVELS } from '../access-level.ts'
 import type { Ownership } from '../ownership.ts'
 import type { Workspace } from '../workspace.ts'
+import { scheduleRecord, scheduleRecordSchema } from '../schedule.ts'
 import { EXPIRE_ACTIONS, type WorkspaceSettings } from '../workspace-settings.ts'
 
 const DIRECTORY = 'settings'
@@ -35,6 +41,12 @@ const recordSchema = Type.Object(
         { additionalProperties: false },
       ),
     ),
+    /** Absent for checkpoints on request only. */
+    checkpoints: Type.Optional(
+      Type.Object({ everyMs: msSchema, keep: msSchema, maxAgeMs: msSchema }, { additionalProperties: false }),
+    ),
+    /** Absent for the server's. */
+    schedule: Type.Optional(scheduleRecordSchema),
     /** Absent on a server without users. */
     ownership: Type.Optional(
       Type.Object(
@@ -76,12 +88,11 @@ export class SettingsStore {
     const directory = join(stateDir, DIRECTORY)
     if ((await mkdir(directory, { recursive: true, mode: 0o700 })) !== undefined)
       await syncDirectory(stateDir)
+    await removeInterruptedWrites(directory)
     const readings = new Map<string, Reading>()
     const open = async (file: string): Promise<void> => {
       const key = file.slice(0, -SUFFIX.length)
-      // Left by a write that a kill interrupted.
-      if (file.endsWith('.tmp')) await rm(join(directory, file), { force: true })
-      else if (file.endsWith(SUFFIX) && isWorkspaceName(key) && key === nameKey(key))
+      if (file.endsWith(SUFFIX) && isWorkspaceName(key) && key === nameKey(key))
         readings.set(key, await read(join(directory, file), key))
     }
     await Promise.all((await readdir(directory)).map(open))
@@ -167,7 +178,7 @@ function belongsTo(record: SettingsRecord, { name, backend, createdAt }: Identit
 
 function recordOf(
   { name, backend, createdAt }: Identity,
-  { labels, wakes, idle, expiry, ownership }: WorkspaceSettings,
+  { labels, wakes, idle, checkpoints, expiry, schedule, ownership }: WorkspaceSettings,
 ): SettingsRecord {
   return {
     version: 1,
@@ -179,6 +190,14 @@ function recordOf(
     stopAfterMs: idle?.stopAfterMs ?? null,
     suspendAfterMs: idle?.suspendAfterMs ?? null,
     expiry: expiry === undefined ? null : { atMs: expiry.at.getTime(), action: expiry.action },
+    ...(checkpoints !== undefined && {
+      checkpoints: {
+        everyMs: checkpoints.everyMs ?? null,
+        keep: checkpoints.keep ?? null,
+        maxAgeMs: checkpoints.maxAgeMs ?? null,
+      },
+    }),
+    ...(schedule !== undefined && { schedule: scheduleRecord(schedule) }),
     ...(ownership !== undefined && { ownership: ownershipRecord(ownership) }),
   }
 }
@@ -188,7 +207,7 @@ function ownershipRecord({ owner, shares }: Ownership): NonNullable<SettingsReco
 }
 
 function settingsOf(record: SettingsRecord): WorkspaceSettings {
-  const { labels, wakes, stopAfterMs, suspendAfterMs, expiry, ownership } = record
+  const { labels, wakes, stopAfterMs, suspendAfterMs, checkpoints, expiry, schedule, ownership } = record
   const hasIdle = stopAfterMs !== null || suspendAfterMs !== null
   return {
     labels: labels ?? undefined,
@@ -196,7 +215,13 @@ function settingsOf(record: SettingsRecord): WorkspaceSettings {
     idle: hasIdle
       ? { stopAfterMs: stopAfterMs ?? undefined, suspendAfterMs: suspendAfterMs ?? undefined }
       : undefined,
+    checkpoints: checkpoints && {
+      everyMs: checkpoints.everyMs ?? undefined,
+      keep: checkpoints.keep ?? undefined,
+      maxAgeMs: checkpoints.maxAgeMs ?? undefined,
+    },
     expiry: expiry === null ? undefined : { at: new Date(expiry.atMs), action: expiry.action },
+    schedule,
     ownership,
   }
 }

@@ -186,6 +186,12 @@ export class AccessControl {
     return new Creator(user, false, this.#quota, this.#table)
   }
 
+  /** Returns the idle time in ms that a workspace must not exceed; 0 without a limit. */
+  idleQuotaOf({ ownership }: Workspace): number {
+    const owner = ownership?.owner && this.#team?.find(ownership.owner.id)
+    return owner === undefined || owner.role === 'administrator' ? 0 : (this.#quota.idleMs ?? 0)
+  }
+
   /** Returns the user of a token or key, and the token; undefined if any of them has ended. */
   #holderOf(principal: Principal): Holder | undefined {
     if (principal.is === 'server') return undefined

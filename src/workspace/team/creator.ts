@@ -9,6 +9,8 @@ export interface Quota {
   readonly workspaces?: number | undefined
   readonly cpus?: number | undefined
   readonly memoryMb?: number | undefined
+  /** Idle time after which a workspace is stopped or suspended, regardless of its limit; 0 for none. */
+  readonly idleMs?: number | undefined
 }
 
 /** The size of a workspace; 0 means no limit. */

@@ -1,7 +1,6 @@
 import { nameKey } from '../name.ts'
 import type { Ownership } from '../ownership.ts'
 import type { WorkspaceChange } from '../workspace.ts'
-import type { Principal } from './access-control.ts'
 
 /** A token ends without a change. */
 const REVIEW_EVERY_MS = 30_000
@@ -11,19 +10,18 @@ interface Use {
   readonly end: () => void
 }
 
-/** Connections and streams of users. Ends those that their user may no longer have. */
+/** Connections and streams of token holders. Ends those that their holder may no longer have. */
 export class OpenUses {
   readonly #uses = new Set<Use>()
   readonly #ownerships = new Map<string, Ownership | undefined>()
   readonly #timer = setInterval(() => this.review(), REVIEW_EVERY_MS).unref()
 
   /**
-   * Follows a connection or stream until the returned function is called. Those of the server's token are not followed.
+   * Follows a connection or stream until the returned function is called.
    *
    * @param end may be called several times
    */
-  follow(principal: Principal, isAllowed: () => boolean, end: () => void): () => void {
-    if (principal.is === 'server') return () => undefined
+  follow(isAllowed: () => boolean, end: () => void): () => void {
     const use = { isAllowed, end }
     this.#uses.add(use)
     return () => this.#uses.delete(use)

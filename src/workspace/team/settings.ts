@@ -1,6 +1,7 @@
 import { configFault } from '../../lib/config/check.ts'
 import type { Decoded } from '../../lib/config/decode.ts'
 import { duration, flag, optionalSection, optionalText, section, texts } from '../../lib/config/fields.ts'
+import { isHttpUrl } from '../../lib/http/http-url.ts'
 import { Type } from '../../lib/schema/type.ts'
 
 const quota = (description: string) => Type.Optional(Type.Integer({ minimum: 1, description }))
@@ -16,6 +17,10 @@ export const teamSection = section({
     workspaces: quota('maximum number of workspaces that a member owns; default none'),
     cpus: quota("maximum number of CPUs of a member's workspaces together; default none"),
     memory_mb: quota("maximum memory of a member's workspaces together, in MiB; default none"),
+    idle: duration(
+      '0s',
+      "idle time after which a member's workspace stops, regardless of its limit; 0s: none",
+    ),
   }),
   oidc: optionalSection({
     issuer: Type.String({ minLength: 1, description: 'URL of the OpenID provider' }),
@@ -66,7 +71,7 @@ export function teamSettings({
       'CONFIG_INVALID',
       'team.oidc.allowed_groups and administrator_groups require groups_claim',
     )
-  if (!URL.canParse(oidc.issuer) || !/^https?:$/.test(new URL(oidc.issuer).protocol))
+  if (!isHttpUrl(oidc.issuer))
     throw configFault('CONFIG_INVALID', `team.oidc.issuer "${oidc.issuer}" must be an http or https URL`)
   return { ...settings, oidc }
 }

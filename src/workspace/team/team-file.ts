@@ -41,7 +41,7 @@ export class TeamFile {
     const path = join(stateDir, TEAM_FILE)
     const content = await readFile(path, 'utf8').catch(ignoreMissing)
     const file = new TeamFile(stateDir, content === undefined ? [] : parseUsers(content, path))
-    await file.#writeKeys()
+    await file.#writeKeys(file.users)
     return file
   }
 
@@ -64,19 +64,21 @@ export class TeamFile {
     return this.#lock.run('', async () => {
       const [users, result] = edit(this.#users)
       try {
+        // First, so that a change is either complete or not made: a key that no user has admits nobody.
+        await this.#writeKeys(users)
         await writeFileDurable(this.#path, sealJson({ version: 1, users }), { mode: 0o600 })
-        this.#users = users
-        this.#onChange()
-        await this.#writeKeys()
       } catch (error) {
+        await this.#writeKeys(this.#users).catch(() => undefined)
         throw fault('BACKEND_ERROR', `the state directory cannot be written: ${messageOf(error)}`, error)
       }
+      this.#users = users
+      this.#onChange()
       return result
     })
   }
 
-  async #writeKeys(): Promise<void> {
-    const keys = this.#users.filter(({ isDisabled }) => !isDisabled).flatMap(({ keys: own }) => own)
+  async #writeKeys(users: readonly User[]): Promise<void> {
+    const keys = users.filter(({ isDisabled }) => !isDisabled).flatMap(({ keys: own }) => own)
     const lines = keys.map(({ publicKey }) => `${publicKey}\n`)
     await writeFileDurable(this.#keysPath, KEYS_HEADER + lines.join(''), { mode: 0o600 })
   }

@@ -3,28 +3,12 @@ import type { Clock } from '../../lib/clock/clock.ts'
 import { nameKey } from '../name.ts'
 import type { Workspace, WorkspaceChange, WorkspaceState } from '../workspace.ts'
 import type { Phase } from './phase.ts'
+import type { TimelineEntry } from './timeline-entry.ts'
+import type { Identity, TimelineFile } from './timeline-file.ts'
 
 /** Entries kept for each workspace; the oldest are dropped (threat B5). */
 const MAX_ENTRIES = 100
 const MAX_TEXT_LENGTH = 1_000
-
-/** Something that happened to a workspace. */
-export type TimelineEntry =
-  | {
-      readonly is: 'phase'
-      readonly at: Date
-      readonly phase: Phase
-      readonly outcome: 'running' | 'done' | 'failed'
-      /** Undefined while it is running. */
-      readonly durationMs: number | undefined
-    }
-  | {
-      readonly is: 'state'
-      readonly at: Date
-      readonly status: WorkspaceState['is']
-      readonly reason: string
-    }
-  | { readonly is: 'note'; readonly at: Date; readonly text: string }
 
 /** Why a workspace is not running, and what to do. */
 export interface Explanation {
@@ -36,6 +20,9 @@ export interface Explanation {
 
 interface History {
   entries: TimelineEntry[]
+  /** Undefined until the workspace is observed. */
+  identity: Identity | undefined
+  /** Undefined until it is observed by this server. */
   state: WorkspaceState | undefined
   /** Reason of the next change of state. */
   reason: string | undefined
@@ -44,16 +31,19 @@ interface History {
 }
 
 /**
- * History of each workspace since the server started: the phases of its starts, and its states with their reasons. Kept in
- * memory, bounded for each workspace, and forgotten with it.
+ * History of each workspace: the phases of its starts, and its states with their reasons. Bounded for each workspace, and
+ * forgotten with it.
  */
 export class Timeline {
   readonly #clock: Clock
+  readonly #file: TimelineFile | undefined
   readonly #histories = new Map<string, History>()
   readonly #listeners: ((phase: Phase, durationMs: number, outcome: 'done' | 'failed') => void)[] = []
 
-  constructor(clock: Clock) {
+  /** @param file continues the histories of an earlier server; without it they end with this one */
+  constructor(clock: Clock, file?: TimelineFile) {
     this.#clock = clock
+    this.#file = file
   }
 
   /** Entries of a workspace, oldest first. */
@@ -92,7 +82,9 @@ export class Timeline {
     const running = history?.entries[index ?? -1]
     if (history === undefined || index === undefined || running?.is !== 'phase') return
     const durationMs = this.#clock.nowMs() - history.phaseBeganMs
-    history.entries[index] = { ...running, outcome, durationMs }
+    const ended = { ...running, outcome, durationMs }
+    history.entries[index] = ended
+    this.#keep(history, ended)
     for (const listener of this.#listeners) listener(running.phase, durationMs, outcome)
   }
 
@@ -103,10 +95,22 @@ export class Timeline {
 
   /** Records a change of the table. */
   observe(change: WorkspaceChange): void {
-    if (change.type === 'deleted') return void this.#histories.delete(nameKey(change.name))
-    const { name, state } = change.workspace
+    if (change.type === 'deleted') {
+      this.#histories.delete(nameKey(change.name))
+      this.#file?.remove(change.name)
+      return
+    }
+    const { name, state, createdAt } = change.workspace
     const history = this.#historyOf(name)
+    if (history.identity === undefined) {
+      history.identity = { name, createdAt }
+      history.entries.unshift(...(this.#file?.entriesOf(history.identity) ?? []))
+    }
     if (isDeepStrictEqual(history.state, state)) return
+    if (history.state === undefined && isUnchanged(state, history)) {
+      history.state = state
+      return
+    }
     const reason = reasonFor(state, history)
     this.#add(history, { is: 'state', at: this.#now(), status: state.is, reason })
     history.state = state
@@ -126,14 +130,25 @@ export class Timeline {
   #historyOf(name: string): History {
     const known = this.#histories.get(nameKey(name))
     if (known !== undefined) return known
-    const history: History = { entries: [], state: undefined, reason: undefined, phaseBeganMs: 0 }
+    const history: History = {
+      entries: [],
+      identity: undefined,
+      state: undefined,
+      reason: undefined,
+      phaseBeganMs: 0,
+    }
     this.#histories.set(nameKey(name), history)
     return history
   }
 
   #add(history: History, entry: TimelineEntry): void {
     history.entries.push(entry)
+    this.#keep(history, entry)
     if (history.entries.length > MAX_ENTRIES) history.entries.shift()
+  }
+
+  #keep({ identity }: History, entry: TimelineEntry): void {
+    if (identity !== undefined) this.#file?.add(identity, entry)
   }
 
   #now(): Date {
@@ -143,12 +158,24 @@ export class Timeline {
 
 const UNKNOWN = 'it was in this state when the server started'
 
-function reasonFor(state: WorkspaceState, { state: before, reason }: History): string {
+/** Whether the state is the last one that an earlier server recorded. */
+function isUnchanged(state: WorkspaceState, { entries }: History): boolean {
+  const last = lastState(entries)
+  if (last?.status !== state.is) return false
+  return state.is !== 'error' || last.reason.endsWith(state.message.slice(0, MAX_TEXT_LENGTH))
+}
+
+function lastState(entries: readonly TimelineEntry[]) {
+  return entries.findLast((entry) => entry.is === 'state')
+}
+
+function reasonFor(state: WorkspaceState, { state: before, reason, entries }: History): string {
   // The backend's message names the cause; what was requested is context.
   if (state.is === 'error')
     return (reason === undefined ? state.message : `${reason}: ${state.message}`).slice(0, MAX_TEXT_LENGTH)
   if (reason !== undefined) return reason.slice(0, MAX_TEXT_LENGTH)
-  if (before === undefined) return UNKNOWN
+  if (before === undefined)
+    return lastState(entries) === undefined ? UNKNOWN : 'it changed while the server did not run'
   if (state.is === 'running')
     return before.is === 'starting' ? 'it is ready' : 'somebody started it without this server'
   return state.is === 'stopped'

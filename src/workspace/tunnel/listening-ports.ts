@@ -54,6 +54,7 @@ export async function listListeningPorts(
  * Waits until a program listens on a port inside a workspace.
  *
  * @param gone aborts when the client disconnects
+ * @throws the reason of `gone`
  * @throws WAIT_TIMED_OUT when none does in time
  * @throws the errors of `list`
  */
@@ -70,7 +71,8 @@ export async function waitForPort(
     const leftMs = endMs - performance.now()
     if (leftMs <= 0)
       throw fault('WAIT_TIMED_OUT', `nothing listens on port ${port} of the workspace after ${timeoutMs} ms`)
-    await delay(Math.min(pauseMs, leftMs), undefined, { signal: gone })
+    await delay(Math.min(pauseMs, leftMs), undefined, { signal: gone }).catch(() => undefined)
+    gone.throwIfAborted()
   }
 }
 

@@ -6,6 +6,7 @@ import { tempDir } from '../../support/temp-dir.ts'
 import { startTeamServer } from '../../support/workspace/team-server.ts'
 import { call } from '../../support/workspace/workspace-server.ts'
 import { waitFor } from '../../support/wait-for.ts'
+import { openWorkspacePage } from '../../support/workspace/workspace-page.ts'
 import { spawnCli, userEnvironment, workspaceCli } from '../../support/workspace/workspace-cli.ts'
 
 const ACCOUNTS = {
@@ -110,5 +111,58 @@ describe('the login with an OpenID provider', () => {
     await writeFile(configFile, JSON.stringify({ servers: { team: { url: team.server.url } } }))
     const without = await workspaceCli(['login', '--server', 'team'], environment)
     expect(without.stderr).toContain('names no file for the token of server team')
+  })
+
+  test('the page shows the code, and continues when the user has logged in elsewhere', async () => {
+    const { provider, team } = await startServer()
+    const page = await openWorkspacePage(team.server.url)
+    await page.choose('.login button')
+    const code = '.login .code'
+    await page.until('the code', `document.querySelector('${code}') !== null`)
+    expect(
+      await page.evaluate(`(({ href, target }) => ({ href, target }))(document.querySelector('.login a'))`),
+    ).toEqual({ href: expect.stringContaining(`${provider.issuer}/device?user_code=`), target: '_blank' })
+    await page.keep('login')
+    await provider.enter(await page.evaluate(`document.querySelector('${code}').textContent`), 'one')
+    await page.untilText('.connection', 'live')
+    const { body } = await team.as('')('/api/users')
+    expect(body.users.map(({ name }: { name: string }) => name)).toContain('analyst')
+  })
+
+  test('the page shows why a login failed, and keeps a token that was entered meanwhile', async () => {
+    const { provider, team } = await startServer()
+    const page = await openWorkspacePage(team.server.url)
+    const begin = async () => {
+      await page.choose('.login button')
+      await page.until('the code', `document.querySelector('.login .code') !== null`)
+      return page.evaluate<string>(`document.querySelector('.login .code').textContent`)
+    }
+    await provider.enter(await begin(), 'other')
+    await page.untilText('.login [role=alert]', 'in none of the groups staff')
+    const second = await begin()
+    const token = team.authorizationOf('ana').replace('Bearer ', '')
+    await page.fill('input[name=token]', token)
+    await page.press('Enter')
+    await page.untilText('.connection', 'live')
+    await provider.enter(second, 'one')
+    // The server completes the login, for nobody.
+    await expect
+      .poll(async () => JSON.stringify((await team.as('')('/api/users')).body))
+      .toContain('"analyst"')
+    await page.reload()
+    await page.untilText('.connection', 'live')
+    expect(await page.evaluate(`sessionStorage.getItem('workspace-token')`)).toBe(token)
+  })
+
+  test('the page of a server without a provider offers no login', async () => {
+    const team = await startTeamServer({ ana: 'member' })
+    onTestFinished(team.stop)
+    const page = await openWorkspacePage(team.server.url)
+    await page.until('the form', `document.querySelector('input[name=token]') !== null`)
+    await page.until(
+      'the offer',
+      `performance.getEntriesByName(location.origin + '/api/login')[0]?.responseEnd > 0`,
+    )
+    expect(await page.evaluate(`document.querySelector('.login')`)).toBeNull()
   })
 })

@@ -14,7 +14,7 @@ import { call } from '../../support/workspace/workspace-server.ts'
 
 const LONG_MS = 1_200_000
 /** Number of rounds of each race. */
-const ALL = rounds(300, 10_000)
+const ALL = rounds(150, 10_000)
 const FILES = Array.from({ length: 8 }, (_, i) => `f${i}`)
 
 test(
@@ -126,8 +126,8 @@ function trashIn(disk: MachineDisk): readonly string[] {
 
 // The second value is the distance between the calls at which it is killed.
 test.for([
-  ['unlinkat', rounds(3, 1)],
-  ['renameat2', 1],
+  ['unlinkat', rounds(12, 1)],
+  ['renameat2', rounds(2, 1)],
 ] as const)(
   'F2 P9 after a kill at any %s of a prune, the next server completes exactly the rest',
   { timeout: LONG_MS },

@@ -79,14 +79,14 @@ test('the first start formats a sparse upper, the second keeps its data, and the
   execFileSync('e2fsck', ['-fn', upper], { stdio: 'ignore' })
 })
 
-test('two machines share one image and do not see each other’s data', async () => {
+test('two machines share one image and do not see each other’s data', { tags: ['extensive'] }, async () => {
   const booted = await image(SCRIPT)
   const uppers = [newUpper(), newUpper()] as const
   const both = await Promise.all(uppers.map((upper) => boot(booted, upper, FORMAT)))
   for (const console of both) expect(console).toContain('guest: kept nothing')
 })
 
-test("an ELF kernel, as in Firecracker's images, boots too", async () => {
+test("an ELF kernel, as in Firecracker's images, boots too", { tags: ['extensive'] }, async () => {
   const booted = await image(SCRIPT, 'firecracker')
   const handle = openSync(booted.kernel, 'r')
   const magic = Buffer.alloc(4)
@@ -118,13 +118,16 @@ describe('with one image', () => {
     return said[0] ?? ''
   }
 
-  const DAMAGE: readonly (readonly [string, (file: string) => void])[] = [
+  type Damage = readonly [string, (file: string) => void]
+  const DAMAGE: readonly Damage[] = [
     ['whose superblock is zeroed', (file) => write(file, 1024, Buffer.alloc(1024))],
+  ]
+  const MORE_DAMAGE: readonly Damage[] = [
+    ['that ends early', (file) => truncateSync(file, 2 ** 20)],
     ['whose superblock is random', (file) => write(file, 1024, randomFillSync(Buffer.alloc(1024)))],
     ['whose head is random', (file) => write(file, 0, randomFillSync(Buffer.alloc(64 * 1024)))],
-    ['that ends early', (file) => truncateSync(file, 2 ** 20)],
   ]
-  test.each(DAMAGE)('an upper %s is never formatted, and the guest reports it', async (_how, damage) => {
+  async function reportsDamage(damage: (file: string) => void): Promise<void> {
     const upper = newUpper()
     expect(saidByInit(await boot(tiny, upper, FORMAT))).toEqual([FORMATTED, READY])
     damage(upper)
@@ -135,7 +138,13 @@ describe('with one image', () => {
       )
     }
     expect(await digestOf(upper)).toBe(before)
-  })
+  }
+  test.each(DAMAGE)('an upper %s is never formatted, and the guest reports it', (_how, damage) =>
+    reportsDamage(damage),
+  )
+  test.each(MORE_DAMAGE)('an upper %s is not formatted either', { tags: ['extensive'] }, (_how, damage) =>
+    reportsDamage(damage),
+  )
 
   test('an unformatted upper with one byte of data is not formatted', async () => {
     const upper = newUpper()
@@ -149,7 +158,7 @@ describe('with one image', () => {
     expect(statSync(upper).blocks).toBe(0)
   })
 
-  test('a machine with one disk reports it', async () => {
+  test('a machine with one disk reports it', { tags: ['extensive'] }, async () => {
     expect(await faultOf(undefined, FORMAT.words)).toBe(
       'workspace-init: FAULT the kernel found only one virtio disk, vda; the VM should have two, the image and the upper',
     )
@@ -186,7 +195,7 @@ describe('with one image', () => {
   })
 })
 
-test('an image without an init is reported', async () => {
+test('an image without an init is reported', { tags: ['extensive'] }, async () => {
   const parts = await converter()
   execFileSync('rm', [`${parts.guestDir}/init`])
   const { manifest } = await convertTar(parts, pack(tinyTree()))

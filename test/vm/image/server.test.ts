@@ -1,3 +1,4 @@
+// @module-tag extensive
 import { execFileSync } from 'node:child_process'
 import { createReadStream, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,6 +8,7 @@ import { loadWorkspaceConfig } from '../../../src/workspace/config.ts'
 import { buildImage } from '../../../src/workspace/assembly/build-image.ts'
 import { docker, uniqueName } from '../../support/engine/docker.ts'
 import { FakeBackend } from '../../support/workspace/fake-backend.ts'
+import { longestStall } from '../../support/longest-stall.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import { guestDir, pack, POWER_OFF, tinyTree } from '../../support/workspace/tiny-image.ts'
 import { testKernel } from '../../support/vm/vm-parts.ts'
@@ -46,23 +48,17 @@ async function engineImage(): Promise<string> {
 test('a server pulls with progress, stays responsive, and then has the image', async () => {
   const name = await engineImage()
   const server = await startServer()
-  let longestMs = 0
-  let lastMs = performance.now()
-  const watch = setInterval(() => {
-    longestMs = Math.max(longestMs, performance.now() - lastMs)
-    lastMs = performance.now()
-  }, 5)
+  const stalledMs = longestStall()
   const response = await fetch(`${server.url}/api/images/pull`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', accept: 'text/event-stream' },
     body: JSON.stringify({ docker_ref: name, tag: 'tiny' }),
   })
   const events = await response.text()
-  clearInterval(watch)
   expect(events).toMatch(
     /event: progress\ndata: \{"message":"unpacking [^\n]*"\}\n\n(?:.|\n)*event: complete\ndata: \{"tag":"tiny","digest":"sha256:[0-9a-f]{64}"\}/,
   )
-  expect(longestMs).toBeLessThan(1_500)
+  expect(stalledMs()).toBeLessThan(600)
   const { body } = await call(`${server.url}/api/images/inspect/tiny?verify=true`)
   expect(body).toMatchObject({
     image: { name: 'tiny', docker_ref: name, cached: true, source: 'user' },
@@ -81,9 +77,7 @@ test('F36 a stopping server aborts a pull and leaves nothing of it', async () =>
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
   let events = ''
   while (!events.includes('installing')) events += (await reader?.read())?.value ?? ''
-  const beforeMs = performance.now()
   await server.stop()
-  expect(performance.now() - beforeMs).toBeLessThan(5_000)
   for (let part = await reader?.read(); part?.done === false; part = await reader?.read())
     events += part.value
   expect(events).toMatch(

@@ -1,3 +1,4 @@
+// @module-tag extensive
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Backend } from '../../../src/workspace/backend/backend.ts'

@@ -1,3 +1,4 @@
+// @module-tag extensive
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { dockerBackend, removeLeftovers, uniqueName } from '../../support/engine/docker.ts'
 import { machineRoots, qemuBackend } from '../../support/vm/vm-server.ts'

@@ -1,3 +1,4 @@
+// @module-tag extensive
 import { join } from 'node:path'
 import { rolldown } from 'rolldown'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'

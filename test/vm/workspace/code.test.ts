@@ -1,3 +1,4 @@
+// @module-tag extensive
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type CodeOptions, connect, type Workspace } from '../../../src/workspace/client/sdk/connect.ts'
 import { uniqueName } from '../../support/engine/docker.ts'

@@ -1,3 +1,4 @@
+// @module-tag extensive
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -60,4 +61,14 @@ test('N4 a machine with an egress profile makes only the requests of its rules, 
   expect(
     (await call(`${fork}/egress`)).body.requests.map(({ outcome }: { outcome: string }) => outcome),
   ).toContain('refused')
+
+  // Without a profile, a machine from a snapshot has no proxy.
+  await call(`${demo}/stop`, 'POST')
+  const snapshot = { name: 'kept', source_workspace: 'demo' }
+  expect((await call(`${server.url}/api/snapshots`, 'POST', snapshot)).status).toBe(201)
+  const plain = `${server.url}/api/workspaces/plain`
+  onTestFinished(async () => void (await call(plain, 'DELETE')))
+  const body = { name: 'plain', from_snapshot: 'kept' }
+  expect((await call(`${server.url}/api/workspaces`, 'POST', body)).status).toBe(201)
+  expect(await inside('echo "[$HTTPS_PROXY]"', plain)).toBe('[]\n')
 })

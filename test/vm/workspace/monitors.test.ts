@@ -1,3 +1,4 @@
+// @module-tag extensive
 import { chmodSync, globSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { packageRoot } from '../../../src/lib/process/package.ts'

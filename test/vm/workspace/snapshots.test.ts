@@ -1,3 +1,4 @@
+// @module-tag extensive
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'

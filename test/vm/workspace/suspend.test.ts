@@ -1,9 +1,13 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, readFileSync, statSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { findMachine } from '../../../src/workspace/backend/microvm/stray-machines.ts'
 import { serve } from '../../support/served.ts'
 import { tempDir } from '../../support/temp-dir.ts'
+import { COUNT, runInside } from '../../support/vm/run-inside.ts'
 import { machineRoots, vmServer, vmSettings } from '../../support/vm/vm-server.ts'
 import { waitClosely, waitFor } from '../../support/wait-for.ts'
 import { openSsh } from '../../support/workspace/open-ssh.ts'
@@ -27,11 +31,8 @@ async function settingsOf(roots: Roots) {
 
 const memoryOf = (roots: Roots) => join(roots.root, 'instances/demo/memory')
 
-/** Counts in memory, so that a later number proves that the same process continued. */
-const COUNT = `nohup sh -c 'n=0; while :; do n=$((n+1)); echo $n > /dev/shm/n; sleep 0.2; done' >/dev/null 2>&1 &`
-
 describe('a suspended VM', () => {
-  test('continues its programs with the right time, or boots once its memory is discarded', async () => {
+  test('continues its programs and their connections with the right time, or boots once its memory is discarded', async () => {
     const roots = freshRoots()
     const server = await vmServer(roots, await settingsOf(roots))
     onTestFinished(() => server.stop())
@@ -47,6 +48,10 @@ describe('a suspended VM', () => {
     await inside(COUNT)
     await inside('tmux new-session -d -s kept "cat"; echo unsynced > /workspace/file')
     const count = Number(await inside('cat /dev/shm/n'))
+    const held = spawn('ssh', [...ssh.argv('demo'), 'cat; exit 7'], { stdio: ['pipe', 'pipe', 'inherit'] })
+    const heldOutput = text(held.stdout)
+    held.stdin.write('before ')
+    await waitFor('the held program', async () => (await inside('pgrep -c cat')) !== '0')
 
     const suspended = await call(`${demo}/suspend`, 'POST')
     expect(suspended).toMatchObject({ status: 200, body: { status: 'suspended' } })
@@ -66,6 +71,10 @@ describe('a suspended VM', () => {
 
     expect(await call(`${demo}/start`, 'POST')).toMatchObject({ status: 200, body: { status: 'running' } })
     expect(existsSync(memoryOf(roots))).toBe(false)
+    held.stdin.end('after')
+    expect(await heldOutput).toBe('before after')
+    if (held.exitCode === null) await once(held, 'exit')
+    expect(held.exitCode).toBe(7)
     expect(await bootId()).toBe(firstBoot)
     expect(Number(await inside('cat /dev/shm/n'))).toBeGreaterThan(count)
     expect(await inside('tmux list-sessions -F "#S"; cat /workspace/file')).toBe('kept\nunsynced')
@@ -84,59 +93,56 @@ describe('a suspended VM', () => {
     expect(await bootId()).not.toBe(firstBoot)
   })
 
-  test('is either running or suspended after the server was killed at any step', async () => {
-    const roots = freshRoots()
-    const stateDir = join(tempDir(), 'state')
-    const settings = await settingsOf(roots)
-    let server = await serve({ stateDir, settings })
-    const demo = () => `${server.url}/api/workspaces/demo`
-    await makeWorkspace(server.url, { name: 'demo' })
-    const exec = async (command: string): Promise<string> => {
-      let output: string | undefined
-      // A busy agent takes several attempts to agree to a session with another server.
-      const hasRun = async (): Promise<boolean> => {
-        const { status, body } = await call(`${demo()}/exec`, 'POST', { command })
-        output = status === 200 ? body.stdout.trim() : undefined
-        return output !== undefined
+  test(
+    'is either running or suspended after the server was killed at any step',
+    { tags: ['extensive'] },
+    async () => {
+      const roots = freshRoots()
+      const stateDir = join(tempDir(), 'state')
+      const settings = await settingsOf(roots)
+      let server = await serve({ stateDir, settings })
+      const demo = () => `${server.url}/api/workspaces/demo`
+      await makeWorkspace(server.url, { name: 'demo' })
+      const exec = (command: string) => runInside(demo(), command)
+      await exec(COUNT)
+      let count = Number(await exec('sleep 1; cat /dev/shm/n'))
+      const metadata = () =>
+        JSON.parse(readFileSync(join(roots.root, 'instances/demo/metadata.json'), 'utf8'))
+      const steps: readonly (readonly ['suspend' | 'start', string, () => boolean])[] = [
+        ['suspend', 'at its start', () => existsSync(memoryOf(roots))],
+        ['suspend', 'at half', () => existsSync(memoryOf(roots)) && statSync(memoryOf(roots)).size > 1e7],
+        ['suspend', 'when it is recorded', () => metadata().memory != null],
+        ['start', 'at its start', () => metadata().run === null],
+        ['start', 'when it is recorded', () => metadata().run !== null],
+      ]
+      for (const [action, step, isThere] of steps) {
+        const before = (await call(demo())).body.status
+        if (action === 'start' && before === 'running') await call(`${demo()}/suspend`, 'POST')
+        if (action === 'suspend' && before === 'suspended') await call(`${demo()}/start`, 'POST')
+        const change = call(`${demo()}/${action}`, 'POST')
+        change.catch(() => undefined)
+        await waitClosely(`${action} ${step}`, isThere)
+        await server.end('SIGKILL')
+        server = await serve({ stateDir, settings })
+        const after = (await call(demo())).body.status
+        if (after !== 'running') {
+          const { status, body } = await call(`${demo()}/start`, 'POST')
+          expect(status, `${action} ${step}, then ${after}: ${JSON.stringify(body)}\n${server.log()}`).toBe(
+            200,
+          )
+        }
+        const now = Number(await exec('sleep 1; cat /dev/shm/n'))
+        expect(now, `${action} ${step}`).toBeGreaterThan(count)
+        count = now
+        expect(Math.abs(Number(await exec('date +%s')) * 1000 - Date.now())).toBeLessThan(10_000)
+        expect(existsSync(memoryOf(roots)), `${action} ${step}`).toBe(false)
       }
-      await waitFor('the agent', hasRun, 60_000)
-      return output ?? ''
-    }
-    await exec(COUNT)
-    let count = Number(await exec('sleep 1; cat /dev/shm/n'))
-    const metadata = () => JSON.parse(readFileSync(join(roots.root, 'instances/demo/metadata.json'), 'utf8'))
-    const steps: readonly (readonly ['suspend' | 'start', string, () => boolean])[] = [
-      ['suspend', 'at its start', () => existsSync(memoryOf(roots))],
-      ['suspend', 'at half', () => existsSync(memoryOf(roots)) && statSync(memoryOf(roots)).size > 1e7],
-      ['suspend', 'when it is recorded', () => metadata().memory != null],
-      ['start', 'at its start', () => metadata().run === null],
-      ['start', 'when it is recorded', () => metadata().run !== null],
-    ]
-    for (const [action, step, isThere] of steps) {
-      const before = (await call(demo())).body.status
-      if (action === 'start' && before === 'running') await call(`${demo()}/suspend`, 'POST')
-      if (action === 'suspend' && before === 'suspended') await call(`${demo()}/start`, 'POST')
-      const change = call(`${demo()}/${action}`, 'POST')
-      change.catch(() => undefined)
-      await waitClosely(`${action} ${step}`, isThere)
-      await server.end('SIGKILL')
-      server = await serve({ stateDir, settings })
-      const after = (await call(demo())).body.status
-      if (after !== 'running') {
-        const { status, body } = await call(`${demo()}/start`, 'POST')
-        expect(status, `${action} ${step}, then ${after}: ${JSON.stringify(body)}`).toBe(200)
-      }
-      const now = Number(await exec('sleep 1; cat /dev/shm/n'))
-      expect(now, `${action} ${step}`).toBeGreaterThan(count)
-      count = now
-      expect(Math.abs(Number(await exec('date +%s')) * 1000 - Date.now())).toBeLessThan(10_000)
-      expect(existsSync(memoryOf(roots)), `${action} ${step}`).toBe(false)
-    }
-    expect((await call(demo(), 'DELETE')).status).toBe(204)
-    expect(await findMachine({ disk: join(roots.root, 'uppers/demo/upper.ext4') })).toEqual([])
-  })
+      expect((await call(demo(), 'DELETE')).status).toBe(204)
+      expect(await findMachine({ disk: join(roots.root, 'uppers/demo/upper.ext4') })).toEqual([])
+    },
+  )
 
-  test('refuses what cannot be suspended, and leaves it running', async () => {
+  test('refuses what cannot be suspended, and leaves it running', { tags: ['extensive'] }, async () => {
     const roots = freshRoots()
     const server = await vmServer(roots)
     onTestFinished(() => server.stop())

@@ -1,26 +1,10 @@
-import { PassThrough } from 'node:stream'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { systemClock } from '../../../src/lib/clock/clock.ts'
-import { createLogger } from '../../../src/lib/log/logger.ts'
-import { ActivityTable } from '../../../src/workspace/activity/activity-table.ts'
 import { Expirer } from '../../../src/workspace/activity/expirer.ts'
-import { AuditLog } from '../../../src/workspace/audit/audit-log.ts'
 import type { CreateInput } from '../../../src/workspace/lifecycle/create-request.ts'
-import { CreationMarks } from '../../../src/workspace/lifecycle/creation-marks.ts'
-import { Lifecycle } from '../../../src/workspace/lifecycle/lifecycle.ts'
-import { SettingsEditor } from '../../../src/workspace/lifecycle/settings-editor.ts'
-import { WorkspaceTable } from '../../../src/workspace/lifecycle/table.ts'
-import { ProcessTable } from '../../../src/workspace/program/process-table.ts'
-import { SettingsStore } from '../../../src/workspace/settings/settings-store.ts'
-import { SnapshotLibrary } from '../../../src/workspace/snapshot/snapshot-library.ts'
-import { Timeline } from '../../../src/workspace/timeline/timeline.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { CREATE_DEFAULTS } from '../../support/workspace/create-defaults.ts'
 import { FakeBackend } from '../../support/workspace/fake-backend.ts'
-import { noEgress } from '../../support/workspace/no-egress.ts'
+import { type TimedHost, timedServer } from '../../support/workspace/timed-server.ts'
 
 const HOUR_MS = 3_600_000
 const YEAR_MS = 365 * 24 * HOUR_MS
@@ -33,75 +17,22 @@ class Clocks {
   readonly nowMs = () => this.now
 }
 
-interface Host {
-  readonly backend: FakeBackend
-  readonly stateDir: string
-  readonly clock: Clocks
-}
-
 /** A server's expirer on a host; a second one on the same host is its restart. */
 async function server(
-  host: Host = { backend: new FakeBackend(), stateDir: tempDir(), clock: new Clocks() },
+  host: TimedHost<Clocks> = { backend: new FakeBackend(), stateDir: tempDir(), clock: new Clocks() },
   attached: () => Promise<boolean> = () => Promise.resolve(false),
 ) {
-  const { backend, stateDir, clock } = host
-  const backends = new Map([['docker', backend]] as const)
-  const lines: string[] = []
-  const destination = new PassThrough().setEncoding('utf8').on('data', (line: string) => lines.push(line))
-  const logger = createLogger({ level: 'info', format: 'json', destination })
-  const settings = await SettingsStore.open(stateDir)
-  const table = new WorkspaceTable((workspace) => settings.complete(workspace))
-  const activity = new ActivityTable(table, clock)
-  const timeline = new Timeline(clock)
-  const lifecycle = new Lifecycle({
-    egress: noEgress,
-    timeline,
-    table,
-    backends,
-    marks: new CreationMarks(stateDir),
-    settings,
-    snapshots: new SnapshotLibrary([backend], systemClock),
-    defaults: CREATE_DEFAULTS,
-    logger,
-    clock,
-  })
-  await lifecycle.open()
-  const audit = await AuditLog.open(join(stateDir, 'audit'), logger, clock)
-  onTestFinished(() => audit.close())
-  const editor = new SettingsEditor({ table, lifecycle, settings, timeline, clock })
-  const processes = new ProcessTable(table, clock)
-  onTestFinished(() => processes.close())
-  const expirer = new Expirer({
-    table,
-    lifecycle,
-    editor,
-    activity,
-    sessions: { isAttached: attached },
-    processes,
-    timeline,
-    audit,
-    logger,
-    clock,
-  })
+  const { clock } = host
+  const { parts, ...timed } = await timedServer(host)
+  const expirer = new Expirer({ ...parts, sessions: { isAttached: attached } })
   return {
     ...host,
+    ...timed,
     host,
-    activity,
-    lifecycle,
-    processes,
-    editor,
-    log: () => lines.join(''),
-    audit: async () => {
-      await audit.close()
-      return readFileSync(join(stateDir, 'audit'), 'utf8')
-    },
     async create(name: string, input: Omit<CreateInput, 'name'>) {
-      const { make } = await lifecycle.prepareCreate({ ...input, name })
+      const { make } = await timed.lifecycle.prepareCreate({ ...input, name })
       await make(() => undefined)
     },
-    find: (name = 'demo') => table.find(name),
-    status: (name = 'demo') => table.find(name)?.state.is,
-    notes: (name = 'demo') => timeline.of(name).flatMap((entry) => (entry.is === 'note' ? [entry.text] : [])),
     async pass(ms: number, setMs = 0) {
       clock.now += ms
       clock.wall += ms + setMs

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { Timeline } from '../../../src/workspace/timeline/timeline.ts'
 import { spawn } from 'node:child_process'
 import { createServer, type AddressInfo } from 'node:net'
@@ -10,6 +11,7 @@ import { AuditLog } from '../../../src/workspace/audit/audit-log.ts'
 import type { CreateInput } from '../../../src/workspace/lifecycle/create-request.ts'
 import { CreationMarks } from '../../../src/workspace/lifecycle/creation-marks.ts'
 import { Lifecycle } from '../../../src/workspace/lifecycle/lifecycle.ts'
+import type { CheckpointChanges } from '../../../src/workspace/lifecycle/checkpointer.ts'
 import { SettingsStore } from '../../../src/workspace/settings/settings-store.ts'
 import { SnapshotLibrary } from '../../../src/workspace/snapshot/snapshot-library.ts'
 import { WorkspaceTable } from '../../../src/workspace/lifecycle/table.ts'
@@ -27,8 +29,16 @@ type IdleInput = CreateInput['idle']
 
 const TIMEOUT_MS = 60_000
 
-/** A stopper with a manual clock, for a workspace `demo`. */
-async function idleWorld(limits = { stopAfterMs: TIMEOUT_MS, suspendAfterMs: 0 }) {
+/**
+ * A stopper with a manual clock, for a workspace `demo`.
+ *
+ * @param own the workspace's limits
+ * @param idleQuotaMs the idle time that no workspace may exceed; 0 for any
+ */
+async function idleWorld(
+  limits = { stopAfterMs: TIMEOUT_MS, suspendAfterMs: 0 },
+  { own, idleQuotaMs = 0 }: { readonly own?: IdleInput; readonly idleQuotaMs?: number } = {},
+) {
   const backend = new FakeBackend()
   const backends = new Map([['docker', backend]] as const)
   const lines: string[] = []
@@ -56,15 +66,25 @@ async function idleWorld(limits = { stopAfterMs: TIMEOUT_MS, suspendAfterMs: 0 }
     const { make } = await lifecycle.prepareCreate({ name, idle })
     await make(() => undefined)
   }
-  await create('demo')
+  await create('demo', own)
   const audit = await AuditLog.open(undefined, logger, systemClock)
   const sessions = new SessionDirectory(table, backends, logger)
+  const taken: string[] = []
+  /** Checkpoints in progress; others fail. */
+  const takes = new Map<string, Promise<CheckpointChanges>>()
   const stopper = new IdleStopper({
     ...limits,
+    access: { idleQuotaOf: () => idleQuotaMs },
     table,
     activity,
     sessions,
     lifecycle,
+    checkpointer: {
+      takeForPlan: (name, reason) => {
+        taken.push(`${name} ${reason} ${table.find(name)?.state.is}`)
+        return takes.get(name) ?? Promise.reject(new Error('the disk is full'))
+      },
+    },
     audit,
     logger,
   })
@@ -73,6 +93,8 @@ async function idleWorld(limits = { stopAfterMs: TIMEOUT_MS, suspendAfterMs: 0 }
     activity,
     lifecycle,
     stopper,
+    taken,
+    takes,
     create,
     log: () => lines.join(''),
     status: (name = 'demo') => table.find(name)?.state.is,
@@ -85,6 +107,25 @@ async function idleWorld(limits = { stopAfterMs: TIMEOUT_MS, suspendAfterMs: 0 }
   }
 }
 
+test.each([
+  ['no limit', { stopAfterMs: 0, suspendAfterMs: 0 }, undefined],
+  ["a longer limit of the server's", { stopAfterMs: 2 * TIMEOUT_MS, suspendAfterMs: 0 }, undefined],
+  ['a longer limit', { stopAfterMs: 0, suspendAfterMs: 0 }, { stopAfter: '1h' }],
+  ['a request never to stop', { stopAfterMs: 0, suspendAfterMs: 0 }, { stopAfter: 0 }],
+])('a quota stops an idle workspace with %s', async (_title, limits, own) => {
+  const world = await idleWorld(limits, { own, idleQuotaMs: TIMEOUT_MS })
+  await world.pass(TIMEOUT_MS - 1)
+  expect(world.status()).toBe('running')
+  await world.pass(1)
+  expect(world.status()).toBe('stopped')
+})
+
+test('a quota leaves a shorter limit as it is', async () => {
+  const world = await idleWorld(undefined, { idleQuotaMs: 2 * TIMEOUT_MS })
+  await world.pass(TIMEOUT_MS)
+  expect(world.status()).toBe('stopped')
+})
+
 test('idle stop stops a workspace after the timeout and logs it', async () => {
   const world = await idleWorld()
   await world.pass(TIMEOUT_MS - 1)
@@ -92,6 +133,25 @@ test('idle stop stops a workspace after the timeout and logs it', async () => {
   await world.pass(1)
   expect(world.status()).toBe('stopped')
   expect(world.log()).toContain('"workspace":"demo","limitMs":60000,"msg":"stopped an idle workspace"')
+  expect(world.taken).toEqual(['demo idle stopped'])
+  expect(world.log()).toContain('"why":"the disk is full","msg":"could not take a checkpoint"')
+})
+
+test('a workspace whose checkpoint takes long delays the idle stop of no other', async () => {
+  const world = await idleWorld()
+  const copy = Promise.withResolvers<CheckpointChanges>()
+  world.takes.set('demo', copy.promise)
+  await world.create('other')
+  const end = world.activity.begin('other')
+  const first = world.pass(TIMEOUT_MS)
+  await waitFor('the checkpoint', () => world.taken.length === 1)
+  end()
+  world.passUnseen(TIMEOUT_MS)
+  const second = world.pass(0)
+  await waitFor('the other to be stopped', () => world.status('other') === 'stopped')
+  expect(world.taken).toEqual(['demo idle stopped', 'other idle stopped'])
+  copy.resolve({ taken: 1, deleted: 0 })
+  await Promise.all([first, second])
 })
 
 test('idle stop never stops a workspace in use, and starts counting when the last use ends', async () => {

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { dockerBackend, leftovers, removeLeftovers, uniqueName } from '../../support/engine/docker.ts'
 import { FakeBackend } from '../../support/workspace/fake-backend.ts'
@@ -44,7 +45,13 @@ describe.each(KINDS)('an archive of a workspace ($kind)', ({ backend: create, ki
 
   test('it restores every file of the directory and the home, and the settings', async () => {
     await makeWorkspace(server.url, { name: source })
-    const settings = { labels: { team: 'web' }, wake: false, idle: { stop_after: '2h' } }
+    const settings = {
+      labels: { team: 'web' },
+      wake: false,
+      idle: { stop_after: '2h' },
+      checkpoints: { every: '1h', keep: 3 },
+      schedule: { stop: '19:00', time_zone: 'UTC' },
+    }
     await call(urlOf(source), 'PATCH', settings)
     const listing = async (name: string): Promise<string> => {
       const { home } = await backend.loginEnvironment(name)
@@ -67,6 +74,8 @@ describe.each(KINDS)('an archive of a workspace ($kind)', ({ backend: create, ki
       labels: { team: 'web' },
       wake: false,
       idle: { stop_after: 7200 },
+      checkpoints: { every: 3600, keep: 3 },
+      schedule: { stop: '0 19 * * *', time_zone: 'UTC' },
     })
     const after = await listing(target)
     expect(after).toBe(before)

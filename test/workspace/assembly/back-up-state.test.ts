@@ -1,11 +1,13 @@
-import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { encodeTarHeader, TAR_END } from '../../../src/lib/tar/encode-header.ts'
 import { backUpState, restoreState } from '../../../src/workspace/assembly/back-up-state.ts'
+import { TIMELINE_FILE } from '../../../src/workspace/state-dir.ts'
 import { tempDir } from '../../support/temp-dir.ts'
+import { waitFor } from '../../support/wait-for.ts'
 import { FakeBackend } from '../../support/workspace/fake-backend.ts'
 import { startTeamServer } from '../../support/workspace/team-server.ts'
 import { userEnvironment, workspaceCli } from '../../support/workspace/workspace-cli.ts'
@@ -33,6 +35,11 @@ describe('a backup of the state', () => {
     onTestFinished(team.stop)
     await team.as('ana')('/api/workspaces', 'POST', { name: 'ana-1', labels: { stage: 'test' } })
     await team.as('ana')('/api/workspaces/ana-1/access', 'PUT', { shares: { bob: 'read' } })
+    const timelines = join(team.server.stateDir, TIMELINE_FILE)
+    await waitFor(
+      'the timeline',
+      () => existsSync(timelines) && readFileSync(timelines, 'utf8').includes('ana-1'),
+    )
     const file = join(tempDir(), 'state.tar.gz')
     expect(await backUpState(team.server.stateDir, file)).toBeGreaterThan(4)
     expect(statSync(file).mode & 0o777).toBe(0o600)
@@ -51,6 +58,8 @@ describe('a backup of the state', () => {
     const as = (user: string, path: string) =>
       call(`${server.url}${path}`, 'GET', undefined, { authorization: team.authorizationOf(user) })
     expect((await as('bob', '/api/workspaces/ana-1')).body.labels).toEqual({ stage: 'test' })
+    const { entries } = (await as('bob', '/api/workspaces/ana-1/timeline')).body
+    expect(JSON.stringify(entries)).toContain('a client requested its creation')
     expect((await as('', '/api/users')).body.users).toHaveLength(2)
   })
 
@@ -84,6 +93,24 @@ describe('a backup of the state', () => {
       await expect(readdir(other), what).rejects.toThrow('ENOENT')
     }
     await expect(restoreState(join(directory, 'none'), other)).rejects.toThrow('backup of a server')
+  })
+
+  test('is not written if it could not be restored, and leaves out timelines that are too large', async () => {
+    const directory = tempDir()
+    const stateDir = join(directory, 'state')
+    const server = await startWorkspaceServer({ backends: () => [new FakeBackend()], stateDir })
+    await server.stop()
+    const file = join(directory, 'state.tar.gz')
+    const files = await backUpState(stateDir, file)
+    const grow = (name: string) => {
+      writeFileSync(join(stateDir, name), '')
+      truncateSync(join(stateDir, name), 64 * 2 ** 20 + 1)
+    }
+    grow(TIMELINE_FILE)
+    expect(await backUpState(stateDir, file)).toBe(files)
+    expect(await restoreState(file, join(directory, 'restored'))).toBe(files)
+    grow('docker-images.json')
+    await expect(backUpState(stateDir, file)).rejects.toThrow('docker-images.json is too large')
   })
 
   test('the commands use the state directory of the configuration', async () => {

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { chownSync, existsSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
@@ -14,6 +15,7 @@ const engines = BACKENDS.filter(({ isVariant }) => isVariant !== true)
 
 describe.each(engines)('the $kind backend', (row) => {
   const { make: makeBackend, isDocker, isReal, isRemote = false, name: backendName } = row
+  const rarely = { tags: row.isSlow === true ? ['extensive'] : [] }
   let backend: Backend
   const changes: BackendChange[] = []
   const shared = uniqueName('shared')
@@ -60,6 +62,7 @@ describe.each(engines)('the $kind backend', (row) => {
 
   test.runIf(isReal && !isRemote)(
     'a busy program is visible in its workspace’s CPU time and memory',
+    rarely,
     async () => {
       const workspace = await backend.find(shared)
       const look = async () =>
@@ -108,7 +111,7 @@ describe.each(engines)('the $kind backend', (row) => {
     expect((await next.catch(() => ({ done: true }))).done).toBe(true)
   })
 
-  test('stop and start keep the files', async () => {
+  test('stop and start keep the files', rarely, async () => {
     const { name } = await makeForTest('keep')
     expect(await output(name, sh(`echo kept > ${WORKSPACE_DIR}/file`))).toMatchObject({ status: 0 })
     expect(await backend.stop(name)).toMatchObject({ state: { is: 'stopped' } })
@@ -156,7 +159,72 @@ describe.each(engines)('the $kind backend', (row) => {
     },
   )
 
-  test('remove deletes the volume unless keepVolume is set', async () => {
+  test.skipIf(isRemote)(
+    'a checkpoint of a running workspace has its files, which a rewind puts back exactly, and others are deleted',
+    async () => {
+      const { name, workspace } = await makeForTest('rewound')
+      const { checkpoints } = backend
+      if (checkpoints === undefined) throw new Error('the backend cannot take checkpoints')
+      const { signal } = new AbortController()
+      const files = `cd ${WORKSPACE_DIR} && cat file; ls -A .; readlink link`
+      const before = `cd ${WORKSPACE_DIR} && echo before >file && ln -s /etc/shadow link && : >.hidden`
+      expect(await output(name, sh(before))).toMatchObject({ status: 0 })
+      const expected = (await output(name, sh(files))).stdout
+      const createdAt = new Date('2026-01-02T03:04:05.678Z')
+      const label = 'before "$HOME" \\ ünïcödé'
+      const first = await checkpoints.take(workspace, { createdAt, reason: 'manual', label }, signal)
+      expect(await backend.find(name)).toMatchObject({ state: { is: 'running' } })
+      await output(
+        name,
+        sh(`cd ${WORKSPACE_DIR} && rm link && echo after >file && echo x >-rf && mkdir -p ..more/x`),
+      )
+      await backend.stop(name)
+      const second = await checkpoints.take(
+        workspace,
+        { createdAt: new Date(), reason: 'rewind', label: '' },
+        signal,
+      )
+      expect(await checkpoints.list(workspace)).toEqual([
+        { ...first, id: expect.stringMatching(/^[0-9a-f]{16}$/), createdAt, reason: 'manual', label },
+        second,
+      ])
+      const parts = (await backend.usage()).workspaces.get(name) ?? []
+      if (isReal) expect(parts.filter(({ kind }) => kind === 'checkpoint').length).toBeGreaterThan(1)
+      // A later workspace of that name has none of them.
+      if (isDocker) expect(await checkpoints.list({ name, createdAt: new Date(0) })).toEqual([])
+      await checkpoints.restore(workspace, first.id, signal)
+      expect((await backend.list()).filter((each) => each.name === name)).toHaveLength(1)
+      expect(await backend.find(name)).toMatchObject({
+        name,
+        image: TEST_IMAGE,
+        cpus: 1,
+        memoryMb: 256,
+        createdAt: workspace.createdAt,
+        state: { is: 'stopped' },
+      })
+      await backend.start(name)
+      expect((await output(name, sh(files))).stdout).toBe(expected)
+      expect((await output(name, sh('echo $FROM_CREATION'))).stdout).toBe('a = b\n')
+      const child = uniqueName('from')
+      onTestFinished(() => backend.remove(child, false))
+      const origin = await checkpoints.originOf(workspace, first.id)
+      const fork = backendCreate(child, TEST_IMAGE, { createdAt: new Date(), fork: { origin, from: name } })
+      await backend.create(fork, () => undefined, signal)
+      expect((await output(child, sh(files))).stdout).toBe(expected)
+      // Back to where it was, and with a checkpoint of a workspace that was rewound.
+      await backend.stop(name)
+      await checkpoints.restore(workspace, second.id, signal)
+      await checkpoints.remove(workspace, second.id)
+      await backend.start(name)
+      expect((await output(name, sh(`cd ${WORKSPACE_DIR} && cat ./file ./-rf`))).stdout).toBe('after\nx\n')
+      expect((await checkpoints.list(workspace)).map(({ id }) => id)).toEqual([first.id])
+      await backend.remove(name, false)
+      expect(await checkpoints.list(workspace)).toEqual([])
+      if (isDocker) expect(await leftovers(name)).toEqual([])
+    },
+  )
+
+  test('remove deletes the volume unless keepVolume is set', rarely, async () => {
     const { name } = await makeForTest('volume')
     await output(name, sh(`echo kept > ${WORKSPACE_DIR}/file`))
     await backend.remove(name, true)
@@ -186,6 +254,7 @@ describe.each(engines)('the $kind backend', (row) => {
 
   test.skipIf(isRemote).each([0, 1000, 4711])(
     'a local directory of user %i is writable and stays that user’s',
+    rarely,
     async (uid) => {
       const directory = tempDir()
       chownSync(directory, uid, uid)

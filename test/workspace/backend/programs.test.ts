@@ -1,3 +1,4 @@
+// @module-tag slow
 import { createHash, randomBytes, randomInt } from 'node:crypto'
 import { buffer, text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
@@ -7,10 +8,10 @@ import { BACKENDS, createIn, outputOf, sh } from '../../support/workspace/backen
 import { uniqueName } from '../../support/engine/docker.ts'
 import { waitFor } from '../../support/wait-for.ts'
 
-describe.each(BACKENDS)(
-  'programs of the $kind backend',
-  ({ make: makeBackend, isDocker, isReal, isDirect }) => {
+for (const { kind, make: makeBackend, isDocker, isReal, isDirect, isVariant, isSlow } of BACKENDS)
+  describe(`programs of the ${kind} backend`, { tags: isVariant === true ? ['extensive'] : [] }, () => {
     let backend: Backend
+    const rarely = { tags: isSlow === true ? ['extensive'] : [] }
 
     const shared = uniqueName('shared')
     const output = (name: string, request: ExecRequest) => outputOf(backend, name, request)
@@ -76,7 +77,7 @@ describe.each(BACKENDS)(
       expect(await process.exitStatus).toEqual({ status: 0 })
     })
 
-    test('32 MB pass unchanged in both directions', async () => {
+    test('32 MB pass unchanged in both directions', rarely, async () => {
       const data = randomBytes(32 * 2 ** 20)
       const process = await backend.exec(shared, { argv: ['cat'] })
       process.stdin.end(data)
@@ -128,7 +129,7 @@ describe.each(BACKENDS)(
       expect(await process.exitStatus).toEqual({ status: 0 })
     })
 
-    test('100 concurrent programs each get their own bytes', async () => {
+    test('100 concurrent programs each get their own bytes', rarely, async () => {
       const outputs = await Promise.all(
         Array.from({ length: 100 }, async (_, index) => {
           const process = await backend.exec(shared, { argv: ['cat'] })
@@ -242,5 +243,4 @@ describe.each(BACKENDS)(
       process.stdin.write('exit 5\n')
       expect(await process.exitStatus).toEqual({ status: 5 })
     })
-  },
-)
+  })

@@ -1,6 +1,8 @@
+// @module-tag slow
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { connect, type Workspace } from '../../../src/workspace/client/sdk/connect.ts'
+import { collect } from '../../support/collect.ts'
 import { dockerBackend, leftovers, removeLeftovers, uniqueName } from '../../support/engine/docker.ts'
 import { waitFor } from '../../support/wait-for.ts'
 import { startWorkspaceServer, type TestServer } from '../../support/workspace/workspace-server.ts'
@@ -16,12 +18,6 @@ afterAll(async () => {
   await workspace.delete()
   await server.stop()
 })
-
-async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
-  const all: T[] = []
-  for await (const each of items) all.push(each)
-  return all
-}
 
 test('a workspace is imported from the pieces of an export, and from bytes', async () => {
   await workspace.files.write('exported', randomBytes(300_000))

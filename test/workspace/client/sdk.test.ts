@@ -1,3 +1,4 @@
+// @module-tag slow
 import { randomBytes, randomUUID } from 'node:crypto'
 import { openAsBlob, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -13,6 +14,7 @@ import {
   type WorkspaceEvent,
 } from '../../../src/workspace/client/sdk/connect.ts'
 import { dockerBackend, leftovers, removeLeftovers, uniqueName } from '../../support/engine/docker.ts'
+import { collect } from '../../support/collect.ts'
 import { cuttableLink } from '../../support/http/cuttable-link.ts'
 import { freePort } from '../../support/services/git-daemon.ts'
 import { tempDir } from '../../support/temp-dir.ts'
@@ -32,12 +34,6 @@ afterAll(async () => {
   await workspace.delete()
   await server.stop()
 })
-
-async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
-  const all: T[] = []
-  for await (const each of items) all.push(each)
-  return all
-}
 
 const textOf = (events: readonly ExecEvent[], type: string): string =>
   events.map((each) => (each.type === type && 'data' in each ? each.data : '')).join('')

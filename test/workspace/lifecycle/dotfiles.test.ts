@@ -1,3 +1,4 @@
+// @module-tag slow
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { dockerBackend, removeLeftovers, uniqueName } from '../../support/engine/docker.ts'
 import { FakeBackend } from '../../support/workspace/fake-backend.ts'

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { connect } from '../../../src/workspace/client/sdk/connect.ts'
 import { fault } from '../../../src/workspace/errors.ts'
@@ -15,7 +16,12 @@ let server: TestServer
 beforeEach(async () => {
   backend = new FakeBackend()
   server = await startWorkspaceServer({ backends: () => [backend] })
-  await create({ name: 'Demo', labels: { team: 'web' }, idle: { stop_after: '2h' } })
+  await create({
+    name: 'Demo',
+    labels: { team: 'web' },
+    idle: { stop_after: '2h' },
+    checkpoints: { keep: 3 },
+  })
   await call(urlOf('Demo', '/exec'), 'POST', { command: 'echo content >file; ln -s /etc/shadow link' })
 })
 afterEach(() => server.stop())
@@ -40,6 +46,7 @@ test('a running workspace is forked with files and settings, and runs on', async
       forked_from: 'Demo',
       labels: { team: 'web' },
       idle: { stop_after: 7200 },
+      checkpoints: { keep: 3 },
     })
     expect(await run(name, 'cat file')).toBe('content\n')
     // A link of a hostile workspace is copied and not followed.
@@ -56,10 +63,15 @@ test('a running workspace is forked with files and settings, and runs on', async
 })
 
 test('an expiry is not copied, so that a fork does not delete itself', async () => {
-  await call(urlOf('Demo'), 'PATCH', { ttl_s: 86_400, expire_action: 'delete' })
+  await call(urlOf('Demo'), 'PATCH', {
+    ttl_s: 86_400,
+    expire_action: 'delete',
+    schedule: { stop: '19:00' },
+  })
   await fork('Demo', { names: ['copy'] })
   const { body } = await call(urlOf('copy'))
   expect([body.expires_at, body.idle]).toEqual([undefined, { stop_after: 7200 }])
+  expect(body.schedule).toEqual({ stop: '0 19 * * *' })
 })
 
 test('names without a prefix continue with the next free number', async () => {

@@ -1,4 +1,9 @@
+// @module-tag slow
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
 import { expect, onTestFinished, test } from 'vitest'
+import { waitFor } from '../../support/wait-for.ts'
 import { openHttpTunnel } from '../../support/http/http-tunnel.ts'
 import { FakeBackend } from '../../support/workspace/fake-backend.ts'
 import { openSsh } from '../../support/workspace/open-ssh.ts'
@@ -32,6 +37,8 @@ async function world({ server: wakes, own, isAble = true }: Settings) {
   return {
     backend,
     server,
+    ssh,
+    port,
     demo,
     starts: () => starts,
     status: async () => (await call(demo)).body.status,
@@ -119,4 +126,62 @@ test('stop discards the memory of a suspended workspace', async () => {
   expect((await rest('stop')).body.status).toBe('stopped')
   expect(stops).toBe(1)
   expect(await status()).toBe('stopped')
+})
+
+/** A world whose workspace is suspended, and continues when `release` is called. */
+async function slowWorld() {
+  const { backend, rest, ...more } = await world({ own: true })
+  await rest('suspend')
+  const gate = Promise.withResolvers<undefined>()
+  backend.before.set('start', () => gate.promise)
+  return { ...more, release: () => gate.resolve(undefined) }
+}
+
+test('a terminal shows what it waits for, and a program gets nothing but its output', async () => {
+  const { ssh, release } = await slowWorld()
+  const plain = ssh.run('demo', 'echo done')
+  const terminal = spawn('ssh', ['-tt', ...ssh.argv('demo'), 'echo done'], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
+  onTestFinished(() => void terminal.kill())
+  let shown = ''
+  terminal.stdout.on('data', (bytes: Buffer) => (shown += bytes.toString()))
+  await waitFor('the message', () => shown.includes('\n'))
+  expect(shown).toBe('The workspace is starting.\r\n')
+  release()
+  const reason = text(terminal.stderr)
+  await once(terminal, 'close')
+  expect(shown).toBe('The workspace is starting.\r\n')
+  // Then the program is started as usual.
+  expect(await reason).toContain('the fake has no terminals')
+  const { status, stdout, stderr } = await plain
+  expect({ status, stdout: stdout.toString(), stderr }).toEqual({ status: 0, stdout: 'done\n', stderr: '' })
+})
+
+test('a browser gets a page that loads again until the workspace runs', async () => {
+  const { server, port, release } = await slowWorld()
+  const host = `${port}--demo.localhost:${server.httpPort}`
+  const accept = { accept: 'text/html,*/*;q=0.8' }
+  const first = await ask(server, host, { headers: accept })
+  expect(first.status).toBe(503)
+  expect(first.headers).toMatchObject({ refresh: '2', 'retry-after': '2' })
+  expect(await text(first.answer)).toContain('Workspace &quot;demo&quot; is starting.')
+  const program = ask(server, host)
+  release()
+  expect((await program).status).toBe(200)
+  const again = await ask(server, host, { headers: accept })
+  expect(again.status).toBe(200)
+  expect(await text(again.answer)).toBe('inside')
+})
+
+test('a browser gets the reason why a start fails', async () => {
+  const { backend, server, port, rest } = await world({ own: true })
+  await rest('suspend')
+  backend.before.set('start', () => {
+    throw new Error('the memory is damaged')
+  })
+  const headers = { accept: 'text/html' }
+  const failed = await ask(server, `${port}--demo.localhost:${server.httpPort}`, { headers })
+  expect(failed.status).toBe(500)
+  expect(failed.headers).not.toHaveProperty('refresh')
 })

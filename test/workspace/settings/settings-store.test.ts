@@ -1,3 +1,4 @@
+// @module-tag slow
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
@@ -37,6 +38,7 @@ const settings: fc.Arbitrary<WorkspaceSettings> = fc.record({
   idle: fc
     .record({ stopAfterMs: limit, suspendAfterMs: limit })
     .map((idle) => ((idle.stopAfterMs ?? idle.suspendAfterMs) === undefined ? undefined : idle)),
+  checkpoints: fc.option(fc.record({ everyMs: limit, keep: limit, maxAgeMs: limit }), { nil: undefined }),
   expiry: fc.option(
     fc.record({
       at: fc.date({ min: new Date(0), max: new Date('2200-01-01'), noInvalidDate: true }),
@@ -46,10 +48,11 @@ const settings: fc.Arbitrary<WorkspaceSettings> = fc.record({
   ),
 })
 
-const pick = ({ labels, wakes, idle, expiry }: Workspace): WorkspaceSettings => ({
+const pick = ({ labels, wakes, idle, checkpoints, expiry }: Workspace): WorkspaceSettings => ({
   labels,
   wakes,
   idle,
+  checkpoints,
   expiry,
 })
 const fileOf = (stateDir: string) => join(stateDir, 'settings', 'demo.json')
@@ -112,7 +115,10 @@ test('a write that was interrupted at any byte keeps the settings before it', as
       await (await SettingsStore.open(stateDir)).write(DEMO, next)
       const unfinished = readFileSync(fileOf(stateDir))
       await (await SettingsStore.open(stateDir)).write(DEMO, before)
-      writeFileSync(`${fileOf(stateDir)}.abc.tmp`, unfinished.subarray(0, at % (unfinished.length + 1)))
+      writeFileSync(
+        `${fileOf(stateDir)}.0123456789ab.tmp`,
+        unfinished.subarray(0, at % (unfinished.length + 1)),
+      )
       expect(pick((await SettingsStore.open(stateDir)).complete(DEMO))).toEqual(before)
       expect(readdirSync(join(stateDir, 'settings'))).toEqual(['demo.json'])
     }),

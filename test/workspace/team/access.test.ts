@@ -1,3 +1,4 @@
+// @module-tag slow
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
@@ -55,8 +56,11 @@ describe('SSH', () => {
     await share({ bob: 'use' })
     expect(await run()).toBe('admitted')
 
-    const entered = auditEntries(auditFile).filter(({ action }) => action === 'ssh.enter')
-    expect(entered.map(({ user, outcome }) => [user, outcome])).toContainEqual(['bob', 'ok'])
+    await waitFor('the entry', () =>
+      auditEntries(auditFile).some(
+        ({ action, user, outcome }) => action === 'ssh.enter' && user === 'bob' && outcome === 'ok',
+      ),
+    )
 
     await share({})
     expect(await run()).toContain('does not exist')

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { parsePorts } from '../../../src/workspace/tunnel/listening-ports.ts'
+import { parsePorts, waitForPort } from '../../../src/workspace/tunnel/listening-ports.ts'
 
 const HEAD =
   '  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode'
@@ -47,4 +47,13 @@ test('a socket’s program is the process that has it open, under any name', () 
 test('text that is not a list of sockets has no ports', () => {
   for (const text of ['', 'x', '==\n==\n', said(['garbage', '0: ZZ:11 0A'])])
     expect(parsePorts(text)).toEqual([])
+})
+
+test('waiting for a port ends with the reason of the client', async () => {
+  const gone = new AbortController()
+  const list = (): Promise<readonly []> => {
+    queueMicrotask(() => gone.abort(new Error('it has disconnected')))
+    return Promise.resolve([])
+  }
+  await expect(waitForPort(3_000, 60_000, list, gone.signal)).rejects.toThrow('it has disconnected')
 })

@@ -19,6 +19,7 @@ from ._events import (
 )
 from ._sync import Client, Code, Files, Process, Workspace
 from ._types import (
+    Checkpoint,
     CodeContext,
     CodeEnd,
     CodeError,
@@ -46,6 +47,7 @@ __all__ = [
     "AsyncProcess",
     "AsyncWorkspace",
     "Changed",
+    "Checkpoint",
     "Client",
     "Code",
     "CodeContext",

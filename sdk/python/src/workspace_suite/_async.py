@@ -25,6 +25,7 @@ from ._events import (
     WorkspaceEvent,
 )
 from ._types import (
+    Checkpoint,
     CodeContext,
     CodeLanguage,
     CodeOptions,
@@ -61,6 +62,7 @@ from ._wire import (
     Event,
     EventParser,
     Program,
+    checkpoint_path,
     code_event,
     context_path,
     error_of,
@@ -458,6 +460,30 @@ class AsyncWorkspace:
             for each in answer["workspaces"]
         ]
 
+    async def checkpoint(self, *, label: str | None = None) -> Checkpoint:
+        """Keeps the current files, without memory, so that a rewind can put them back."""
+        answer = await self._transport.ask("POST", f"{self._path}/checkpoints", body={"label": label})
+        return Checkpoint.from_wire(answer)
+
+    async def checkpoints(self) -> tuple[Checkpoint, ...]:
+        """Lists checkpoints, oldest first."""
+        answer = await self._transport.ask("GET", f"{self._path}/checkpoints")
+        return tuple(Checkpoint.from_wire(each) for each in answer["checkpoints"])
+
+    async def delete_checkpoint(self, id: str) -> None:
+        """Deletes the checkpoint with an id."""
+        await self._transport.ask("DELETE", checkpoint_path(self._path, id))
+
+    async def rewind(self, to: str) -> Checkpoint:
+        """Puts back the files of a checkpoint; its programs end.
+
+        `to` is the id of the checkpoint, or a duration such as `10m` for the newest that is at least that old. Returns
+        a checkpoint of the files before, which undoes the rewind.
+        """
+        answer = await self._transport.ask("POST", f"{self._path}/rewind", body={"to": to})
+        self.info = WorkspaceInfo.from_wire(answer["workspace"])
+        return Checkpoint.from_wire(answer["before"])
+
     async def export(self) -> AsyncIterator[bytes]:
         """Exports the running workspace as an archive, in pieces.
 
@@ -531,12 +557,15 @@ class AsyncWorkspace:
                 raise WaitTimeoutError(str(error)) from None
             raise
 
-    async def preview_url(self, port: int) -> str:
+    async def preview_url(self, port: int, *, valid_s: int | None = None) -> str:
         """Returns a URL that opens a port in a browser.
 
-        It is valid once, for 30 s, if the server requires a token.
+        If the server requires a token, it is valid once, for 30 s; with ``valid_s``, any number of
+        times for so many seconds.
         """
-        body = {"for": "port", "port": port}
+        body: dict[str, Any] = {"for": "port", "port": port}
+        if valid_s is not None:
+            body["valid_s"] = valid_s
         return str((await self._transport.ask("POST", f"{self._path}/passes", body=body))["url"])
 
     async def _update(self, method: str, action: str, body: Mapping[str, Any] | None = None) -> WorkspaceInfo:

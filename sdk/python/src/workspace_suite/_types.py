@@ -44,6 +44,40 @@ class WorkspaceInfoIdle:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WorkspaceInfoCheckpoints:
+    every: int | None = None
+    keep: int | None = None
+    max_age: int | None = None
+
+    @classmethod
+    def from_wire(cls, data: Mapping[str, Any]) -> Self:
+        """Decodes a response; fields of later versions of the server are ignored."""
+        return cls(
+            every=data["every"] if "every" in data else None,
+            keep=data["keep"] if "keep" in data else None,
+            max_age=data["max_age"] if "max_age" in data else None,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkspaceInfoSchedule:
+    start: str | None = None
+    stop: str | None = None
+    time_zone: str | None = None
+    rest: Literal["stop", "suspend"] | None = None
+
+    @classmethod
+    def from_wire(cls, data: Mapping[str, Any]) -> Self:
+        """Decodes a response; fields of later versions of the server are ignored."""
+        return cls(
+            start=data["start"] if "start" in data else None,
+            stop=data["stop"] if "stop" in data else None,
+            time_zone=data["time_zone"] if "time_zone" in data else None,
+            rest=data["rest"] if "rest" in data else None,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WorkspaceInfoStatusReason:
     reason: str
     before: str | None = None
@@ -98,9 +132,13 @@ class WorkspaceInfo:
     labels: Mapping[str, str] | None = None
     wake: bool | None = None
     idle: WorkspaceInfoIdle | None = None
+    checkpoints: WorkspaceInfoCheckpoints | None = None
     expires_at: str | None = None
     expire_action: Literal["stop", "delete"] | None = None
+    schedule: WorkspaceInfoSchedule | None = None
     settings_error: str | None = None
+    next_start: str | None = None
+    next_stop: str | None = None
     error_message: str | None = None
     status_reason: WorkspaceInfoStatusReason | None = None
     network: WorkspaceInfoNetwork | None = None
@@ -128,12 +166,36 @@ class WorkspaceInfo:
             labels=data["labels"] if "labels" in data else None,
             wake=data["wake"] if "wake" in data else None,
             idle=WorkspaceInfoIdle.from_wire(data["idle"]) if "idle" in data else None,
+            checkpoints=WorkspaceInfoCheckpoints.from_wire(data["checkpoints"]) if "checkpoints" in data else None,
             expires_at=data["expires_at"] if "expires_at" in data else None,
             expire_action=data["expire_action"] if "expire_action" in data else None,
+            schedule=WorkspaceInfoSchedule.from_wire(data["schedule"]) if "schedule" in data else None,
             settings_error=data["settings_error"] if "settings_error" in data else None,
+            next_start=data["next_start"] if "next_start" in data else None,
+            next_stop=data["next_stop"] if "next_stop" in data else None,
             error_message=data["error_message"] if "error_message" in data else None,
             status_reason=WorkspaceInfoStatusReason.from_wire(data["status_reason"]) if "status_reason" in data else None,
             network=WorkspaceInfoNetwork.from_wire(data["network"]) if "network" in data else None,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoint:
+    id: str
+    created_at: str
+    reason: Literal["manual", "idle", "schedule", "rewind"]
+    label: str | None = None
+    size_bytes: int | None = None
+
+    @classmethod
+    def from_wire(cls, data: Mapping[str, Any]) -> Self:
+        """Decodes a response; fields of later versions of the server are ignored."""
+        return cls(
+            id=data["id"],
+            created_at=data["created_at"],
+            reason=data["reason"],
+            label=data["label"] if "label" in data else None,
+            size_bytes=data["size_bytes"] if "size_bytes" in data else None,
         )
 
 
@@ -369,6 +431,19 @@ class CreateOptionsIdle(TypedDict, total=False):
     suspend_after: str | int | None
 
 
+class CreateOptionsCheckpoints(TypedDict, total=False):
+    every: str | int | None
+    keep: int | None
+    max_age: str | int | None
+
+
+class CreateOptionsSchedule(TypedDict, total=False):
+    start: str | None
+    stop: str | None
+    time_zone: str | None
+    rest: Literal["stop", "suspend"] | None
+
+
 class CreateOptions(TypedDict, total=False):
     template: str | None
     repo: str | None
@@ -385,9 +460,11 @@ class CreateOptions(TypedDict, total=False):
     labels: Mapping[str, str] | None
     wake: bool | None
     idle: CreateOptionsIdle | None
+    checkpoints: CreateOptionsCheckpoints | None
     ttl_s: int | None
     expires_at: str | None
     expire_action: Literal["stop", "delete"] | None
+    schedule: CreateOptionsSchedule | None
 
 
 class SettingsOptionsIdle(TypedDict, total=False):
@@ -395,19 +472,35 @@ class SettingsOptionsIdle(TypedDict, total=False):
     suspend_after: str | int | None
 
 
+class SettingsOptionsCheckpoints(TypedDict, total=False):
+    every: str | int | None
+    keep: int | None
+    max_age: str | int | None
+
+
+class SettingsOptionsSchedule(TypedDict, total=False):
+    start: str | None
+    stop: str | None
+    time_zone: str | None
+    rest: Literal["stop", "suspend"] | None
+
+
 class SettingsOptions(TypedDict, total=False):
     labels: Mapping[str, str | None] | None
     wake: bool | None
     idle: SettingsOptionsIdle | None
+    checkpoints: SettingsOptionsCheckpoints | None
     ttl_s: int | None
     expires_at: str | None
     expire_action: Literal["stop", "delete"] | None
+    schedule: SettingsOptionsSchedule | None
 
 
 class ForkOptions(TypedDict, total=False):
     count: int | None
     prefix: str | None
     names: Sequence[str] | None
+    checkpoint: str | None
     memory: bool | None
 
 

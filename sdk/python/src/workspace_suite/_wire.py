@@ -97,6 +97,11 @@ def context_path(path: str, id: str) -> str:
     return f"{path}/contexts/{quote(id, safe='')}"
 
 
+def checkpoint_path(path: str, id: str) -> str:
+    """Returns the API path of a checkpoint."""
+    return f"{path}/checkpoints/{quote(id, safe='')}"
+
+
 def query_of(
     **values: str | int | bool | list[str] | None,
 ) -> list[tuple[str, str | int | float | bool | None]]:

@@ -5,11 +5,19 @@ import { fault } from '../../errors.ts'
 import type { ForkCopy, ForkOrigin, Forks } from '../fork.ts'
 import type { ContainerLimits } from './container.ts'
 import { CHANGE_DEADLINE_MS, type DockerEngine, engineStatus, REMOVAL_DEADLINE_MS } from './engine/engine.ts'
-import { clearedLabels, engineName, FORK_REPOSITORY, forkImage, type Labels } from './engine/labels.ts'
+import {
+  CHECKPOINT_REPOSITORY,
+  checkpointImage,
+  clearedLabels,
+  COPY_SERVER,
+  copyVolumeName,
+  engineName,
+  FORK_REPOSITORY,
+  forkImage,
+  type Labels,
+} from './engine/labels.ts'
 import { copyVolume } from './copy-volume.ts'
 
-/** Marks images, volumes and helpers of forks with the server that created them. */
-const SERVER_LABEL = 'workspace.fork_server'
 /** On helpers and copies of volumes, the copy to which they belong. */
 const COPY_LABEL = 'workspace.fork_copy'
 /** On the copy of a volume, the container that may be paused for it. */
@@ -36,7 +44,13 @@ export class ContainerForks implements Forks {
     this.#limits = limits
   }
 
-  async take(name: string, { memory }: ForkCopy, signal: AbortSignal): Promise<ForkOrigin> {
+  /** @param labels further labels of the copy */
+  async take(
+    name: string,
+    { memory }: ForkCopy,
+    signal: AbortSignal,
+    labels: Labels = {},
+  ): Promise<ForkOrigin> {
     if (memory === true)
       throw fault(
         'FORK_UNSUPPORTED',
@@ -49,16 +63,17 @@ export class ContainerForks implements Forks {
       // First, because it names the container that a killed server leaves paused.
       await this.#engine.make('creating the copy', signal, (abortSignal) =>
         this.#engine.docker.createVolume({
-          Name: volumeOf(id),
-          Labels: { ...this.#labelsOf(id), [SOURCE_LABEL]: engineName(name) },
+          Name: copyVolumeName(id),
+          Labels: { ...labels, ...this.#labelsOf(id), [SOURCE_LABEL]: engineName(name) },
           abortSignal,
         }),
       )
       const { State } = await this.#engine.call('inspecting the container', (abortSignal) =>
         container.inspect({ abortSignal }),
       )
-      const pausedMs = State.Running ? await this.#copyPaused(name, id, signal) : 0
-      if (!State.Running) await this.#copySource(name, id, signal)
+      const copy = () => this.#copySource(name, id, labels, signal)
+      const pausedMs = State.Running ? await this.#whilePaused(name, copy) : 0
+      if (!State.Running) await copy()
       return { id, hasMemory: false, pausedMs }
     } catch (error) {
       await this.release(id).catch(() => undefined)
@@ -68,14 +83,39 @@ export class ContainerForks implements Forks {
 
   /** Fills the new volume of a fork. @throws BACKEND_ERROR when the copy fails */
   async fill(name: string, id: string, signal: AbortSignal): Promise<void> {
-    await this.#copy(volumeOf(id), engineName(name), id, signal)
+    await this.#copy(copyVolumeName(id), engineName(name), id, signal)
+  }
+
+  /** Replaces the files of a workspace's volume with those of a copy; repeating it completes one that was interrupted. */
+  async refill(name: string, id: string, signal: AbortSignal): Promise<void> {
+    const helper = `refill-${id}`
+    this.#active.add(helper)
+    try {
+      const labels = { ...this.#labelsOf(helper), [HELPER_LABEL]: 'fork' }
+      const volumes = { from: copyVolumeName(id), to: engineName(name), isEmptied: true }
+      await copyVolume(
+        this.#engine,
+        { ...volumes, image: forkImage(id), labels, limits: this.#limits },
+        signal,
+      )
+    } finally {
+      this.#active.delete(helper)
+    }
   }
 
   async release(id: string): Promise<void> {
     this.#active.delete(id)
-    const volume = this.#engine.docker.getVolume(volumeOf(id))
+    const volume = this.#engine.docker.getVolume(copyVolumeName(id))
     await this.#removing('the copy', (abortSignal) => volume.remove({ abortSignal }))
     await this.removeImage(forkImage(id))
+  }
+
+  /** Keeps a copy as a checkpoint. A server that is killed before leaves one that the next removes. */
+  async keep(id: string): Promise<void> {
+    await this.#engine.call('naming the copy', (abortSignal) =>
+      this.#engine.docker.getImage(forkImage(id)).tag({ repo: CHECKPOINT_REPOSITORY, tag: id, abortSignal }),
+    )
+    this.#active.delete(id)
   }
 
   /** Removes the image of forks that no container uses any more; does nothing for other images. */
@@ -85,8 +125,9 @@ export class ContainerForks implements Forks {
     const image = this.#engine.docker.getImage(name)
     // The engine refuses while any container uses the image.
     await this.#removing('the image', async (abortSignal) => {
-      const { Config } = await image.inspect()
-      if (Config.Labels?.[SERVER_LABEL] === this.#serverId) await image.remove({ abortSignal })
+      const { Config, RepoTags } = await image.inspect()
+      if (RepoTags.some((tag) => isTag(tag, checkpointImage(id)))) return
+      if (Config.Labels?.[COPY_SERVER] === this.#serverId) await image.remove({ abortSignal })
     })
   }
 
@@ -96,7 +137,7 @@ export class ContainerForks implements Forks {
    */
   async clear(): Promise<void> {
     const { docker } = this.#engine
-    const filters = { label: [`${SERVER_LABEL}=${this.#serverId}`] }
+    const filters = { label: [`${COPY_SERVER}=${this.#serverId}`] }
     const helpers = await this.#engine.call('listing helpers', (abortSignal) =>
       docker.listContainers({
         all: true,
@@ -104,15 +145,17 @@ export class ContainerForks implements Forks {
         abortSignal,
       }),
     )
-    const isLeft = (labels: Labels): boolean => !this.#active.has(labels[COPY_LABEL] ?? '')
+    const images = await this.#engine.call('listing images', (abortSignal) =>
+      docker.listImages({ filters, abortSignal }),
+    )
+    const tags = images.flatMap(({ RepoTags }) => RepoTags ?? [])
+    const isLeft = ({ [COPY_LABEL]: id = '' }: Labels): boolean =>
+      !this.#active.has(id) && !tags.some((tag) => isTag(tag, checkpointImage(id)))
     for (const { Id } of helpers.filter(({ Labels }) => isLeft(Labels)))
       await this.#removing('a helper', (abortSignal) =>
         docker.getContainer(Id).remove({ force: true, abortSignal }),
       )
-    const images = await this.#engine.call('listing images', (abortSignal) =>
-      docker.listImages({ filters, abortSignal }),
-    )
-    for (const tag of images.flatMap(({ RepoTags }) => RepoTags ?? [])) await this.removeImage(tag)
+    for (const tag of tags) await this.removeImage(tag)
     const { Volumes } = await this.#engine.call('listing volumes', (abortSignal) =>
       docker.listVolumes({ filters: { name: [`${FORK_REPOSITORY}_`] }, abortSignal }),
     )
@@ -120,7 +163,7 @@ export class ContainerForks implements Forks {
       Volumes.map(async ({ Name, Labels: given }) => {
         // The engine creates a volume without labels for a helper that a killed server requested last.
         const labels = (given as Labels | null) ?? {}
-        const isOwn = (labels[SERVER_LABEL] ?? this.#serverId) === this.#serverId
+        const isOwn = (labels[COPY_SERVER] ?? this.#serverId) === this.#serverId
         if (!isOwn || !Name.startsWith(`${FORK_REPOSITORY}_`) || !isLeft(labels)) return
         const source = labels[SOURCE_LABEL]
         if (source !== undefined) await this.#continueLeft(source)
@@ -129,13 +172,13 @@ export class ContainerForks implements Forks {
     )
   }
 
-  /** Copies a running container while it is paused. Returns for how many milliseconds it was. */
-  #copyPaused(name: string, id: string, signal: AbortSignal): Promise<number> {
+  /** Runs work while a running container is paused. Returns for how many milliseconds it was. */
+  #whilePaused(name: string, work: () => Promise<void>): Promise<number> {
     return this.#pausing.run(engineName(name), async () => {
       const sinceMs = performance.now()
       await this.#pause(name)
       try {
-        await this.#copySource(name, id, signal)
+        await work()
       } finally {
         await this.#unpause(engineName(name))
       }
@@ -143,9 +186,9 @@ export class ContainerForks implements Forks {
     })
   }
 
-  async #copySource(name: string, id: string, signal: AbortSignal): Promise<void> {
-    await this.#commit(name, id, signal)
-    await this.#copy(engineName(name), volumeOf(id), id, signal)
+  async #copySource(name: string, id: string, labels: Labels, signal: AbortSignal): Promise<void> {
+    await this.#commit(name, id, labels, signal)
+    await this.#copy(engineName(name), copyVolumeName(id), id, signal)
   }
 
   async #pause(name: string): Promise<void> {
@@ -158,7 +201,7 @@ export class ContainerForks implements Forks {
       if (engineStatus(error) === undefined) throw error
       throw fault(
         'FORK_UNSUPPORTED',
-        `workspace "${name}" cannot be paused for the copy; stop it before forking it`,
+        `workspace "${name}" cannot be paused for the copy; stop it first`,
         error,
       )
     }
@@ -190,8 +233,8 @@ export class ContainerForks implements Forks {
     )
   }
 
-  async #commit(name: string, id: string, signal: AbortSignal): Promise<void> {
-    const labels = { ...clearedLabels(), [SERVER_LABEL]: this.#serverId }
+  async #commit(name: string, id: string, added: Labels, signal: AbortSignal): Promise<void> {
+    const labels = { ...clearedLabels(), ...added, [COPY_SERVER]: this.#serverId }
     const container = this.#engine.docker.getContainer(engineName(name))
     await this.#engine.call(
       'committing the container',
@@ -215,7 +258,7 @@ export class ContainerForks implements Forks {
   }
 
   #labelsOf(id: string): Labels {
-    return { [SERVER_LABEL]: this.#serverId, [COPY_LABEL]: id }
+    return { [COPY_SERVER]: this.#serverId, [COPY_LABEL]: id }
   }
 
   /** Removes an object unless it does not exist, or is in use. */
@@ -228,7 +271,7 @@ export class ContainerForks implements Forks {
   }
 }
 
-/** Returns the volume of a copy, whose name no workspace's volume has. */
-function volumeOf(id: string): string {
-  return `${FORK_REPOSITORY}_${id}`
+/** Returns whether an image's tag is this name. Podman puts `localhost/` in front. */
+export function isTag(tag: string, name: string): boolean {
+  return tag === name || tag === `localhost/${name}`
 }

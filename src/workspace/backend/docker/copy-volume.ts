@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import type { ContainerCreateOptions } from 'dockerode'
 import { fault } from '../../errors.ts'
 import { type ContainerLimits, NO_COPY } from './container.ts'
@@ -11,10 +12,18 @@ case $(cp --help 2>&1) in
   *) exec cp -a /from/. /to/ ;;
 esac`
 
-/** A copy of one volume to another, new one. */
+/** Removes everything in a volume, one entry at a time: their number is not limited. */
+const EMPTY = `
+cd /to || exit
+for entry in * .[!.]* ..?*; do rm -rf "./$entry" || exit; done
+`
+
+/** A copy of one volume to another. */
 interface VolumeCopy {
   readonly from: string
   readonly to: string
+  /** Whether the other volume is emptied first; otherwise it is new. */
+  readonly isEmptied?: boolean
   /** Image of the workspace, whose `cp` runs: it is untrusted and confined like the workspace. */
   readonly image: string
   readonly labels: Labels
@@ -28,10 +37,13 @@ interface VolumeCopy {
  * @throws BACKEND_ERROR when the copy fails; a partial copy stays
  */
 export async function copyVolume(engine: DockerEngine, copy: VolumeCopy, signal: AbortSignal): Promise<void> {
-  const container = await engine.make('creating a helper for the copy', signal, (abortSignal) =>
-    engine.docker.createContainer({ ...helperOptions(copy), abortSignal }),
-  )
+  // Its name is known before it exists: an aborted creation may be completed.
+  const name = `${copy.to}_${randomBytes(8).toString('hex')}`
+  const container = engine.docker.getContainer(name)
   try {
+    await engine.make('creating a helper for the copy', signal, (abortSignal) =>
+      engine.docker.createContainer({ ...helperOptions(copy), name, abortSignal }),
+    )
     await engine.make('starting the copy', signal, (abortSignal) => container.start({ abortSignal }))
     const { StatusCode } = (await engine.call(
       'copying the volume',
@@ -51,11 +63,11 @@ export async function copyVolume(engine: DockerEngine, copy: VolumeCopy, signal:
   }
 }
 
-function helperOptions({ from, to, image, labels, limits }: VolumeCopy): ContainerCreateOptions {
+function helperOptions({ from, to, isEmptied, image, labels, limits }: VolumeCopy): ContainerCreateOptions {
   const memoryMb = limits?.memoryMb ?? 0
   return {
     Image: image,
-    Entrypoint: ['/bin/sh', '-c', COPY],
+    Entrypoint: ['/bin/sh', '-c', isEmptied === true ? `${EMPTY}${COPY}` : COPY],
     Cmd: [],
     User: '0',
     WorkingDir: '/',

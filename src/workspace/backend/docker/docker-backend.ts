@@ -18,7 +18,6 @@ import type {
 import { narrowed, type NetworkLimits } from '../../network/narrow.ts'
 import type { NetworkPolicy } from '../../network/policy.ts'
 import { type ContainerLimits } from './container.ts'
-import { engineName } from './engine/labels.ts'
 import { ContainerLoads } from './exec/container-load.ts'
 import { followContainerLog, readContainerLog } from './container-log.ts'
 import {
@@ -29,14 +28,18 @@ import {
   REMOVAL_DEADLINE_MS,
 } from './engine/engine.ts'
 import { followEvents } from './engine/events.ts'
+import { ContainerCheckpoints } from './container-checkpoints.ts'
 import { ContainerForks } from './container-forks.ts'
 import { ProgramStarter } from './exec/exec.ts'
 import { MOUNT_POINT, type MountedSocketDirs } from './exec/mounted-socket-dirs.ts'
 import {
+  changedAtOf,
+  engineName,
   isOwn,
   labelsOf,
   type Labels,
   networkLimitsOf,
+  isRewound,
   ownFilter,
   workspaceFromInspect,
   workspaceFromRow,
@@ -83,6 +86,7 @@ export interface DockerBackendOptions {
 export class DockerBackend implements Backend {
   readonly name = 'docker'
   readonly forks: ContainerForks
+  readonly checkpoints: ContainerCheckpoints
   readonly #engine: DockerEngine
   readonly #options: DockerBackendOptions
   readonly #stopped = new AbortController()
@@ -105,6 +109,7 @@ export class DockerBackend implements Backend {
     this.#engine = new DockerEngine(options.host, options.timing)
     const { network, policy, helperImage = '', serverId, limits } = options
     this.forks = new ContainerForks(this.#engine, serverId, limits)
+    this.checkpoints = new ContainerCheckpoints(this.#engine, serverId, this.forks)
     if (network === undefined && policy !== undefined)
       this.#networks = new IsolatedNetworks(this.#engine, serverId, policy, helperImage)
     this.#programs = new ProgramStarter(this.#engine, options.mountedSocketDirs)
@@ -125,7 +130,11 @@ export class DockerBackend implements Backend {
     await this.#options.mountedSocketDirs
       ?.prune(async () => (await this.list()).map(({ name }) => name))
       .catch(() => undefined)
-    await this.#reopenNetworks().catch(() => undefined)
+    await this.#limitsInUse()
+      .then((limits) => this.#networks?.reopen(limits))
+      .catch(() => undefined)
+    // The SSH workers change nothing.
+    if (this.#options.policy !== undefined) await this.checkpoints.finishAll(true).catch(() => undefined)
     this.#events = this.#follow(onChange)
   }
 
@@ -140,10 +149,6 @@ export class DockerBackend implements Backend {
     await this.#networks?.close(await this.#limitsInUse().catch(() => undefined))
   }
 
-  async #reopenNetworks(): Promise<void> {
-    await this.#networks?.reopen(await this.#limitsInUse())
-  }
-
   /** Returns the limits of every workspace; undefined for a workspace without limits. */
   async #limitsInUse(): Promise<readonly (NetworkLimits | undefined)[]> {
     return (await this.list()).map(({ networkLimits }) => networkLimits)
@@ -154,12 +159,14 @@ export class DockerBackend implements Backend {
       this.#engine.docker.listContainers({ all: true, filters: { label: [...this.#own()] }, abortSignal }),
     )
     return Promise.all(
-      rows.map(async (row) => {
-        // The list does not report whether a killed container ran out of memory.
-        const killed = row.State === 'exited' && row.Status.startsWith('Exited (137)')
-        const report = killed ? await this.#inspect(row.Id) : undefined
-        return report === undefined ? workspaceFromRow(row) : workspaceFromInspect(report)
-      }),
+      rows
+        .filter((row) => !isRewound(row))
+        .map(async (row) => {
+          // The list does not report whether a killed container ran out of memory.
+          const killed = row.State === 'exited' && row.Status.startsWith('Exited (137)')
+          const report = killed ? await this.#inspect(row.Id) : undefined
+          return report === undefined ? workspaceFromRow(row) : workspaceFromInspect(report)
+        }),
     )
   }
 
@@ -212,6 +219,7 @@ export class DockerBackend implements Backend {
   }
 
   async start(name: string): Promise<Workspace> {
+    await this.checkpoints.finish(name)
     return this.#change(
       name,
       'starting the container',
@@ -242,6 +250,7 @@ export class DockerBackend implements Backend {
   }
 
   async remove(name: string, keepVolume: boolean): Promise<void> {
+    await this.checkpoints.removeAll(name, keepVolume)
     const report = await this.#inspect(engineName(name))
     if (report !== undefined && isOwn(report.Config.Labels, this.#options.serverId)) {
       const container = this.#engine.docker.getContainer(report.Id)
@@ -292,7 +301,7 @@ export class DockerBackend implements Backend {
   }
 
   usage(): Promise<BackendUsage> {
-    return readUsage(this.#engine, this.#own())
+    return readUsage(this.#engine, this.#options.serverId)
   }
 
   loads(running: readonly Workspace[]): Promise<ReadonlyMap<string, Load>> {
@@ -308,13 +317,7 @@ export class DockerBackend implements Backend {
   }
 
   async changedAt(name: string): Promise<Date> {
-    const report = await this.#inspect(engineName(name))
-    if (report === undefined)
-      throw fault('BACKEND_ERROR', `the container of workspace "${name}" no longer exists`)
-    // The engine reports year 1 as the end of a container that never ran.
-    const { StartedAt, FinishedAt } = report.State
-    const times = [report.Created, StartedAt, FinishedAt].map((time) => Date.parse(time))
-    return new Date(Math.max(...times.filter((time) => !Number.isNaN(time))))
+    return changedAtOf(name, await this.#inspect(engineName(name)))
   }
 
   async #change(
@@ -379,7 +382,7 @@ export class DockerBackend implements Backend {
           onOpen: () => {
             this.#ports.refresh()
             // The SSH workers must not remove copies in use.
-            if (this.#options.policy !== undefined) void this.forks.clear().catch(() => undefined)
+            if (this.#options.policy !== undefined) void this.checkpoints.recover().catch(() => undefined)
             onChange({ is: 'resync' })
           },
           onEvent: (name, action) => {

@@ -3,7 +3,7 @@ import { fault } from '../../errors.ts'
 import type { BackendCreate } from '../backend.ts'
 import type { NetworkPolicy } from '../../network/policy.ts'
 import { type ContainerLimits, containerOptions } from './container.ts'
-import { engineName } from './engine/labels.ts'
+import { engineName, isCopyOfWorkspace } from './engine/labels.ts'
 import { type DockerEngine, engineStatus, REMOVAL_DEADLINE_MS } from './engine/engine.ts'
 import { isReference, pullImage } from './images/image.ts'
 import { MOUNT_POINT, type MountedSocketDirs } from './exec/mounted-socket-dirs.ts'
@@ -65,6 +65,11 @@ async function make(
   mountedSocketDir: string | undefined,
 ): Promise<Container> {
   const { request, labels, pulled, progress, signal, ...place } = start
+  if (isCopyOfWorkspace(request.image))
+    throw fault(
+      'INVALID_REQUEST',
+      `image ${request.image} has the files of a workspace; fork the workspace instead`,
+    )
   const user = request.localDir === '' ? undefined : await userFor(request.localDir)
   const create = () =>
     engine.make('creating the container', signal, (abortSignal) =>

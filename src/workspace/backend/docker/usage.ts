@@ -1,13 +1,22 @@
+import type { ImageInfo } from 'dockerode'
 import type { BackendUsage, UsagePart } from '../backend.ts'
-import { engineName } from './engine/labels.ts'
 import type { DockerEngine } from './engine/engine.ts'
-import { workspaceNameOf } from './engine/labels.ts'
+import {
+  CHECKPOINT_OF,
+  COPY_SERVER,
+  engineName,
+  type Labels,
+  ownFilter,
+  workspaceNameOf,
+} from './engine/labels.ts'
+import { nameKey } from '../../name.ts'
 
 /**
  * Returns the paths of this server's containers and volumes (writable layer and volume, on the engine's
  * machine) and the images they use.
  */
-export async function readUsage(engine: DockerEngine, ownLabels: readonly string[]): Promise<BackendUsage> {
+export async function readUsage(engine: DockerEngine, serverId: string): Promise<BackendUsage> {
+  const ownLabels = ownFilter(serverId)
   const rows = await engine.call('listing containers', (abortSignal) =>
     engine.docker.listContainers({ all: true, filters: { label: [...ownLabels] }, abortSignal }),
   )
@@ -31,17 +40,44 @@ export async function readUsage(engine: DockerEngine, ownLabels: readonly string
     const kept = volumes.get(Name)
     if (name !== undefined && kept !== undefined) workspaces.set(name, kept)
   }
-  return { images: await imageSizes(engine, images), workspaces, snapshots: [], notes: [] }
+  const all = await engine.call('listing images', (abortSignal) => engine.docker.listImages({ abortSignal }))
+  const checkpoints = await readCheckpoints(engine, serverId, all, images)
+  for (const [name, parts] of workspaces)
+    workspaces.set(name, [...parts, ...(checkpoints.get(nameKey(name)) ?? [])])
+  return { images: imageSizes(all, images), workspaces, snapshots: [], notes: [] }
+}
+
+/** Returns the volumes of checkpoints, and the layers of their images that no container uses, by the key of their workspace. */
+async function readCheckpoints(
+  engine: DockerEngine,
+  serverId: string,
+  all: readonly ImageInfo[],
+  inUse: ReadonlySet<string>,
+): Promise<ReadonlyMap<string, readonly UsagePart[]>> {
+  const filters = { label: [`${COPY_SERVER}=${serverId}`, CHECKPOINT_OF] }
+  const { Volumes } = await engine.call('listing volumes of checkpoints', (abortSignal) =>
+    engine.docker.listVolumes({ filters, abortSignal }),
+  )
+  const sizes = new Map(all.map(({ Id, Size }) => [Id, Size]))
+  const isCheckpoint = ({ Id, Labels }: ImageInfo): boolean =>
+    !inUse.has(Id) && (Labels as Labels | null)?.[COPY_SERVER] === serverId && CHECKPOINT_OF in Labels
+  const layers = all.filter(isCheckpoint).map(({ Id, Size, ParentId, Labels }) => {
+    const bytes = Math.max(0, Size - (sizes.get(ParentId) ?? Size))
+    const size = { files: 0, logicalBytes: bytes, physicalBytes: bytes }
+    return { of: Labels[CHECKPOINT_OF] ?? '', part: { kind: 'checkpoint', path: Id, size } as const }
+  })
+  const copies = Volumes.flatMap(({ Labels, Mountpoint }) =>
+    part('checkpoint', Mountpoint).map((each) => ({ of: Labels[CHECKPOINT_OF] ?? '', part: each })),
+  )
+  const byName = Map.groupBy([...copies, ...layers], ({ of }) => of)
+  return new Map([...byName].map(([of, parts]) => [of, parts.map((each) => each.part)]))
 }
 
 function part(kind: UsagePart['kind'], path: string | undefined): readonly UsagePart[] {
   return path === undefined || path === '' ? [] : [{ kind, path }]
 }
 
-async function imageSizes(engine: DockerEngine, ids: ReadonlySet<string>): Promise<BackendUsage['images']> {
-  const images = await engine.call('listing images', (abortSignal) =>
-    engine.docker.listImages({ abortSignal }),
-  )
+function imageSizes(images: readonly ImageInfo[], ids: ReadonlySet<string>): BackendUsage['images'] {
   const sizes = new Map(images.map(({ Id, Size }) => [Id, Size]))
   return images
     .filter((image) => ids.has(image.Id))

@@ -13,6 +13,8 @@ import { progressOf } from './pod-state.ts'
 const CONNECT_TIMEOUT_MS = 10_000
 /** Time after which a known pod is looked up again. */
 const SLOW_MS = 500
+/** A network that drops everything reports nothing for up to 15 minutes. */
+const PING_MS = 15_000
 
 /** A running pod and the keys of its start. */
 interface Reached {
@@ -44,6 +46,7 @@ export class PodReach {
     return {
       dialGuest: (port) => this.#dial(name, reached, port, known !== undefined),
       environment: {},
+      pingMs: PING_MS,
       bootKey: reached.podUid,
     }
   }
@@ -83,7 +86,7 @@ export class PodReach {
     ])
     const uid = pod?.metadata.labels?.[LABEL.uid]
     if (pod === undefined || uid === undefined || !progressOf(pod).isRunning)
-      throw fault('BACKEND_ERROR', `workspace "${name}" has no running pod`)
+      throw fault('WORKSPACE_NOT_RUNNING', `workspace "${name}" has no running pod`)
     const part = (key: string): string => Buffer.from(secret?.data?.[key] ?? '', 'base64').toString()
     const certificate = part(POD_AGENT_KEYS.certificate)
     return {

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { lstat, open } from 'node:fs/promises'
+import { lstat } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { messageOf } from '../../../lib/errors/message.ts'
 import { cloneFile, copySparse } from '../../../lib/fs/copy-sparse.ts'
+import { syncFile } from '../../../lib/fs/write-durable.ts'
 import { fault } from '../../errors.ts'
 import type { ExecProcess, ExecRequest } from '../backend.ts'
 import type { ForkCopy, ForkOrigin, Forks } from '../fork.ts'
@@ -12,7 +13,7 @@ import type { MachineFiles } from './files/machine-files.ts'
 import type { Metadata, SavedMemory } from './files/metadata.ts'
 import { type MachineRunner, mostMemoryBytes } from './machine-runner.ts'
 import { SnapshotFiles } from './files/snapshot-files.ts'
-import { recordOf, type SnapshotRecord } from './files/snapshot-record.ts'
+import { recordOf, type SnapshotFacts, type SnapshotRecord } from './files/snapshot-record.ts'
 
 /** The guest writes its files to the disk in this time, or the copy is without the last ones. */
 const SYNC_MS = 10_000
@@ -29,14 +30,22 @@ export interface MachineForksOptions {
   readonly runner: () => Pick<MachineRunner, 'freeze' | 'setClock'>
 }
 
+/** Where to copy a VM, and the facts of the copy. */
+export interface CopyTarget {
+  readonly files: SnapshotFiles
+  readonly facts: SnapshotFacts
+}
+
 /** Forks of VMs: copies of their disks and their memory. A copy shares its blocks where the file system can. */
 export class MachineForks implements Forks {
   readonly #options: MachineForksOptions
   readonly #files: SnapshotFiles
+  readonly #checkpoints: SnapshotFiles
 
   constructor(options: MachineForksOptions) {
     this.#options = options
     this.#files = new SnapshotFiles(options.machines.root, 'forks')
+    this.#checkpoints = new SnapshotFiles(options.machines.root, 'checkpoints')
   }
 
   async take(name: string, copy: ForkCopy, signal: AbortSignal): Promise<ForkOrigin> {
@@ -44,7 +53,7 @@ export class MachineForks implements Forks {
     try {
       return await this.#options.exclusively(name, async (metadata) => ({
         id,
-        ...(await this.#copy(metadata, id, copy, signal)),
+        ...(await this.copy(metadata, this.#targetOf(id), copy, signal)),
       }))
     } catch (error) {
       await this.release(id).catch(() => undefined)
@@ -52,9 +61,9 @@ export class MachineForks implements Forks {
     }
   }
 
-  /** Returns the record of a copy. @throws BACKEND_ERROR when it no longer exists */
+  /** Returns the record of a copy, or of a checkpoint. @throws BACKEND_ERROR when it no longer exists */
   async read(id: string): Promise<SnapshotRecord> {
-    const reading = await this.#files.read(id)
+    const reading = await this.#filesOf(id).read(id)
     if (reading.is === 'valid') return reading.record
     throw fault('BACKEND_ERROR', 'the copy of the forked workspace no longer exists; fork it again')
   }
@@ -63,7 +72,7 @@ export class MachineForks implements Forks {
   async restore(id: string, name: string, signal: AbortSignal): Promise<void> {
     try {
       const { machines } = this.#options
-      await machines.copyUpper(this.#files.upperOf(id), name, signal)
+      await machines.copyUpper(this.#filesOf(id).upperOf(id), name, signal)
       if ((await this.read(id)).memory != null)
         await copySparse(this.#files.memoryOf(id), machines.memoryOf(name), signal)
     } catch (error) {
@@ -91,10 +100,19 @@ export class MachineForks implements Forks {
     for (const { key } of await this.#files.list()) await this.release(key)
   }
 
+  /** Returns where a copy is: only the origins of checkpoints have a hyphen. */
+  #filesOf(id: string): SnapshotFiles {
+    return id.includes('-') ? this.#checkpoints : this.#files
+  }
+
+  #targetOf(id: string): CopyTarget {
+    return { files: this.#files, facts: { name: id, createdAt: new Date(), comment: '' } }
+  }
+
   /** Copies a VM, which is paused meanwhile if it is running. */
-  async #copy(
+  async copy(
     metadata: Metadata,
-    id: string,
+    target: CopyTarget,
     { children, memory: wanted }: ForkCopy,
     signal: AbortSignal,
   ): Promise<Omit<ForkOrigin, 'id'>> {
@@ -115,13 +133,13 @@ export class MachineForks implements Forks {
     let pausedMs = 0
     try {
       await syncFile(from)
-      await this.#files.write(id, async (to) => {
+      await target.files.write(target.facts.name, async (to) => {
         const sinceMs = performance.now()
         try {
-          const memory = hasMemory ? await this.#copyMemory(metadata, runs, id, signal) : null
+          const memory = hasMemory ? await this.#copyMemory(metadata, runs, target, signal) : null
           if (runs && memory === null) await driver.memory?.pause(this.#socketsOf(metadata))
           await copyFile(from, to, children, signal)
-          return { ...recordOf(metadata, { name: id, createdAt: new Date(), comment: '' }), memory }
+          return { ...recordOf(metadata, target.facts), memory }
         } finally {
           if (runs) await driver.memory?.unpause(this.#socketsOf(metadata))
           if (runs) pausedMs = Math.round(performance.now() - sinceMs)
@@ -165,11 +183,11 @@ export class MachineForks implements Forks {
   async #copyMemory(
     metadata: Metadata,
     runs: boolean,
-    id: string,
+    { files, facts }: CopyTarget,
     signal: AbortSignal,
   ): Promise<SavedMemory> {
     const { driver, machines } = this.#options
-    const path = this.#files.memoryOf(id)
+    const path = files.memoryOf(facts.name)
     const { run, memory, name } = metadata
     if (!runs && memory != null) {
       await copyFile(machines.memoryOf(name), path, 0, signal)
@@ -216,13 +234,4 @@ async function copyFile(from: string, to: string, more: number, signal: AbortSig
 
 function memoryFault(name: string, why: string) {
   return fault('FORK_UNSUPPORTED', `workspace "${name}" cannot be forked with its memory: ${why}`)
-}
-
-async function syncFile(path: string): Promise<void> {
-  const file = await open(path, 'r')
-  try {
-    await file.sync()
-  } finally {
-    await file.close()
-  }
 }

@@ -26,6 +26,7 @@ import { guestIdentity, machineIdOf } from './guest/guest-identity.ts'
 import { GuestPorts } from './guest/guest-ports.ts'
 import { listenToPeer } from './guest/host-vsock.ts'
 
+const FREEZE_MS = 10_000
 const REQUEST_SHUTDOWN_MS = 20_000
 const SHUTDOWN_MS = 40_000
 const POWER_MS = 10_000
@@ -161,8 +162,9 @@ export class MachineRunner {
     if (why !== undefined || driver.memory === undefined)
       throw fault('SUSPEND_UNSUPPORTED', `workspace "${name}" cannot be suspended: ${why}`)
     const path = files.memoryOf(name)
-    // Left behind by an interrupted attempt.
     await files.removeMemory(name)
+    // Programs continue only with the right time, and in a fork with its identity. An agent of an older image cannot.
+    await this.freeze(metadata).catch(() => undefined)
     try {
       const at = { ...this.#addressOf(metadata), line: run.line }
       const monitor = await driver.memory.save(at, path, mostMemoryBytes(metadata))
@@ -171,6 +173,7 @@ export class MachineRunner {
       await files.write({ ...metadata, run: null, failure: '', memory })
     } catch (error) {
       await this.unpause(metadata).catch(() => undefined)
+      void this.setClock(metadata).catch(() => undefined)
       throw fault('BACKEND_ERROR', `workspace "${name}" cannot be suspended: ${messageOf(error)}`, error)
     }
     await this.killRemains(metadata)
@@ -192,7 +195,7 @@ export class MachineRunner {
 
   /** Freezes a VM's programs until its clock is set. */
   async freeze(metadata: Metadata): Promise<void> {
-    await this.#ask(metadata, { do: 'freeze' })
+    await this.#ask(metadata, { do: 'freeze' }, FREEZE_MS)
   }
 
   /** Kills all processes of a VM immediately, and removes its sockets and network. */
@@ -359,7 +362,7 @@ export class MachineRunner {
   async #ask(metadata: Metadata, request: GuestRequest, timeoutMs?: number): Promise<void> {
     if (metadata.run === null) return
     const connection = await dialGuest(metadata.run.line, this.#addressOf(metadata), AGENT_PORT)
-    await askGuest(connection, request, timeoutMs)
+    await askGuest(connection, request, { timeoutMs })
     connection.destroy()
   }
 

@@ -22,11 +22,13 @@ import { renewIdentity } from '../renew-identity.ts'
 import { followConsole, readConsole } from './monitor/console-log.ts'
 import type { Driver } from './driver.ts'
 import { GuestClient } from './guest/guest-client.ts'
+import { finishInterrupted } from './finish-interrupted.ts'
 import { readHostBoot } from './files/host-boot.ts'
 import { MachineFiles } from './files/machine-files.ts'
 import { readMachineLoads } from './monitor/machine-load.ts'
 import { type MachineExit, MachineRunner } from './machine-runner.ts'
-import { MachineForks } from './machine-forks.ts'
+import { MachineCheckpoints } from './machine-checkpoints.ts'
+import { MachineForks, type MachineForksOptions } from './machine-forks.ts'
 import { MachineSnapshots } from './machine-snapshots.ts'
 import { MachineWatch } from './machine-watch.ts'
 import { hasMonitor, workspaceOf } from './machine-state.ts'
@@ -65,6 +67,7 @@ export class MicroVmBackend implements Backend {
   readonly name: Backend['name']
   readonly snapshots: MachineSnapshots
   readonly forks: MachineForks
+  readonly checkpoints: MachineCheckpoints
   readonly #images: Promise<ImageStore>
   readonly #options: MicroVmOptions
   readonly #files: MachineFiles
@@ -101,7 +104,7 @@ export class MicroVmBackend implements Backend {
       onReadable: (name) => this.#onChange({ is: 'changed', name }),
     })
     this.#guests = new GuestClient(reachMachine(this.#files, this.#sockets))
-    this.forks = new MachineForks({
+    const copying: MachineForksOptions = {
       machines: this.#files,
       driver: options.driver,
       socketDirOf: (id) => this.#sockets.pathOf(id),
@@ -109,7 +112,9 @@ export class MicroVmBackend implements Backend {
       exclusively: (name, work) => this.#exclusively(name, work),
       isRunning: (metadata) => hasMonitor(metadata, this.#hostBoot),
       runner: () => this.#running,
-    })
+    }
+    this.forks = new MachineForks(copying)
+    this.checkpoints = new MachineCheckpoints({ ...copying, forks: this.forks, runner: () => this.#running })
   }
 
   get isAvailable(): boolean {
@@ -133,21 +138,23 @@ export class MicroVmBackend implements Backend {
       networks: this.#networks,
     })
     this.#isAvailable = (await driver.missing()) === undefined
-    const wasForking = await this.forks.hasLeftovers()
+    const wasForking = (await this.forks.hasLeftovers()) || (await this.checkpoints.hasLeftovers())
     for (const { reading } of await this.#files.list()) {
       if (reading.is !== 'valid') continue
-      // One that cannot be finished now is finished before its next start or deletion.
-      await this.#files.finishRename(reading.record).catch(() => undefined)
-      const wasPaused = await this.#finishSuspend(reading.record).catch(() => false)
+      await finishInterrupted(reading.record, this.#files, this.#runner, this.#hostBoot)
       if (reading.record.run?.hostBoot !== this.#hostBoot) continue
       this.#watch.add(reading.record)
       // A VM that exited while no server was running has no sockets to attach to, and must not prevent the
       // others from being watched.
       await this.#runner.adopt(reading.record).catch(() => undefined)
       if (wasForking) await this.forks.unpause(reading.record).catch(() => undefined)
-      if (wasPaused || wasForking) void this.#runner.setClock(reading.record).catch(() => undefined)
+      // It may have been paused, or its programs frozen.
+      if (driver.memory !== undefined) void this.#runner.setClock(reading.record).catch(() => undefined)
     }
-    await this.forks.clear().catch(() => undefined)
+    if (wasForking) {
+      await this.forks.clear().catch(() => undefined)
+      await this.checkpoints.clear().catch(() => undefined)
+    }
     this.#watch.start()
   }
 
@@ -279,6 +286,7 @@ export class MicroVmBackend implements Backend {
       const reading = await this.#files.read(name)
       const metadata = reading.is === 'valid' ? await this.#files.finishRename(reading.record) : undefined
       if (metadata !== undefined) {
+        await this.checkpoints.removeAll(metadata)
         if (keepVolume && metadata.isFormatted) {
           await this.#running.stop(metadata)
           await this.#files.removeLogs(name)
@@ -341,19 +349,6 @@ export class MicroVmBackend implements Backend {
   get #running(): MachineRunner {
     if (this.#runner === undefined) throw new Error('the backend is not open')
     return this.#runner
-  }
-
-  /**
-   * Finishes what a server that stopped during a suspend or resume left: the metadata decides which of the two
-   * states the VM has. Returns whether a paused VM runs again.
-   */
-  async #finishSuspend(metadata: Metadata): Promise<boolean> {
-    if ((await this.#files.memoryBytes(metadata.name)) === undefined) return false
-    const isRunning = metadata.run?.hostBoot === this.#hostBoot
-    if (metadata.memory != null) await this.#running.killRemains(metadata)
-    else if (isRunning) await this.#running.unpause(metadata)
-    else await this.#files.removeMemory(metadata.name)
-    return isRunning
   }
 
   async #boot(

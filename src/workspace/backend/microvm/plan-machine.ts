@@ -36,7 +36,10 @@ export async function planMachine(
   const { kept, snapshot } = from
   if (snapshot !== undefined) {
     const { image, digest, repo, forwardPorts, isFormatted, upperBytes, memory = null } = snapshot
-    const environment = { ...snapshot.environment, ...request.environment }
+    const own = Object.entries(snapshot.environment).filter(
+      ([variable, value]) => request.foreignEnvironment?.[variable] !== value,
+    )
+    const environment = { ...Object.fromEntries(own), ...request.environment }
     const same = { image, repo, forwardPorts, environment, isFormatted, upperBytes, memory }
     return { metadata: { ...newMetadata(request, digest, snapshot), ...same }, disk: 'copied' }
   }

@@ -4,6 +4,7 @@ import { messageOf } from '../../../lib/errors/message.ts'
 import type { ImageStore } from '../../image/image-store.ts'
 import type { BackendUsage, ImagePart, UsagePart } from '../backend.ts'
 import type { MachineFiles } from './files/machine-files.ts'
+import { readKeys } from './files/record-files.ts'
 
 /** A complete snapshot has this file. */
 export const SNAPSHOT_FILE = 'snapshot.json'
@@ -19,6 +20,7 @@ export async function readMachineUsage(files: MachineFiles, images: ImageStore):
       return { name: tag?.tag ?? digest, path: directory, dockerRef: tag?.dockerRef ?? '' }
     })
   const workspaces = new Map<string, readonly UsagePart[]>()
+  const checkpoints = await readKeys(join(files.root, 'checkpoints'))
   for (const { key, reading } of await files.list()) {
     if (reading.is === 'unreadable')
       notes.push(`${files.instanceOf(key)}: metadata.json is unreadable (${reading.why})`)
@@ -32,10 +34,12 @@ export async function readMachineUsage(files: MachineFiles, images: ImageStore):
     ] as const
     const there = await Promise.all(all.map(({ path }) => isThere(path)))
     if (reading.is === 'valid' && there[0] === false) notes.push(`${files.upperOf(key)} is missing`)
-    workspaces.set(
-      name,
-      all.filter((_, i) => there[i]),
+    const own =
+      reading.is === 'valid' ? checkpoints.filter((each) => each.startsWith(`${reading.record.id}-`)) : []
+    const copies = own.map(
+      (each) => ({ kind: 'checkpoint', path: join(files.root, 'checkpoints', each) }) as const,
     )
+    workspaces.set(name, [...all.filter((_, i) => there[i]), ...copies])
   }
   return { images: imageParts, workspaces, snapshots: await readSnapshots(files.root, notes), notes }
 }

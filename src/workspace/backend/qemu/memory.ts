@@ -16,6 +16,12 @@ const MEMORY_SOCKET = 'memory.sock'
 const STOP_TIMEOUT_MS = 60_000
 const CONNECT_TIMEOUT_MS = 10_000
 const POLL_MS = 20
+/** Codes of the error when the other side closes a socket before this one has ended it. */
+const CLOSED_THERE: ReadonlySet<string | undefined> = new Set([
+  'ERR_STREAM_PREMATURE_CLOSE',
+  'EPIPE',
+  'ECONNRESET',
+])
 /** In bytes per second: QEMU's own limit protects networks, and this is a local socket. */
 const BANDWIDTH = 2 ** 40
 
@@ -61,7 +67,11 @@ export async function loadMemory(socketDir: string, path: string): Promise<void>
   const control = join(socketDir, QMP_SOCKET)
   const at = join(socketDir, MEMORY_SOCKET)
   await qmp(control, [{ execute: 'migrate-incoming', arguments: { uri: `unix:${at}` } }])
-  await pipeline(createReadStream(path, { highWaterMark: 2 ** 20 }), connect(at))
+  const sent = pipeline(createReadStream(path, { highWaterMark: 2 ** 20 }), connect(at))
+  // QEMU closes the connection after the last byte that it needs: its status shows whether it has all of them.
+  await sent.catch((error: NodeJS.ErrnoException) => {
+    if (!CLOSED_THERE.has(error.code)) throw error
+  })
   while ((await statusOf(control)) === 'inmigrate') await delay(POLL_MS)
 }
 

@@ -118,21 +118,20 @@ export class QemuDriver implements Driver {
 
   /** Loads a VM's memory. @throws BACKEND_ERROR when another monitor wrote it, or QEMU does not accept it */
   async #load({ socketDir, monitorLog }: Machine, memory: MachineMemory, line: string): Promise<void> {
-    const monitor = await this.#identify(socketDir, line)
-    if (monitor !== memory.monitor)
-      throw fault(
-        'BACKEND_ERROR',
-        `the VM was suspended by ${memory.monitor} and cannot be resumed by ${monitor}; restore that one, or discard the memory with "workspace stop"`,
-      )
-    try {
-      await loadMemory(socketDir, memory.path)
-    } catch (error) {
+    const failed = async (error: unknown): Promise<never> => {
       throw fault(
         'BACKEND_ERROR',
         `the VM cannot be resumed: ${messageOf(error)}: ${await lastLines(monitorLog, 3)}; "workspace stop" discards its memory`,
         error,
       )
     }
+    const monitor = await this.#identify(socketDir, line).catch(failed)
+    if (monitor !== memory.monitor)
+      throw fault(
+        'BACKEND_ERROR',
+        `the VM was suspended by ${memory.monitor} and cannot be resumed by ${monitor}; restore that one, or discard the memory with "workspace stop"`,
+      )
+    await loadMemory(socketDir, memory.path).catch(failed)
   }
 
   /** Returns a monitor's identity: memory depends on its version and on the VM's devices. */

@@ -1,7 +1,13 @@
-import { connect } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { createInterface } from 'node:readline'
+import { setTimeout as delay } from 'node:timers/promises'
+import { dialSocket } from '../microvm/guest/guest-line.ts'
 
-const TIMEOUT_MS = 5_000
+/** Longer than a live QEMU takes, however busy its host is. */
+const TIMEOUT_MS = 30_000
+/** QEMU creates its socket a moment before it listens. */
+const LISTEN_MS = 2_000
+const LOOK_EVERY_MS = 10
 
 /** A command of QEMU's control protocol. */
 export interface QmpCommand {
@@ -18,10 +24,9 @@ export async function qmp(
   commands: readonly QmpCommand[],
   timeoutMs = TIMEOUT_MS,
 ): Promise<unknown> {
-  const socket = connect(socketPath)
+  const socket = await connectTo(socketPath)
   const late = setTimeout(() => socket.destroy(new Error('QEMU does not respond')), timeoutMs)
   try {
-    await new Promise<void>((resolve, reject) => socket.once('connect', resolve).once('error', reject))
     const lines = createInterface({ input: socket })[Symbol.asyncIterator]()
     await nextAnswer(lines, 'QMP')
     let answer: unknown
@@ -34,6 +39,19 @@ export async function qmp(
   } finally {
     clearTimeout(late)
     socket.destroy()
+  }
+}
+
+async function connectTo(path: string): Promise<Duplex> {
+  const endMs = performance.now() + LISTEN_MS
+  for (;;) {
+    try {
+      return await dialSocket(path)
+    } catch (error) {
+      const isDeaf = (error as NodeJS.ErrnoException).code === 'ECONNREFUSED'
+      if (!isDeaf || performance.now() > endMs) throw error
+      await delay(LOOK_EVERY_MS)
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Static } from 'typebox'
 import type { CamelCase } from '../../api/camel-case.ts'
+import type { WireCheckpoint, WireRewound } from '../../api/checkpoint.ts'
 import type { forkBodySchema, WireForked } from '../../api/fork.ts'
 import type { portSchema, waitQuerySchema } from '../../api/inside.ts'
 import type { endToWire, execBodySchema, processBodySchema, WireExecResult } from '../../api/program.ts'
@@ -24,7 +25,7 @@ export type Encoding = 'utf8' | 'bytes'
 export type SpawnOptions = RequestOptions &
   Omit<CamelCase<Static<typeof processBodySchema>>, 'command' | 'argv'>
 
-/** Settings that can change: labels, wake, idle limits and expiry. */
+/** Settings that can change: labels, wake, idle limits, checkpoints, schedule and expiry. */
 export type SettingsOptions = RequestOptions & CamelCase<Static<typeof settingsBodySchema>>
 
 /** Number of forks and their names. */
@@ -32,6 +33,9 @@ export type ForkOptions = RequestOptions & CamelCase<Static<typeof forkBodySchem
 
 /** New forks of a workspace. */
 export type Forks = Omit<CamelCase<WireForked>, 'workspaces'> & { readonly workspaces: readonly Workspace[] }
+
+/** The files of a workspace at a time. */
+export type Checkpoint = CamelCase<WireCheckpoint>
 
 /** Options of a program that runs to its end. */
 export type ExecOptions<E extends Encoding = Encoding> = RequestOptions &
@@ -137,6 +141,36 @@ export class Workspace {
     return { ...forked, workspaces: forked.workspaces.map((info) => new Workspace(this.#transport, info)) }
   }
 
+  /** Keeps the current files, without memory, so that a rewind can put them back. */
+  checkpoint({
+    label,
+    signal,
+  }: RequestOptions & { readonly label?: string | undefined } = {}): Promise<Checkpoint> {
+    return this.#transport.ask('POST', `${this.#path}/checkpoints`, { body: { label }, signal })
+  }
+
+  /** Lists checkpoints, oldest first. */
+  async checkpoints(options: RequestOptions = {}): Promise<readonly Checkpoint[]> {
+    const path = `${this.#path}/checkpoints`
+    return (await this.#transport.ask<{ checkpoints: Checkpoint[] }>('GET', path, options)).checkpoints
+  }
+
+  /** Deletes the checkpoint with an id. */
+  async deleteCheckpoint(id: string, options: RequestOptions = {}): Promise<void> {
+    await this.#transport.ask('DELETE', `${this.#path}/checkpoints/${encodeURIComponent(id)}`, options)
+  }
+
+  /**
+   * Puts back the files of a checkpoint: the one with an id, or with a duration such as `10m` the newest that is at least that
+   * old. Its programs end. Returns a checkpoint of the files before, which undoes the rewind.
+   */
+  async rewind(to: string, { signal }: RequestOptions = {}): Promise<Checkpoint> {
+    const request = { body: { to }, signal }
+    const rewound = await this.#transport.ask<CamelCase<WireRewound>>('POST', `${this.#path}/rewind`, request)
+    this.#info = rewound.workspace
+    return rewound.before
+  }
+
   /** Exports the running workspace as an archive, in pieces. It is complete when the iteration ends without an error. */
   export(options: RequestOptions = {}): AsyncGenerator<Uint8Array, void, void> {
     return this.#transport.downloadPieces(`${this.#path}/export`, options)
@@ -212,9 +246,15 @@ export class Workspace {
     }
   }
 
-  /** Returns a URL that opens a port in a browser. It is valid once, for 30 s, if the server requires a token. */
-  async previewUrl(port: number, { signal }: RequestOptions = {}): Promise<string> {
-    const request = { body: { for: 'port', port }, signal }
+  /**
+   * Returns a URL that opens a port in a browser. If the server requires a token, it is valid once, for 30 s; with `validS`, any number
+   * of times for so many seconds.
+   */
+  async previewUrl(
+    port: number,
+    { signal, validS }: RequestOptions & { readonly validS?: number } = {},
+  ): Promise<string> {
+    const request = { body: { for: 'port', port, valid_s: validS }, signal }
     return (await this.#transport.ask<{ url: string }>('POST', `${this.#path}/passes`, request)).url
   }
 

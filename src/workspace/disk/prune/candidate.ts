@@ -3,7 +3,7 @@ import type { Bytes } from '../../bytes.ts'
 import type { BackendName } from '../../backend-name.ts'
 
 /** Kinds of items that can be pruned. */
-export type ItemKind = 'instance' | 'image' | 'tmp' | 'snapshot' | 'upper' | 'log' | 'trash'
+export type ItemKind = 'instance' | 'image' | 'tmp' | 'snapshot' | 'checkpoint' | 'upper' | 'log' | 'trash'
 
 /** Outcome of a removal. `kept`: a reason to keep it has come up in the meantime. */
 export type Removal =

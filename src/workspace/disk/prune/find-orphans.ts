@@ -9,6 +9,7 @@ import type { ClockWatch } from './clock-watch.ts'
 const REASONS: Readonly<Record<Exclude<OrphanKind, 'lock'>, string>> = {
   tmp: 'left by interrupted work',
   snapshot: 'has no snapshot.json',
+  checkpoint: 'its workspace no longer exists',
   upper: 'has no metadata.json',
   trash: 'left by an interrupted deletion',
 }
@@ -77,6 +78,9 @@ async function removeOrphan(
     }
     case 'trash':
       return whileNoDeletion(root, orphan.place, work)
+    case 'checkpoint':
+      // No workspace can get the id of another.
+      return work()
     case 'snapshot':
       return snapshots.whileIdle(orphan.name, work)
     case 'upper': {

@@ -4,6 +4,7 @@ import { portNumber, wholeNumber } from '../../../lib/cli/arguments.ts'
 import type { ServerAddress } from '../../client/server-address.ts'
 import type { WorkspaceLabels } from '../../labels.ts'
 import { parseDuration } from '../../../lib/config/duration.ts'
+import { REST_KINDS } from '../../schedule.ts'
 import { EXPIRE_ACTIONS } from '../../workspace-settings.ts'
 import { hostOf } from './ssh-client.ts'
 
@@ -18,8 +19,16 @@ export interface SettingsOptions {
   /** A duration, 0 for never, or `default` for the server's. */
   readonly stopAfter?: string
   readonly suspendAfter?: string
+  readonly checkpointEvery?: string
+  readonly checkpointKeep?: number
+  readonly checkpointMaxAge?: string
   readonly expires?: SettingsExpiry
   readonly expireAction?: string
+  /** Days and a time, a crontab(5) expression, `never`, or `default` for the server's. */
+  readonly startAt?: string
+  readonly stopAt?: string
+  readonly timeZone?: string
+  readonly rest?: string
 }
 
 type SettingsExpiry = { readonly ttl_s: number } | { readonly expires_at: string }
@@ -96,11 +105,34 @@ export function addSettingsOptions(command: Command): Command {
       "suspend it after this idle time, where that is possible; never; default: the server's",
       idleLimit,
     )
+    .option(
+      '--checkpoint-every <duration>',
+      'take a checkpoint after this time, such as 10m; never',
+      idleLimit,
+    )
+    .option('--checkpoint-keep <n>', 'number of such checkpoints to keep (default: 10)', wholeNumber)
+    .option(
+      '--checkpoint-max-age <duration>',
+      'age at which they are deleted; never (default: 7d)',
+      idleLimit,
+    )
     .option('--expires <when>', 'duration such as 7d, time such as 2027-01-31T18:00:00Z, or never', expiry)
     .addOption(
       new Option('--expire-action <action>', 'what happens when it expires (default: stop)').choices(
         EXPIRE_ACTIONS,
       ),
+    )
+    .option(
+      '--start-at <when>',
+      "when to start it: days and a time such as 'Mon-Fri 08:00', or a cron expression; never; default: the server's",
+    )
+    .option('--stop-at <when>', "when to stop it, in the same form; never; default: the server's")
+    .option('--time-zone <zone>', "time zone of both, such as Europe/Berlin; default: the server's")
+    .addOption(
+      new Option(
+        '--rest <how>',
+        "how its schedule stops it, where suspending is possible; default: the server's",
+      ).choices([...REST_KINDS, DEFAULT]),
     )
 }
 
@@ -110,8 +142,15 @@ export function settingsBody({
   wake,
   stopAfter,
   suspendAfter,
+  checkpointEvery,
+  checkpointKeep,
+  checkpointMaxAge,
   expires,
   expireAction,
+  startAt,
+  stopAt,
+  timeZone,
+  rest,
 }: SettingsOptions) {
   return {
     labels: label,
@@ -119,8 +158,23 @@ export function settingsBody({
     ...((stopAfter !== undefined || suspendAfter !== undefined) && {
       idle: { stop_after: limitToWire(stopAfter), suspend_after: limitToWire(suspendAfter) },
     }),
+    ...((checkpointEvery ?? checkpointKeep ?? checkpointMaxAge) !== undefined && {
+      checkpoints: {
+        every: limitToWire(checkpointEvery),
+        keep: checkpointKeep,
+        max_age: limitToWire(checkpointMaxAge),
+      },
+    }),
     ...expires,
     expire_action: expireAction,
+    ...((startAt ?? stopAt ?? timeZone ?? rest) !== undefined && {
+      schedule: {
+        start: limitToWire(startAt),
+        stop: limitToWire(stopAt),
+        time_zone: limitToWire(timeZone),
+        rest: limitToWire(rest),
+      },
+    }),
   }
 }
 

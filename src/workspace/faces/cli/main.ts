@@ -23,6 +23,7 @@ import { addInside } from './commands/inside.ts'
 import { addMcp } from './commands/mcp.ts'
 import { addInstallService } from './commands/install-service.ts'
 import { addRun } from './commands/run.ts'
+import { addCheckpoints } from './commands/checkpoints.ts'
 import { addFork } from './commands/fork.ts'
 import { addSet } from './commands/set.ts'
 import { addServe } from './commands/serve.ts'
@@ -30,6 +31,7 @@ import { addSessions } from './commands/sessions.ts'
 import { addSsh } from './commands/ssh.ts'
 import { addSystem } from './commands/system.ts'
 import { addTeam } from './commands/team.ts'
+import { addTorture } from './commands/torture.ts'
 import { addTemplates } from './commands/templates.ts'
 import { addTop } from './commands/top.ts'
 import { addWorkspaceCommands } from './commands/workspaces.ts'
@@ -49,6 +51,7 @@ export function createWorkspaceProgram(): Command {
   program.commandsGroup('Workspaces:')
   addWorkspaceCommands(program)
   addFork(program)
+  addCheckpoints(program)
   addSet(program)
   addArchive(program)
   addTemplates(program)
@@ -79,6 +82,7 @@ export function createWorkspaceProgram(): Command {
   addServerCommands(program)
   addConfig(program)
   addDoctor(program)
+  addTorture(program)
   addAudit(program)
   addBackup(program)
   addInstallService(program)

@@ -18,6 +18,8 @@ const QUIT = new Set(['q', 'Q', '\u0003', '\u001B'])
 export function openScreen(): Screen {
   const { stdout } = process
   let isClosed = false
+  let lines: readonly string[] = []
+  const draw = (): void => screen.draw(lines)
   const { promise: closed, resolve: quit } = Promise.withResolvers<void>()
   const close = (): void => {
     if (isClosed) return
@@ -25,9 +27,9 @@ export function openScreen(): Screen {
     screen.leave()
     quit()
   }
-  const screen = enterAlternateScreen((key) => {
-    if (QUIT.has(key)) close()
-  })
+  const screen = enterAlternateScreen((bytes) => {
+    if (QUIT.has(bytes.toString())) close()
+  }, draw)
   process.once('SIGTERM', close)
   return {
     get isClosed() {
@@ -37,8 +39,11 @@ export function openScreen(): Screen {
     show(text) {
       if (isClosed) return
       // Some terminals do not know their size.
-      const lines = text.split('\n').slice(0, (stdout.rows || 24) - 1)
-      screen.draw(lines.map((line) => line.slice(0, stdout.columns || 80)))
+      lines = text
+        .split('\n')
+        .slice(0, (stdout.rows || 24) - 1)
+        .map((line) => line.slice(0, stdout.columns || 80))
+      draw()
     },
     close,
   }

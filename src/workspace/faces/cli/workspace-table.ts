@@ -21,7 +21,7 @@ export function workspacesTable(
   const headings = [
     ...HEADINGS,
     ...(hasOwners ? ['OWNER'] : []),
-    ...(verbosity > 0 ? ['IMAGE', 'ADDRESS', 'LABELS', 'EXPIRES'] : []),
+    ...(verbosity > 0 ? ['IMAGE', 'ADDRESS', 'LABELS', 'EXPIRES', 'SCHEDULE'] : []),
     ...(verbosity > 1 ? ['EXTENSIONS'] : []),
   ]
   return formatTable(
@@ -35,6 +35,7 @@ export function workspacesTable(
             each.ip_address ?? '',
             formatLabels(each.labels).join(','),
             each.expires_at ?? '',
+            each.schedule === undefined ? '' : textOf(each.schedule),
           ]
         : []),
       ...(verbosity > 1 ? [extensionsCell(extensions.get(each.name))] : []),

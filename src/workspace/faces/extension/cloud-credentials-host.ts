@@ -25,7 +25,8 @@ export function runCloudCredentialsHost(argv: readonly string[]): Promise<number
       const end = new AbortController()
       for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => end.abort())
       const { config } = loadWorkspaceConfig(process.env, { file })
-      await serveCredentials(await harden(config), createLogger(config.log), end.signal)
+      await harden(config)
+      await serveCredentials(config, createLogger(config.log), end.signal)
     })
   return runProgram(program, argv, () => 1)
 }
@@ -52,7 +53,7 @@ async function serveCredentials(
     }
   }
   await serveNamespace(NAMESPACE, answer, {
-    server: { ...server, ...(bus.token !== undefined && { busToken: bus.token }) },
+    server: { ...server, busToken: bus.token, busTokenFile: bus.tokenFile },
     signal,
     onListening: () => logger.info({ url: server.url }, 'issuing cloud credentials'),
     onProblem: (sentence) => logger.warn(sentence),

@@ -1,11 +1,15 @@
 import type { IncomingMessage } from 'node:http'
-import { createHttpServer, type HttpServer } from '../../../lib/http/server.ts'
+import { systemClock } from '../../../lib/clock/clock.ts'
+import { type Certificate, createHttpServer, type HttpServer } from '../../../lib/http/server.ts'
+import type { Secret } from '../../../lib/http/token-rule.ts'
 import type { Logger } from '../../../lib/log/logger.ts'
 import { Type } from '../../../lib/schema/type.ts'
 import { CODE_OF_FIELD } from '../../api/create.ts'
 import { errorSchema, errorToWire } from '../../api/error.ts'
 import { contextSchema } from '../../api/code.ts'
+import { CodeContexts } from '../../code/code-contexts.ts'
 import { envelopeSchema } from '../../api/bus.ts'
+import { checkpointSchema } from '../../api/checkpoint.ts'
 import { fileSchema } from '../../api/file.ts'
 import { imageSchema } from '../../api/image.ts'
 import { processSchema } from '../../api/program.ts'
@@ -22,6 +26,7 @@ import { SandboxAccess } from './e2b/access.ts'
 import { e2bRoutes } from './e2b/e2b-face.ts'
 import { E2bHosts } from './e2b/hosts.ts'
 import { archiveRoutes } from './routes/archives.ts'
+import { checkpointRoutes } from './routes/checkpoints.ts'
 import { codeRoutes } from './routes/code.ts'
 import { connectRoute } from './routes/connect.ts'
 import { egressRoute } from './routes/egress.ts'
@@ -32,6 +37,7 @@ import { fileRoutes } from './routes/files.ts'
 import { loginRoutes } from './routes/login.ts'
 import { imageRoutes } from './routes/images.ts'
 import { insideRoutes } from './routes/inside.ts'
+import { PortPasses } from '../../tickets/port-passes.ts'
 import { PortHosts } from '../../tunnel/port-host.ts'
 import { PortProxy } from './ports/port-proxy.ts'
 import { ticketRoute } from './routes/tickets.ts'
@@ -49,21 +55,35 @@ import { workspaceRoutes } from './routes/workspaces.ts'
 /** Creates the HTTP server of the workspace server, ready to listen. */
 export function createWorkspaceHttp(
   given: Omit<HttpFace, 'gate'>,
-  security: { readonly token?: string | undefined; readonly tls?: { cert: string; key: string } | undefined },
+  {
+    token,
+    busToken,
+    certificate,
+  }: {
+    readonly token?: Secret | undefined
+    readonly busToken?: Secret | undefined
+    readonly certificate?: Certificate | undefined
+  },
   logger: Logger,
 ): HttpServer {
-  const { token, tls } = security
   const refuse = (request: IncomingMessage, workspace: string, code: string): void =>
     given.audit.refuse(subjectOf({ raw: request }, 'api.refuse', workspace), code)
-  const gate = new Gate(given.access, given.uses, { token, hasUsers: given.team !== undefined }, refuse)
+  const gate = new Gate(
+    given.access,
+    given.uses,
+    { token, busToken, hasUsers: given.team !== undefined },
+    refuse,
+  )
   const face: HttpFace = { ...given, gate }
   const { allowedHosts, portsDomain } = face.config.http
   const hosts = new PortHosts(portsDomain)
-  const hasTls = tls !== undefined
+  const hasTls = certificate !== undefined
+  const contexts = new CodeContexts(face.table, systemClock)
   const e2b = face.config.e2b.enabled
-    ? { face, hosts: new E2bHosts(portsDomain), access: new SandboxAccess(token) }
+    ? { face, hosts: new E2bHosts(portsDomain), access: new SandboxAccess(token), contexts }
     : undefined
-  const proxy = new PortProxy({ face, hosts, e2b, gate, hasTls, logger })
+  const passes = new PortPasses(token, face.clock)
+  const proxy = new PortProxy({ face, hosts, passes, e2b, gate, hasTls, logger })
   const server = createHttpServer({
     info: {
       title: 'Workspace server',
@@ -74,7 +94,7 @@ export function createWorkspaceHttp(
     allowedHosts: [...allowedHosts, ...(portsDomain === undefined ? [] : [`*.${portsDomain}`])],
     divert: proxy,
     ...(e2b && { prefixFor: (host) => e2b.hosts.prefixFor(host) }),
-    tls,
+    tls: certificate,
     token: gate.requiresToken ? gate.hasToken : undefined,
     admit: gate.admit,
     onUnauthorized: (request) => refuse(request, '', 'UNAUTHORIZED'),
@@ -91,6 +111,7 @@ export function createWorkspaceHttp(
   server.app.addSchema(errorSchema)
   server.app.addSchema(imageSchema)
   server.app.addSchema(snapshotSchema)
+  server.app.addSchema(checkpointSchema)
   server.app.addSchema(envelopeSchema)
   server.app.addSchema(processSchema)
   server.app.addSchema(fileSchema)
@@ -99,6 +120,7 @@ export function createWorkspaceHttp(
   infoRoutes(server, face)
   imageRoutes(server, face)
   snapshotRoutes(server, face)
+  checkpointRoutes(server, face)
   templateRoute(server, face)
   workspaceRoutes(server, face)
   archiveRoutes(server, face)
@@ -107,13 +129,13 @@ export function createWorkspaceHttp(
   usageRoute(server, face)
   sessionRoutes(server, face)
   connectRoute(server, face)
-  ticketRoute(server, face, { hosts, hasTls })
+  ticketRoute(server, face, { hosts, passes, hasTls })
   portRoutes(server)
   insideRoutes(server, face)
   execRoute(server, face)
   fileRoutes(server, face)
   processRoutes(server, face)
-  codeRoutes(server, face)
+  codeRoutes(server, face, contexts)
   terminalRoute(server, face)
   systemRoutes(server, face)
   teamRoutes(server, face)

@@ -1,9 +1,27 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
 /** Time without data after which an upload is cut. */
-export const UPLOAD_SILENCE_MS = 60_000
+const UPLOAD_SILENCE_MS = 60_000
 /** Time for a client to receive the refusal of an upload that it still sends. */
 const REFUSAL_GRACE_MS = 5_000
+
+/**
+ * Receives an upload, for as long as data arrives. A failure does not destroy the connection, on which the client waits for the response.
+ * For routes with `hasLongBody`.
+ */
+export async function receiveUpload<T>(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  receive: () => Promise<T>,
+): Promise<T> {
+  endUpload(request, reply)
+  const endLimit = limitSilence(request, UPLOAD_SILENCE_MS)
+  try {
+    return await receive()
+  } finally {
+    endLimit()
+  }
+}
 
 /** Reads the rest of a refused upload for a moment: closing the connection at once could discard the response. */
 export function endUpload({ raw }: FastifyRequest, reply: FastifyReply): void {

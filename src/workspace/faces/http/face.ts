@@ -10,6 +10,7 @@ import type { Pruner } from '../../disk/prune/pruner.ts'
 import type { DiskReporter } from '../../disk/report.ts'
 import type { EgressProxies } from '../../egress/egress-proxies.ts'
 import type { ImageLibrary } from '../../image/image-library.ts'
+import type { Checkpointer } from '../../lifecycle/checkpointer.ts'
 import type { Entrance } from '../../lifecycle/entrance.ts'
 import type { Forker } from '../../lifecycle/forker.ts'
 import type { Lifecycle } from '../../lifecycle/lifecycle.ts'
@@ -44,6 +45,7 @@ export interface HttpFace {
   readonly editor: SettingsEditor
   readonly renamer: Renamer
   readonly forker: Forker
+  readonly checkpointer: Checkpointer
   readonly entrance: Entrance
   readonly audit: AuditLog
   readonly activity: ActivityTable

@@ -36,6 +36,8 @@ const STOP_GRACE_MS = 1_000
 const HANG_UP_MS = 1_000
 /** Maximum number of concurrent shells, commands and subsystems of one connection. */
 const MAX_SESSIONS = 100
+/** Time after which a session is accepted although its workspace is still starting. */
+const SILENT_MS = 500
 
 /** Options of a `ConnectionServer`. */
 export interface ConnectionServerOptions {
@@ -161,7 +163,11 @@ export class ConnectionServer {
       if (sessions >= MAX_SESSIONS) return refuse(reject, TOO_MANY_SESSIONS)
       sessions += 1
       const { localAddress, localPort } = admitted?.socket ?? {}
-      const start = (access: AccessResult): void => {
+      const access: Promise<AccessResult> = enter(login).then(
+        (granted) => ({ is: 'granted', access: granted }),
+        (error: unknown) => ({ is: 'denied', error }),
+      )
+      const start = (): void => {
         if (gone.signal.aborted) return
         const session = accept()
         session.once('close', () => (sessions -= 1))
@@ -176,10 +182,7 @@ export class ConnectionServer {
         }
         serveSession(session, target, logger)
       }
-      enter(login).then(
-        (granted) => start({ is: 'granted', access: granted }),
-        (error: unknown) => start({ is: 'denied', error }),
-      )
+      void Promise.race([access, delay(SILENT_MS, undefined, { ref: false })]).then(start)
     })
     serveForwards(connection, () => enter(login), refuse, deniedPorts, logger)
   }

@@ -31,7 +31,7 @@ export function observeLogins({ audit, access, uses, table, activity }: LoginPar
       const end = activity.begin(workspace)
       if (principal === undefined) return end
       const isAllowed = (): boolean => access.hasLevel(principal, workspace, 'use')
-      const unfollow = uses.follow(principal, isAllowed, drop)
+      const unfollow = uses.follow(isAllowed, drop)
       return () => {
         unfollow()
         end()

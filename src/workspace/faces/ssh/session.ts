@@ -16,6 +16,7 @@ const ALLOWED_VARIABLE = /^(?:LANG|LC_\w*|TERM)$/
 const FAILED = 255
 const MAX_COLUMNS = 4096
 const LOGGED_NAME_LENGTH = 64
+const STARTING = 'The workspace is starting.\r\n'
 /** Enough to keep sftp-server busy while its answers are in flight, but little for it to copy. */
 const MAX_UNANSWERED_BYTES = 256 * 1024
 /** Signals that have a name in SSH (RFC 4254, section 6.10); others are reported as an exit status. */
@@ -42,8 +43,8 @@ export type AccessResult =
 export interface SessionTarget {
   /** The SSH user name as the client sent it. */
   readonly user: string
-  /** Resolved before the session starts: session requests must be answered immediately. */
-  readonly access: AccessResult
+  /** Pending only while the workspace starts. */
+  readonly access: Promise<AccessResult>
   readonly agent: AgentForward
   /** `client-ip client-port server-ip server-port`, in OpenSSH's format. */
   readonly connection: string
@@ -59,18 +60,18 @@ export function serveSession(session: Session, target: SessionTarget, logger: Lo
   let terminal: Terminal | undefined
   let running: Promise<ExecProcess> | undefined
   let agent: Promise<string | undefined> | undefined
+  let isEntered = false
+  void target.access.then(() => (isEntered = true))
 
   session.on('env', (accept, reject, { key, val }) => {
     const isAllowed = ALLOWED_VARIABLE.test(key) && val.length <= 1024
     if (isAllowed) variables[key] = val
     ;(isAllowed ? accept : reject)?.()
   })
-  session.on('auth-agent', (accept, reject) => {
-    const { access: result } = target
-    const isPossible = result.is === 'granted' && result.access.backend.canListenInside(result.access.name)
-    if (isPossible) agent = target.agent.listen(result.access)
-    // Not every client requests a reply.
-    ;(isPossible ? accept : reject)?.()
+  session.on('auth-agent', (accept) => {
+    agent = listenForAgent(target)
+    // Not every client requests a reply, and one must not wait: clients match replies by their order.
+    accept?.()
   })
   session.on('pty', (accept, _reject, info) => {
     terminal = { ...sizeOf(info), name: (info as PseudoTtyInfo & { term?: string }).term || 'xterm' }
@@ -90,6 +91,7 @@ export function serveSession(session: Session, target: SessionTarget, logger: Lo
   const workspace = target.user.slice(0, LOGGED_NAME_LENGTH)
   const run = (channel: ServerChannel, program: Program): void => {
     running = start(target, program, terminal, variables, agent)
+    if (terminal !== undefined && !isEntered) channel.write(STARTING)
     let isClosed = false
     // The session's close event precedes the channel's, which waits until all input is read.
     session.once('close', () => (isClosed = true))
@@ -114,6 +116,13 @@ export function serveSession(session: Session, target: SessionTarget, logger: Lo
   })
 }
 
+/** Returns the path of the agent's socket inside; undefined if there can be none. */
+async function listenForAgent({ access, agent }: SessionTarget): Promise<string | undefined> {
+  const result = await access
+  const isPossible = result.is === 'granted' && result.access.backend.canListenInside(result.access.name)
+  return isPossible ? agent.listen(result.access) : undefined
+}
+
 async function start(
   target: SessionTarget,
   program: Program,
@@ -121,9 +130,10 @@ async function start(
   variables: Readonly<Record<string, string>>,
   agent: Promise<string | undefined> | undefined,
 ): Promise<ExecProcess> {
-  if (target.access.is === 'denied') throw target.access.error
+  const result = await target.access
+  if (result.is === 'denied') throw result.error
   if (program.is === 'command') checkArgument('command', program.command)
-  const { backend, name } = target.access.access
+  const { backend, name } = result.access
   const [login, agentSocket] = await Promise.all([backend.loginEnvironment(name), agent])
   return backend.exec(name, {
     argv: argvOf(program, login),

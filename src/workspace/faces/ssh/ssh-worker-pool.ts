@@ -29,6 +29,8 @@ type Events = Parameters<ConnectionHandler['admit']>[1]
 interface Worker {
   readonly process: ChildProcess
   readonly connections: Map<number, Events>
+  /** Connections that it has not received yet. Node.js would leave them open forever if the process exited first. */
+  readonly waiting: Map<number, Socket>
 }
 
 /**
@@ -54,12 +56,13 @@ export class SshWorkerPool implements ConnectionHandler {
   admit(socket: Socket, events: Events): () => void {
     const worker = this.#leastBusy()
     if (worker === undefined) {
-      socket.destroy()
-      events.onClosed()
+      // Its caller is notified later, like of every other end.
+      socket.once('close', events.onClosed).destroy()
       return () => undefined
     }
     const connection = ++this.#lastConnection
     worker.connections.set(connection, events)
+    worker.waiting.set(connection, socket)
     send(worker, { do: 'serve', connection }, socket)
     return () => send(worker, { do: 'drop', connection })
   }
@@ -85,7 +88,7 @@ export class SshWorkerPool implements ConnectionHandler {
       // stdout belongs to the server; the worker logs through it.
       { execArgv: [...this.#flags], stdio: ['ignore', 2, 2, 'ipc'] },
     )
-    const worker: Worker = { process, connections: new Map() }
+    const worker: Worker = { process, connections: new Map(), waiting: new Map() }
     this.#workers.add(worker)
     send(worker, { do: 'start', settings: this.#settings })
     process.on('message', (report: WorkerReport) => this.#handle(worker, report))
@@ -94,6 +97,7 @@ export class SshWorkerPool implements ConnectionHandler {
     )
     process.once('exit', (code, signal) => {
       this.#workers.delete(worker)
+      for (const socket of worker.waiting.values()) socket.destroy()
       for (const events of worker.connections.values()) events.onClosed()
       if (this.#isStopping) return
       if (code === UNKNOWN_FLAG) this.#flags = []
@@ -107,6 +111,11 @@ export class SshWorkerPool implements ConnectionHandler {
 
   #handle(worker: Worker, report: WorkerReport): void {
     switch (report.is) {
+      case 'received':
+        // Closes only this process's descriptor.
+        worker.waiting.get(report.connection)?.destroy()
+        worker.waiting.delete(report.connection)
+        break
       case 'proven':
         worker.connections.get(report.connection)?.onProven(report.login)
         break
@@ -166,5 +175,5 @@ export class SshWorkerPool implements ConnectionHandler {
 }
 
 function send({ process }: Worker, command: WorkerCommand, socket?: Socket): void {
-  if (process.connected) process.send(command, socket, undefined, () => undefined)
+  if (process.connected) process.send(command, socket, { keepOpen: true }, () => undefined)
 }

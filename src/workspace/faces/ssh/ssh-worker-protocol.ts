@@ -39,6 +39,8 @@ export type ResolveResult =
 
 /** A message from a worker to the server. */
 export type WorkerReport =
+  /** It has the socket of a connection. */
+  | { readonly is: 'received'; readonly connection: number }
   | { readonly is: 'proven'; readonly connection: number; readonly login: Login }
   | { readonly is: 'refused'; readonly connection: number; readonly refusal: LoginRefusal }
   | { readonly is: 'entry'; readonly connection: number; readonly code: string | undefined }

@@ -31,6 +31,7 @@ process.on('message', (command: WorkerCommand, socket?: Socket) => {
       void start(command.settings).then(started.resolve, started.reject)
       break
     case 'serve':
+      report({ is: 'received', connection: command.connection })
       void started.promise.then((server) => serve(server, command.connection, socket))
       break
     case 'drop':

@@ -1,4 +1,3 @@
-import { open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { conversionSandbox } from './conversion-sandbox.ts'
 import { EPOCH_SECONDS, type TreeMeasure } from './measure-tree.ts'
@@ -54,14 +53,4 @@ export async function checkRootfs(file: string, signal: AbortSignal | undefined)
     sandbox: conversionSandbox({ readable: [file] }),
     signal,
   })
-}
-
-/** Flushes a file to disk. */
-export async function syncFile(path: string): Promise<void> {
-  const file = await open(path, 'r')
-  try {
-    await file.sync()
-  } finally {
-    await file.close()
-  }
 }

@@ -12,7 +12,7 @@ import { call, makeWorkspace } from '../../../support/workspace/workspace-server
 
 const LIMIT_MS = 10_000
 /** Each takes about 4 s, most of it in the engine. */
-const ROUNDS = rounds(6, 200)
+const ROUNDS = rounds(3, 200)
 
 /** Starts a creation of each kind without waiting for it. */
 function beginWork(server: Served, names: readonly string[], repo: string): void {

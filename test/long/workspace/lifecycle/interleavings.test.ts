@@ -121,13 +121,11 @@ class World {
     await Promise.all(this.operations)
     await this.happen({ does: 'engineBack' })
     for (const { go } of this.#waiting.splice(0)) go()
-    await waitFor(
-      'table and engine to agree',
-      async () => (await this.#disagreements()).length === 0,
-      2_000,
-    ).catch(async (error: unknown) => {
-      throw new Error(JSON.stringify(await this.#disagreements()), { cause: error })
-    })
+    await waitFor('table and engine to agree', async () => (await this.#disagreements()).length === 0).catch(
+      async (error: unknown) => {
+        throw new Error(JSON.stringify(await this.#disagreements()), { cause: error })
+      },
+    )
   }
 
   /** Checks that every name can be reused and nothing is left of earlier workspaces. */
@@ -240,4 +238,4 @@ test('W10 table and engine agree after any sequence of events', async () => {
     }),
     { numRuns: 500 },
   )
-}, 60_000)
+})

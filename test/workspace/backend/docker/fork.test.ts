@@ -1,3 +1,4 @@
+// @module-tag slow
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { messageOf } from '../../../../src/lib/errors/message.ts'
@@ -12,6 +13,7 @@ import {
   uniqueName,
 } from '../../../support/engine/docker.ts'
 import { backendCreate } from '../../../support/workspace/backend-create.ts'
+import { tempDir } from '../../../support/temp-dir.ts'
 import { createIn, outputOf, sh } from '../../../support/workspace/backends.ts'
 
 const serverId = randomUUID()
@@ -166,7 +168,7 @@ test('a copy that fails or is aborted leaves nothing, and the workspace runs on'
   await inside(source, `printf '#!/bin/sh\\nexec sleep 1000\\n' >/usr/bin/cp`)
   const aborted = new AbortController()
   const taking = backend.forks.take(source, { children: 1, memory: undefined }, aborted.signal)
-  await expect.poll(remains, { timeout: 30_000 }).toContainEqual(expect.stringContaining('helper'))
+  await expect.poll(remains).toContainEqual(expect.stringContaining('helper'))
   aborted.abort(new Error('enough'))
   await expect(taking).rejects.toThrow('enough')
   expect(await remains()).toEqual([])
@@ -177,15 +179,56 @@ test('a server removes what a killed one left of a fork, and continues the works
   await inside(source, `printf '#!/bin/sh\\nexec sleep 1000\\n' >/usr/bin/cp`)
   const aborted = new AbortController()
   const taking = backend.forks.take(source, { children: 1, memory: undefined }, aborted.signal)
-  await expect.poll(remains, { timeout: 30_000 }).toContainEqual(expect.stringContaining('helper'))
+  await expect.poll(remains).toContainEqual(expect.stringContaining('helper'))
   expect((await backend.find(source))?.state.is).toBe('error')
   const ended = taking.catch(messageOf)
   const next = dockerBackend({ serverId })
   await next.open(() => undefined)
   await next.forks.clear()
-  await expect.poll(remains, { timeout: 30_000 }).toEqual([])
+  await expect.poll(remains).toEqual([])
   expect((await next.find(source))?.state.is).toBe('running')
   await next.close()
   aborted.abort(new Error('enough'))
   expect(await ended).toMatch(/./)
+})
+
+test('nobody creates a workspace from the files of another by the name of their image', async () => {
+  const owner = { name: source, createdAt: (await backend.find(source))?.createdAt ?? new Date() }
+  const properties = { createdAt: new Date(), reason: 'manual', label: '' } as const
+  const { id } = await backend.checkpoints.take(owner, properties, never)
+  for (const image of [`ws-checkpoint:${id}`, forkImage(id), `docker.io/library/${forkImage(id)}`])
+    await expect(
+      backend.create(backendCreate(child, image, { createdAt: new Date() }), () => undefined, never),
+    ).rejects.toMatchObject({ code: 'INVALID_REQUEST', message: expect.stringContaining('fork') })
+  await backend.remove(source, false)
+  expect(await remains()).toEqual([])
+})
+
+test('a container with files outside of the copy has no checkpoints, and a server removes an incomplete one', async () => {
+  const owner = { name: source, createdAt: new Date(0) }
+  const properties = { createdAt: new Date(), reason: 'manual', label: '' } as const
+  await backend.forks.take(source, { children: 0, memory: false }, never, {
+    'workspace.checkpoint_of': source,
+  })
+  const next = dockerBackend({ serverId })
+  await next.open(() => undefined)
+  expect(await next.checkpoints.list(owner)).toEqual([])
+  await next.checkpoints.recover()
+  expect(await remains()).toEqual([])
+  await next.close()
+  const directory = tempDir()
+  await createIn(backend, child, directory)
+  await expect(backend.checkpoints.take({ ...owner, name: child }, properties, never)).rejects.toMatchObject({
+    code: 'CHECKPOINT_UNSUPPORTED',
+    message: expect.stringContaining(directory),
+  })
+  await docker('rm', '-f', `ws-${source}`)
+  const labels = `workspace.server_id=${serverId}`
+  const volumes = ['-v', `ws-${source}:/workspace`, '-v', '/var/lib/data']
+  await docker('create', '--name', `ws-${source}`, '--label', labels, ...volumes, TEST_IMAGE, 'sleep', '9')
+  await expect(backend.checkpoints.take(owner, properties, never)).rejects.toMatchObject({
+    code: 'CHECKPOINT_UNSUPPORTED',
+    message: expect.stringContaining('/var/lib/data'),
+  })
+  expect(await remains()).toEqual([])
 })

@@ -48,7 +48,8 @@ test.runIf(process.getuid?.() === 0)(
     await serve('first')
     const requests: string[] = []
     proxy.onRequest = (request) => {
-      requests.push(request)
+      // The backend also looks whether the engine answers.
+      if (!request.endsWith(' /_ping')) requests.push(request)
       return 'pass'
     }
     for (let dial = 0; dial < 5; dial++) expect(await read()).toBe('first')

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { expect, onTestFinished, test } from 'vitest'
 import { DockerEngine } from '../../../../src/workspace/backend/docker/engine/engine.ts'
 import { backendCreate } from '../../../support/workspace/backend-create.ts'
@@ -23,7 +24,6 @@ async function openEngine(proxy: EngineProxy): Promise<DockerEngine> {
 
 test.each([50, 300, 1_000])(
   'an engine that answers everything %d ms late is waited for from the first request on',
-  { timeout: 60_000 },
   async (delayMs) => {
     const proxy = await engineProxy()
     proxy.onRequest = () => ({ delayMs })
@@ -34,7 +34,7 @@ test.each([50, 300, 1_000])(
   },
 )
 
-test('a workspace is created on a slow engine', { timeout: 60_000 }, async () => {
+test('a workspace is created on a slow engine', async () => {
   const proxy = await engineProxy()
   proxy.onRequest = () => ({ delayMs: 200 })
   const backend = dockerBackend({ host: proxy.address, timing })
@@ -47,7 +47,7 @@ test('a workspace is created on a slow engine', { timeout: 60_000 }, async () =>
   expect(workspace.state.is).toBe('running')
 })
 
-test('a pending call survives an engine that becomes slow', { timeout: 60_000 }, async () => {
+test('a pending call survives an engine that becomes slow', async () => {
   const proxy = await engineProxy()
   const engine = await openEngine(proxy)
   proxy.onRequest = () => ({ delayMs: 1_000 })
@@ -55,7 +55,7 @@ test('a pending call survives an engine that becomes slow', { timeout: 60_000 },
   expect(version.Version).toBeTruthy()
 })
 
-test('an engine that stops accepting is away, and the reason is reported', { timeout: 60_000 }, async () => {
+test('an engine that stops accepting is away, and the reason is reported', async () => {
   const proxy = await engineProxy()
   await proxy.prepareFreeze()
   const engine = await openEngine(proxy)
@@ -73,7 +73,7 @@ test('an engine that stops accepting is away, and the reason is reported', { tim
   await waitFor('the engine', () => engine.isAvailable)
 })
 
-test('an engine that accepts and never answers is eventually away', { timeout: 60_000 }, async () => {
+test('an engine that accepts and never answers is eventually away', async () => {
   const proxy = await engineProxy()
   const engine = await openEngine(proxy)
   proxy.onRequest = () => ({ delayMs: 30_000 })
@@ -96,7 +96,7 @@ test('a missing engine is away immediately', async () => {
   )
 })
 
-test('a single hanging request is aborted while others are answered', { timeout: 60_000 }, async () => {
+test('a single hanging request is aborted while others are answered', async () => {
   const proxy = await engineProxy()
   proxy.onRequest = (request) => (request.endsWith('/_ping') ? 'pass' : { delayMs: 30_000 })
   const engine = await openEngine(proxy)

@@ -21,26 +21,8 @@ import { QemuDriver } from '../../../../src/workspace/backend/qemu/qemu-driver.t
 import { guestIdentity } from '../../../../src/workspace/backend/microvm/guest/guest-identity.ts'
 import { macOf } from '../../../../src/workspace/backend/microvm/network/network.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
+import { MACHINE_METADATA as METADATA } from '../../../support/workspace/machine-metadata.ts'
 
-const METADATA: Metadata = {
-  version: 1,
-  name: 'demo',
-  id: '0123abcd',
-  createdAt: '2026-01-01T00:00:00.000Z',
-  image: 'base',
-  digest: `sha256:${'0'.repeat(64)}`,
-  repo: '',
-  forwardPorts: [],
-  environment: {},
-  cpus: 1,
-  memoryMb: 512,
-  upperBytes: 2 ** 30,
-  isFormatted: true,
-  localDir: '',
-  isKept: false,
-  failure: '',
-  run: null,
-}
 /** A machine that runs, as far as its metadata shows. */
 const RUNNING: Metadata = {
   ...METADATA,

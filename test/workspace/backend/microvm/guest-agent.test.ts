@@ -1,10 +1,17 @@
+import { createHash, randomBytes } from 'node:crypto'
 import { createServer } from 'node:net'
 import { duplexPair } from 'node:stream'
-import { text } from 'node:stream/consumers'
+import { buffer, text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 import { serve } from '../../../../guest/agent/serve.ts'
+import { endSessions } from '../../../../guest/agent/sessions.ts'
 import { encodeMessage, readMessage } from '../../../../src/lib/guest/message.ts'
-import { GuestClient } from '../../../../src/workspace/backend/microvm/guest/guest-client.ts'
+import { GuestClient, type GuestReach } from '../../../../src/workspace/backend/microvm/guest/guest-client.ts'
+import { fault } from '../../../../src/workspace/errors.ts'
+import { briefLink } from '../../../support/brief-link.ts'
+import { Random } from '../../../support/differential/random.ts'
+import { readAll } from '../../../support/read-all.ts'
+import { waitFor } from '../../../support/wait-for.ts'
 
 // This checkout's agent in this process, on this machine; test/vm covers what requires a separate VM.
 const client = new GuestClient(() =>
@@ -110,4 +117,111 @@ test('B4 a message over the size limit closes the connection', async () => {
   host.write(Buffer.from([0xff, 0xff, 0xff, 0xff]))
   expect(await readMessage(host)).toMatchObject({ ok: false })
   expect(await text(host)).toBe('')
+})
+
+/** A client whose connections break after some bytes, and how many were made. */
+function clientOfBriefLinks(mostBytes: number) {
+  const random = new Random(7)
+  let links = 0
+  const reach: GuestReach = {
+    dialGuest: () => {
+      links += 1
+      const [host, guest] = briefLink(random, mostBytes)
+      void serve(guest)
+      return Promise.resolve(host)
+    },
+    environment: {},
+    user: '0',
+    bootKey: '1',
+  }
+  return { client: new GuestClient(() => Promise.resolve(reach)), links: () => links }
+}
+
+const hash = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
+
+test('F38 a program gets its whole input and all its output is read while connections break', async () => {
+  const { client: brief, links } = clientOfBriefLinks(2_000_000)
+  const sent = randomBytes(20_000_000)
+  const process = await brief.exec('any', { argv: ['/bin/sh', '-c', 'cat; echo end >&2; exit 7'] })
+  process.stdin.end(sent)
+  const [stdout, stderr, status] = await Promise.all([
+    buffer(process.stdout),
+    text(process.stderr),
+    process.exitStatus,
+  ])
+  expect(hash(stdout)).toBe(hash(sent))
+  expect({ stderr, status }).toEqual({ stderr: 'end\n', status: { status: 7 } })
+  expect(links()).toBeGreaterThan(10)
+})
+
+test('F38 a dialed port gets and sends every byte while connections break, and sees the end', async () => {
+  const server = createServer({ allowHalfOpen: true }, (socket) => void socket.pipe(socket))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as { port: number }
+  const { client: brief, links } = clientOfBriefLinks(2_000_000)
+  const sent = randomBytes(20_000_000)
+  const connection = await brief.dial('any', port)
+  const reading = readAll(connection)
+  connection.end(sent)
+  expect(hash(await reading)).toBe(hash(sent))
+  expect(links()).toBeGreaterThan(10)
+  server.close()
+})
+
+/** A client whose links can be cut, and whose workspace can change. */
+function cuttableClient() {
+  let cut = (): void => undefined
+  let reach = (): Promise<GuestReach> => Promise.resolve(first)
+  const first: GuestReach = {
+    dialGuest: () => {
+      const [host, guest] = duplexPair()
+      cut = () => (host.destroy(), guest.destroy())
+      void serve(guest)
+      return Promise.resolve(host)
+    },
+    environment: {},
+    user: '0',
+    bootKey: '1',
+  }
+  return {
+    client: new GuestClient(() => reach()),
+    first,
+    cutInto: (next: () => Promise<GuestReach>): void => {
+      reach = next
+      cut()
+    },
+  }
+}
+
+test.each([
+  ['has stopped', (_first: GuestReach) => Promise.reject(fault('WORKSPACE_NOT_RUNNING', 'stopped'))],
+  ['was started again', (first: GuestReach) => Promise.resolve({ ...first, bootKey: '2' })],
+])('a program of a workspace that %s ends with its connection', async (_what, next) => {
+  const { client: cuttable, first, cutInto } = cuttableClient()
+  const process = await cuttable.exec('any', { argv: ['/bin/cat'] })
+  cutInto(() => next(first))
+  await expect(process.exitStatus).rejects.toThrow('the workspace stopped while the program was running')
+})
+
+test('a program waits while its workspace is suspended', async () => {
+  const { client: cuttable, first, cutInto } = cuttableClient()
+  const process = await cuttable.exec('any', { argv: ['/bin/cat'] })
+  let attempts = 0
+  const suspended: GuestReach = {
+    ...first,
+    dialGuest: () => Promise.reject(new Error(`it is suspended, ${(attempts += 1)}`)),
+  }
+  cutInto(() => Promise.resolve(suspended))
+  process.stdin.end('written meanwhile')
+  await waitFor('attempts', () => attempts > 2)
+  cutInto(() => Promise.resolve(first))
+  expect(await text(process.stdout)).toBe('written meanwhile')
+  expect(await process.exitStatus).toEqual({ status: 0 })
+})
+
+test('a forked machine ends the sessions of the one whose memory it continues', async () => {
+  const { client: cuttable } = cuttableClient()
+  const process = await cuttable.exec('any', { argv: ['/bin/cat'] })
+  endSessions()
+  await expect(process.exitStatus).rejects.toThrow('the workspace stopped')
 })

@@ -16,10 +16,21 @@ const SNAPSHOT = {
   memoryMb: 512,
 } as unknown as SnapshotRecord
 
-test('a machine from a snapshot has its environment, and on top of it that of the request', async () => {
-  const request = backendCreate('demo', 'base', { environment: { B: 'of the request' } })
+async function environmentOf(change: object): Promise<object> {
   const from = { kept: undefined, snapshot: SNAPSHOT }
   const defaults = { cpus: 1, memoryMb: 512, upperBytes: 2 ** 30 }
-  const { metadata } = await planMachine(request, from, {} as ImageStore, defaults)
-  expect(metadata.environment).toEqual({ A: 'of the snapshot', B: 'of the request' })
+  const request = backendCreate('demo', 'base', change)
+  return (await planMachine(request, from, {} as ImageStore, defaults)).metadata.environment
+}
+
+test('a machine from a snapshot has its environment, and on top of it that of the request', async () => {
+  expect(await environmentOf({ environment: { B: 'of the request' } })).toEqual({
+    A: 'of the snapshot',
+    B: 'of the request',
+  })
+})
+
+test('a machine without a proxy does not take over the variables for that of the snapshot', async () => {
+  const foreignEnvironment = { A: 'of the snapshot', B: 'other', C: '' }
+  expect(await environmentOf({ foreignEnvironment })).toEqual({ B: 'of the snapshot' })
 })

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, closeSync, copyFileSync, mkdirSync, openSync, writeFileSync } from 'node:fs'
@@ -70,7 +71,6 @@ const ALL = ['01.tmp', 'half', 'old', 'stray', 'unused']
 
 test.each(Object.keys(USES).filter(canUse) as (keyof typeof USES)[])(
   'a file in use (%s) is neither planned nor deleted',
-  { timeout: 60_000 },
   async (use) => {
     const { disk, files, server } = await world()
     const plan = await prune(server, 'dry_run=true')

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -42,9 +43,11 @@ test('a dry run reports what would be deleted and what is kept, and deletes noth
 test('prune deletes what the dry run reported, and keeps the rest unchanged', async () => {
   const disk = new MachineDisk()
   disk.machine('old', OLD)
-  disk.machine('young', { ageMs: 3 * HOUR_MS })
+  disk.machine('young', { ageMs: 3 * HOUR_MS, id: '0000aaaa' })
   disk.upper('stray')
   mkdirSync(disk.at('snapshots/half'))
+  for (const checkpoint of ['0000aaaa-0123456789abcdef', '0000bbbb-0123456789abcdef'])
+    disk.snapshot(checkpoint, undefined, 'checkpoints')
   disk.snapshot('whole')
   mkdirSync(disk.at('images/blobs/sha256/01.tmp/tree'), { recursive: true })
   const digest = await disk.image('two', 'unused')
@@ -52,7 +55,7 @@ test('prune deletes what the dry run reported, and keeps the rest unchanged', as
   const young = fingerprint(disk.at('instances/young'))
   const body = await prune(server)
   expect(body.items.map(({ kind, action }: any) => [kind, action])).toEqual(
-    ['image', 'instance', 'tmp', 'snapshot', 'upper'].map((kind) => [kind, 'deleted']),
+    ['image', 'instance', 'tmp', 'snapshot', 'checkpoint', 'upper'].map((kind) => [kind, 'deleted']),
   )
   expect((await call(`${server.url}/api/workspaces/old`)).status).toBe(404)
   for (const gone of [
@@ -60,12 +63,14 @@ test('prune deletes what the dry run reported, and keeps the rest unchanged', as
     'uppers/old',
     'uppers/stray',
     'snapshots/half',
+    'checkpoints/0000bbbb-0123456789abcdef',
     'images/blobs/sha256/01.tmp',
   ])
     expect(disk.has(gone), gone).toBe(false)
   expect(disk.has('images/blobs/sha256', digest.slice(7))).toBe(false)
   expect(disk.has('images/tags/unused.json')).toBe(false)
   expect(disk.has('snapshots/whole/snapshot.json')).toBe(true)
+  expect(disk.has('checkpoints/0000aaaa-0123456789abcdef')).toBe(true)
   expect(disk.has('uppers/young/upper.ext4')).toBe(true)
   expect(fingerprint(disk.at('instances/young'))).toBe(young)
   expect((await prune(server)).items).toEqual([])

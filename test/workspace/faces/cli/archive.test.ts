@@ -1,3 +1,4 @@
+// @module-tag slow
 import { createReadStream, existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

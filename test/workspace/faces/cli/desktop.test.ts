@@ -1,3 +1,4 @@
+// @module-tag slow
 import { execFileSync } from 'node:child_process'
 import {
   mkdirSync,
@@ -77,6 +78,12 @@ describe('open', () => {
     const { cli, started } = user(['xdg-open'], { DISPLAY: ':0' })
     expect(JSON.parse((await cli('open', 'dev', '3000', '--print')).stdout)).toEqual({ url, opened: false })
     expect((await cli('open', 'dev', '3000', '--table')).stdout).toBe(`${url}\n`)
+    expect(JSON.parse((await cli('open', 'dev', '3000', '--valid-for', '2h')).stdout)).toEqual({
+      url,
+      opened: false,
+    })
+    expect((await cli('open', 'dev', '3000', '--valid-for', 'long')).stderr).toContain('a duration such as')
+    expect((await cli('open', 'dev', '3000', '--valid-for', '8d')).stderr).toContain('604800')
     await expect.poll(started).toBe(`xdg-open ${url}\n`)
   })
 

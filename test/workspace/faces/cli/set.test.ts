@@ -1,3 +1,4 @@
+// @module-tag slow
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
 import { userEnvironment, workspaceCli } from '../../../support/workspace/workspace-cli.ts'
@@ -25,6 +26,16 @@ test('create and set pass settings, and list and show print them', async () => {
     [['--no-wake', '--stop-after', 'never'], { wake: false, idle: { stop_after: 0 } }],
     [['--suspend-after', '90m'], { idle: { stop_after: 0, suspend_after: 5400 } }],
     [['--stop-after', 'default'], { idle: { suspend_after: 5400 } }],
+    [['--checkpoint-every', '10m', '--checkpoint-keep', '3'], { checkpoints: { every: 600, keep: 3 } }],
+    [['--checkpoint-max-age', '7d'], { checkpoints: { every: 600, keep: 3, max_age: 604800 } }],
+    [
+      ['--start-at', 'Mon-Fri 08:00', '--stop-at', '0 19 * * 1-5', '--time-zone', 'Europe/Berlin'],
+      { schedule: { start: '0 8 * * 1-5', stop: '0 19 * * 1-5', time_zone: 'Europe/Berlin' } },
+    ],
+    [
+      ['--start-at', 'default', '--stop-at', 'never', '--rest', 'suspend'],
+      { schedule: { stop: 'never', time_zone: 'Europe/Berlin', rest: 'suspend' } },
+    ],
     [['--expires', '2030-01-31T18:00:00Z'], { expires_at: '2030-01-31T18:00:00.000Z' }],
   ] as const
   for (const [flags, expected] of cases) {
@@ -34,14 +45,21 @@ test('create and set pass settings, and list and show print them', async () => {
   }
   expect((await cli('list', '-v', '--table')).stdout).toContain('2030-01-31T18:00:00.000Z')
   expect(await json('set', 'demo', '--expires', 'never')).not.toHaveProperty('expires_at')
+  expect(await json('set', 'demo', '--no-checkpoints')).not.toHaveProperty('checkpoints')
 })
 
 test.each([
   [[], 'nothing to change'],
   [['--stop-after', 'soon'], 'such as 2h'],
   [['--expires', 'soon'], 'such as 7d'],
+  [['--checkpoint-every', '10s'], 'at least 1m'],
+  [['--checkpoint-keep', '0'], 'keep'],
+  [['--no-checkpoints', '--checkpoint-keep', '3'], 'cannot be used with'],
   [['--expires', '0s'], 'such as 7d'],
   [['--expire-action', 'explode'], 'stop, delete'],
+  [['--start-at', 'soon'], 'Mon-Fri 08:00'],
+  [['--time-zone', 'Mars'], 'Europe/Berlin'],
+  [['--rest', 'hibernate'], 'suspend'],
   [['--label', 'x'], 'KEY=VALUE'],
 ] as const)('set refuses %j with the remedy', async (flags, remedy) => {
   const { status, stderr } = await cli('set', 'demo', ...flags)

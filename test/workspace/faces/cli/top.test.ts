@@ -45,7 +45,7 @@ test('top is live on a terminal, and q restores the terminal', async () => {
   child.stdout.setEncoding('utf8').on('data', (text: string) => (shown += text))
   const exit = once(child, 'close')
   await expect
-    .poll(() => shown, { timeout: 30_000 })
+    .poll(() => shown)
     .toMatch(/NAME +STATUS +CPU +MEMORY +DISK +PORTS[^]*busy +running +\d+\.\d% +1\.00 GiB +4\.00 KiB/)
   expect(shown.startsWith('\u001B[?1049h')).toBe(true)
   child.stdin.write('q')

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { connect, type CodeEvent, type Workspace } from '../../../../src/workspace/client/sdk/connect.ts'
 import { dockerBackend, uniqueName } from '../../../support/engine/docker.ts'
@@ -88,6 +89,26 @@ describe.each(KINDS)('code ($kind)', ({ backend, kind }) => {
     expect(await plain(python(''))).toEqual([])
   })
 
+  test('lines of notebooks run commands, and indented code runs', async () => {
+    const code = '!echo "a\'b" | tr a x\nif True:\n  !echo two >&2\ntext = """\n!echo no\n%no"""; text'
+    expect(await python(code)).toMatchObject({
+      stdout: "x'b\n",
+      stderr: 'two\n',
+      error: null,
+      results: [{ data: { 'text/plain': "'\\n!echo no\\n%no'" } }],
+    })
+    expect(await plain(python('%matplotlib inline\n!true'))).toEqual([])
+    expect(await python('%pip --version')).toMatchObject({ error: null, results: [] })
+    expect(await plain(python('\n    # indented\n    a = 1\n    if a:\n        a = 2\n    a'))).toEqual(['2'])
+    expect((await python('1\n%%bash\nls')).error).toMatchObject({
+      name: 'SyntaxError',
+      value: 'the command %%bash of notebooks is not supported',
+    })
+    for (const bad of ['x = ;', 'x = 1 !', 'if True:\n!true', '(\n!true'])
+      expect(await plain(python(bad))).toMatch(/SyntaxError|IndentationError/)
+    expect((await python('!sleep 60', { timeoutMs: 300 })).error?.name).toBe('KeyboardInterrupt')
+  })
+
   test('state, output and the last value of JavaScript code are kept apart', async () => {
     expect(await javascript('const x = 1; console.log("out", x); console.error("err"); x + 1')).toMatchObject(
       {
@@ -124,6 +145,26 @@ describe.each(KINDS)('code ($kind)', ({ backend, kind }) => {
       '7',
     ])
     expect(await plain(javascript('display(1, [2]); 3'))).toEqual(['1', '[ 2 ]', '3'])
+  })
+
+  test('JavaScript code imports modules', async () => {
+    await workspace.files.write('own.mjs', 'export default "own"; export const one = 1\n')
+    for (let times = 0; times < 2; times++)
+      expect(
+        await plain(
+          javascript(`import path, { join as j } from "node:path"
+import own, * as all from "./own.mjs"
+import "node:fs";
+[path.join === j, own, all.one, (await import("node:os")).EOL]`),
+        ),
+      ).toEqual(["[ true, 'own', 1, '\\n' ]"])
+    expect(await plain(javascript('own + j("a", "b")'))).toEqual(["'owna/b'"])
+    expect(await plain(javascript('import "node:fs"'))).toEqual([])
+    expect((await javascript('\nimport { two } from "./own.mjs"')).error).toMatchObject({
+      name: 'SyntaxError',
+      value: "The requested module './own.mjs' does not provide an export named 'two'",
+    })
+    expect((await javascript('import "./missing.mjs"')).error?.value).toMatch(/missing\.mjs/)
   })
 
   test('results have all representations that an object offers', async () => {

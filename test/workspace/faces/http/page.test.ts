@@ -1,9 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { createLogger } from '../../../../src/lib/log/logger.ts'
 import { createHttpServer } from '../../../../src/lib/http/server.ts'
-import { servePage } from '../../../../src/workspace/faces/web/serve-page.ts'
+import { servePage } from '../../../../src/lib/http/serve-page.ts'
 import { makeTempDir, tempDir } from '../../../support/temp-dir.ts'
 
 async function serve(built: string): Promise<string> {
@@ -14,7 +15,7 @@ async function serve(built: string): Promise<string> {
     errors: { render: ({ code, message }) => ({ error: { code, message } }), schema: {} },
     token: 'secret',
   })
-  servePage(http, built)
+  servePage(http, pathToFileURL(`${built}/`))
   const port = await http.listen({ host: '127.0.0.1', port: 0 })
   onTestFinished(() => http.stop())
   return `http://127.0.0.1:${port}`

@@ -16,18 +16,14 @@ describe('with a token, a port', () => {
   const tokenFile = join(path, 'token')
   writeFileSync(tokenFile, 'canary-token')
   const authorization = 'Bearer canary-token'
+  const issueAny = (body: object, workspace = 'demo') =>
+    call(`${server.url}/api/workspaces/${workspace}/passes`, 'POST', body, { authorization })
   const issue = async (port: number, workspace = 'demo') =>
-    (
-      await call(
-        `${server.url}/api/workspaces/${workspace}/passes`,
-        'POST',
-        { for: 'port', port },
-        { authorization },
-      )
-    ).body as { pass: string; url: string }
+    (await issueAny({ for: 'port', port }, workspace)).body as { pass: string; url: string }
+  const backend = new FakeBackend()
   beforeAll(async () => {
     server = await startWorkspaceServer({
-      backends: () => [new FakeBackend()],
+      backends: () => [backend],
       settings: { http: { token_file: tokenFile } },
     })
     for (const name of ['demo', 'other'])
@@ -36,6 +32,64 @@ describe('with a token, a port', () => {
   afterAll(async () => {
     await server.stop()
     remove()
+  })
+
+  test('a link admits everyone who has it to its port, and its cookie ends with it', async () => {
+    const { port } = await serveInside((_asked, answer) => answer.end('shown'))
+    const { status, body } = await issueAny({ for: 'port', port, valid_s: 60 })
+    expect(status).toBe(201)
+    const leftMs = Date.parse(body.expires_at) - Date.now()
+    expect(leftMs).toBeGreaterThan(30_000)
+    expect(leftMs).toBeLessThanOrEqual(60_000)
+    const { search } = new URL(body.url)
+    for (let visitor = 0; visitor < 3; visitor++) {
+      const entered = await ask(server, hostOf(port), { path: `/${search}` })
+      expect(entered.status).toBe(302)
+      const [cookie = ''] = entered.headers['set-cookie'] ?? []
+      expect(Number(/Max-Age=(\d+)/.exec(cookie)?.[1])).toBeLessThanOrEqual(60)
+      const headers = { cookie: cookie.split(';')[0] ?? '' }
+      expect(await text((await ask(server, hostOf(port), { headers })).answer)).toBe('shown')
+    }
+    for (const elsewhere of [hostOf(port + 1), hostOf(port, 'other')])
+      expect((await ask(server, elsewhere, { path: `/${search}` })).status).toBe(401)
+  })
+
+  test('a link and its cookie are valid for the next server, until it has another token', async () => {
+    const { port } = await serveInside((_asked, answer) => answer.end('shown'))
+    const { search } = new URL((await issueAny({ for: 'port', port, valid_s: 60 })).body.url)
+    const enter = () => ask(server, hostOf(port), { path: `/${search}` })
+    const [cookie = ''] = (await enter()).headers['set-cookie'] ?? []
+    const show = () => ask(server, hostOf(port), { headers: { cookie: cookie.split(';')[0] ?? '' } })
+    server = await server.restart()
+    expect((await enter()).status).toBe(302)
+    expect((await show()).status).toBe(200)
+    writeFileSync(tokenFile, 'canary-token-2')
+    server = await server.restart()
+    expect((await enter()).status).toBe(401)
+    expect((await show()).status).toBe(401)
+    writeFileSync(tokenFile, 'canary-token')
+    server = await server.restart()
+  })
+
+  test('a link does not admit to a terminal, and ends with its workspace', async () => {
+    const { port } = await serveInside((_asked, answer) => answer.end('shown'))
+    const made = () => call(`${server.url}/api/workspaces`, 'POST', { name: 'brief' }, { authorization })
+    await made()
+    const { body } = await issueAny({ for: 'port', port, valid_s: 3_600 }, 'brief')
+    const terminal = await fetch(`${server.url}/api/workspaces/brief/terminal?pass=${body.pass}`)
+    expect(terminal.ok).toBe(false)
+    const { search } = new URL(body.url)
+    expect((await ask(server, hostOf(port, 'brief'), { path: `/${search}` })).status).toBe(302)
+    await call(`${server.url}/api/workspaces/brief`, 'DELETE', undefined, { authorization })
+    await made()
+    expect((await ask(server, hostOf(port, 'brief'), { path: `/${search}` })).status).toBe(401)
+  })
+
+  test.each([0, 7 * 24 * 3_600 + 1, 1.5, '60'])('a link cannot be valid for %j s', async (seconds) => {
+    expect(await issueAny({ for: 'port', port: 3_000, valid_s: seconds })).toMatchObject({
+      status: 400,
+      body: { error: { message: expect.stringContaining('valid_s') } },
+    })
   })
 
   test('a ticket admits to its port’s host once and sets a cookie', async () => {

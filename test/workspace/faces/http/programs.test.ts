@@ -1,3 +1,4 @@
+// @module-tag slow
 import { request } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -125,7 +126,7 @@ describe.each(KINDS)('programs in a workspace ($kind)', ({ backend, kind }) => {
     })
     asked.destroy()
     const left = async () => (await run({ command: `cat ${marker} 2>/dev/null` })).stdout
-    await expect.poll(left, { timeout: 10_000 }).toBe('yes\n')
+    await expect.poll(left).toBe('yes\n')
     await run({ command: `rm ${marker}` })
   })
 
@@ -213,7 +214,7 @@ describe.each(KINDS)('programs in a workspace ($kind)', ({ backend, kind }) => {
   test('output that is no longer kept is counted', async () => {
     const { body: started } = await post('processes', { command: 'head -c 3000000 /dev/zero | tr "\\0" x' })
     const path = `processes/${started.id}`
-    await expect.poll(async () => (await get(path)).body.status, { timeout: 10_000 }).toBe('ended')
+    await expect.poll(async () => (await get(path)).body.status).toBe('ended')
     const { body } = await get(`${path}/output`)
     const kept = textOf(body).length
     expect(kept).toBeGreaterThan(500_000)

@@ -1,8 +1,11 @@
+// @module-tag slow
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { systemClock } from '../../../../src/lib/clock/clock.ts'
 import { readEventStream } from '../../../support/http/event-stream.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
+import { waitFor } from '../../../support/wait-for.ts'
 import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
 import { call, startWorkspaceServer } from '../../../support/workspace/workspace-server.ts'
 
@@ -31,7 +34,7 @@ async function world(settings: Readonly<Record<string, unknown>> = {}) {
   }
 }
 
-const SETTINGS = ['labels', 'wake', 'idle', 'expires_at', 'expire_action', 'settings_error']
+const SETTINGS = ['labels', 'wake', 'idle', 'expires_at', 'expire_action', 'schedule', 'settings_error']
 const settingsOf = (workspace: Readonly<Record<string, unknown>>) =>
   Object.fromEntries(SETTINGS.filter((key) => key in workspace).map((key) => [key, workspace[key]]))
 
@@ -61,6 +64,19 @@ test('settings change as a merge patch, appear everywhere and survive a restart'
     ],
     [{ expire_action: null }, { expires_at: '2031-01-31T17:00:00.000Z', expire_action: 'stop' }],
     [{ ttl_s: 0 }, {}],
+    [
+      { schedule: { start: 'Mon-Fri 08:00', stop: '0 19 * * 1-5', time_zone: 'Europe/Berlin' } },
+      { schedule: { start: '0 8 * * 1-5', stop: '0 19 * * 1-5', time_zone: 'Europe/Berlin' } },
+    ],
+    [
+      { schedule: { start: null, rest: 'suspend', stop: 'never' } },
+      { schedule: { stop: 'never', time_zone: 'Europe/Berlin', rest: 'suspend' } },
+    ],
+    [{ schedule: { stop: null, time_zone: null, rest: null } }, {}],
+    [{ schedule: { start: '7:05' } }, { schedule: { start: '5 7 * * *' } }],
+    [{ schedule: { start: 'fri-mon, 7:05' } }, undefined],
+    [{ schedule: { start: 'fri-mon,tue 7:05' } }, { schedule: { start: '5 7 * * 0,1,2,5,6' } }],
+    [{ schedule: null }, {}],
     [{ labels: { a: 'b' } }, { labels: { a: 'b' } }],
   ] as const
   for (const [change, expected] of steps) {
@@ -114,6 +130,18 @@ test.each([
   [{ expires_at: 'never' }, 'expires_at'],
   [{ expire_action: 'delete' }, 'expire_action'],
   [{ ttl_s: 60, expire_action: 'explode' }, 'expire_action'],
+  [{ schedule: { start: 'soon' } }, 'schedule.start "soon" is not valid'],
+  [{ schedule: { stop: '0 19 * *' } }, 'use days and a time such as "Mon-Fri 08:00"'],
+  [{ schedule: { stop: '0 0 0 19 * *' } }, 'schedule.stop'],
+  [{ schedule: { stop: '61 19 * * *' } }, 'schedule.stop'],
+  [{ schedule: { stop: '0 0 30 2 *' } }, 'it never occurs'],
+  [{ schedule: { stop: 'Mun 19:00' } }, 'schedule.stop'],
+  [{ schedule: { stop: '25:00' } }, 'schedule.stop'],
+  [{ schedule: { stop: `0 ${'1,'.repeat(100)}1 * * *` } }, 'schedule.stop'],
+  [{ schedule: { stop: '19:00', time_zone: 'Mars/Olympus' } }, 'schedule.time_zone'],
+  [{ schedule: { stop: '19:00', time_zone: '+01:00' } }, 'such as "Europe/Berlin"'],
+  [{ schedule: { rest: 'hibernate' } }, 'schedule.rest'],
+  [{ schedule: { ends: '19:00' } }, 'ends'],
   [{ label: {} }, 'label'],
   [[], 'object'],
   ['{', 'must be object'],
@@ -271,4 +299,42 @@ test('a template gives settings, which a request overrides one by one', async ()
   }
   const { body } = await create({ name: 'never', template: 'web', ttl_s: 0 })
   expect(body).not.toHaveProperty('expires_at')
+})
+
+test('a template and the configuration give schedules, and a single workspace shows its next times', async () => {
+  const schedule = { start: 'Mon-Fri 08:00', stop: '0 19 * * *', time_zone: 'Europe/Berlin' }
+  const { create, show, get } = await world({
+    templates: { web: { schedule } },
+    schedule: { stop: '30 20 * * *', time_zone: 'UTC' },
+  })
+  const expected = { ...schedule, start: '0 8 * * 1-5' }
+  expect((await get('/api/templates')).body.templates).toMatchObject([{ name: 'web', schedule: expected }])
+  const { body } = await create({ name: 'demo', template: 'web', schedule: { stop: '21:15' } })
+  expect(body.schedule).toEqual({ ...expected, stop: '15 21 * * *' })
+  expect(await show('demo')).toMatchObject({
+    next_start: expect.stringMatching(/T0[67]:00:00/),
+    next_stop: expect.stringMatching(/T(19|20):15:00/),
+  })
+  await create({ name: 'plain' })
+  const plain = await show('plain')
+  expect(plain).toMatchObject({ next_stop: expect.stringMatching(/T20:30:00/) })
+  expect([plain.schedule, plain.next_start]).toEqual([undefined, undefined])
+  await create({ name: 'never', schedule: { stop: 'never' } })
+  expect(await show('never')).not.toHaveProperty('next_stop')
+})
+
+test('a server starts a stopped workspace at the time of its schedule', async () => {
+  let offsetMs = 0
+  const clock = { ...systemClock, wallMs: () => Date.now() + offsetMs }
+  const server = await startWorkspaceServer({ backends: () => [new FakeBackend()], clock })
+  onTestFinished(() => server.stop())
+  const demo = `${server.url}/api/workspaces/demo`
+  await call(`${server.url}/api/workspaces`, 'POST', { name: 'demo' })
+  await call(`${demo}/stop`, 'POST')
+  // The next minute is near.
+  offsetMs = Date.parse('2030-01-07T07:59:58Z') - Date.now()
+  await call(demo, 'PATCH', { schedule: { start: '* * * * *', time_zone: 'UTC' } })
+  await waitFor('its start', async () => (await call(demo)).body.status === 'running', 90_000)
+  const timeline = JSON.stringify((await call(`${demo}/timeline`)).body)
+  expect(timeline).toContain('its schedule started it (start \\"* * * * *\\", UTC)')
 })

@@ -111,12 +111,16 @@ test('a workspace that is being created is explained, and a deleted one has no t
   })
 })
 
-test('after a restart, the state is explained as unknown', async () => {
+test('a restarted server knows why a workspace is stopped', async () => {
   await api('workspaces', 'POST', { name: 'demo' })
   await api('workspaces/demo/stop', 'POST')
+  const before = await texts()
+  const { status_reason } = (await api('workspaces/demo')).body
+  expect(status_reason.reason).toBe('a client requested the stop')
   server = await server.restart()
-  expect((await api('workspaces/demo')).body.status_reason).toEqual({
-    reason: 'it was in this state when the server started',
-    remedy: 'start it with "workspace start demo"',
-  })
+  expect(await texts()).toEqual(before)
+  expect((await api('workspaces/demo')).body.status_reason).toEqual(status_reason)
+  await api('workspaces/demo', 'DELETE')
+  await api('workspaces', 'POST', { name: 'demo' })
+  expect((await texts())[0]).toBe('starting: a client requested its creation')
 })

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { appendFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -33,7 +34,6 @@ test.each([0, 1])(
     rmSync(file)
     expect(await login(own)).toBe(255)
   },
-  60_000,
 )
 
 test.each([

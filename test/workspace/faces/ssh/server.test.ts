@@ -1,3 +1,4 @@
+// @module-tag slow
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -6,6 +6,7 @@ import {
   type NetworkLimits,
   networkLimitsSchema,
 } from '../../../network/narrow.ts'
+import { fault } from '../../../errors.ts'
 import type { BackendCreate } from '../../backend.ts'
 import { parseJson } from '../../../../lib/schema/parse-json.ts'
 import { Type } from '../../../../lib/schema/type.ts'
@@ -82,6 +83,55 @@ export const FORK_REPOSITORY = 'ws-fork'
 /** Returns the image of a copy from which forks are created. */
 export function forkImage(id: string): string {
   return `${FORK_REPOSITORY}:${id}`
+}
+
+/** Repository of a second name of the images of checkpoints, which marks them as complete. */
+export const CHECKPOINT_REPOSITORY = 'ws-checkpoint'
+
+/** Returns the second name of the image of a checkpoint. */
+export function checkpointImage(id: string): string {
+  return `${CHECKPOINT_REPOSITORY}:${id}`
+}
+
+/** Marks images, volumes and helpers of forks and checkpoints with the server that created them. */
+export const COPY_SERVER = 'workspace.fork_server'
+
+/** On the image and the volume of a checkpoint, the name of its workspace in lower case. */
+export const CHECKPOINT_OF = 'workspace.checkpoint_of'
+
+/** End of the name of a container that is about to replace a workspace's own; no workspace's name has it. */
+export const REWOUND_SUFFIX = '_rewound'
+
+/** Returns the engine's name for the container that is about to replace a workspace's own. */
+export function rewoundName(workspace: string): string {
+  return `${engineName(workspace)}${REWOUND_SUFFIX}`
+}
+
+/** Returns whether a container is about to replace a workspace's own. */
+export function isRewound({ Names }: ContainerInfo): boolean {
+  return Names.every((name) => name.endsWith(REWOUND_SUFFIX))
+}
+
+/** Returns when a container was last created, started or stopped. @throws BACKEND_ERROR when it no longer exists */
+export function changedAtOf(name: string, report: ContainerInspectInfo | undefined): Date {
+  if (report === undefined)
+    throw fault('BACKEND_ERROR', `the container of workspace "${name}" no longer exists`)
+  const { Created, State } = report
+  // The engine reports year 1 as the end of a container that never ran.
+  const times = [Created, State.StartedAt, State.FinishedAt].map((time) => Date.parse(time))
+  return new Date(Math.max(...times.filter((time) => !Number.isNaN(time))))
+}
+
+/** Returns whether an image has the files of a workspace: nobody may create another workspace from it by its name. */
+export function isCopyOfWorkspace(image: string): boolean {
+  const [, repository] =
+    /^(?:localhost\/|(?:(?:index\.)?docker\.io\/)?(?:library\/)?)([^/:@]+)/.exec(image) ?? []
+  return repository === FORK_REPOSITORY || repository === CHECKPOINT_REPOSITORY
+}
+
+/** Returns the volume of a copy, whose name no workspace's volume has. */
+export function copyVolumeName(id: string): string {
+  return `${FORK_REPOSITORY}_${id}`
 }
 
 /** Returns the engine filter that selects one server's objects. */

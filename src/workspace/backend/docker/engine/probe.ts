@@ -1,4 +1,7 @@
+import { join } from 'node:path'
+import { packageRoot } from '../../../../lib/process/package.ts'
 import type { Check } from '../../../check.ts'
+import { BASE_IMAGE } from '../../../workspace.ts'
 import { DockerEngine, engineStatus } from './engine.ts'
 
 /** Checks whether the engine responds, which engine it is, and whether it has the default image. */
@@ -40,6 +43,10 @@ async function probeImage(engine: DockerEngine, image: string): Promise<Check> {
       ok: false,
       found: `${image} is missing`,
       remedy: 'run scripts/setup, or set default_image',
+      repair:
+        image === BASE_IMAGE
+          ? { argv: ['env', `DOCKER_HOST=${engine.address}`, join(packageRoot, 'scripts/base-image'), image] }
+          : undefined,
     }
   }
 }

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { constants } from 'node:os'
-import { setImmediate, setTimeout as delay } from 'node:timers/promises'
+import { arrived } from '../../../../lib/process/descriptor-stream.ts'
 import { unlessAborted } from '../../../../lib/process/unless-aborted.ts'
 import { sendDescriptors } from '../../../../native/programs/pipe.ts'
 import { RUNNER } from '../../../../native/programs/runner.ts'
@@ -14,7 +14,6 @@ import { type StartedExec, startExec } from './start-exec.ts'
 
 /** Engine statuses for a container that does not exist or is not running: it cannot run any program. */
 const NO_CONTAINER = [404, 409]
-const POLL_EVERY_MS = 10
 /** A launcher that does not start a program within this time is stuck, for example in a paused container. */
 const START_DEADLINE_MS = 2_000
 /** How long an unused launcher is kept. */
@@ -240,20 +239,4 @@ async function statusOf(
   const status = reported ?? { status: 128 + constants.signals.SIGKILL }
   await Promise.all([arrived(stdout), arrived(stderr)])
   return status
-}
-
-/**
- * Waits until the output of an exited program has arrived: at the end of the stream, or, when its children
- * keep the pipe open, once the pipe has been found empty.
- */
-async function arrived(stream: Socket): Promise<void> {
-  while (!stream.destroyed && !stream.readableEnded) {
-    const before = stream.bytesRead
-    // The event loop reads the pipe's content between these two turns.
-    await setImmediate()
-    await setImmediate()
-    if (stream.bytesRead !== before) continue
-    if (stream.readableLength === 0) return
-    await delay(POLL_EVERY_MS)
-  }
 }

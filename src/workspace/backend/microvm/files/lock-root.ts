@@ -9,7 +9,18 @@ import type { BackendName } from '../../../backend-name.ts'
 /** Marks a directory as a backend's; its user holds the lock. */
 const LOCK = 'lock'
 /** Entries that a backend creates in its directory. */
-const OWN = new Set([LOCK, 'images', 'blobs', 'tags', 'locks', 'uppers', 'instances', 'snapshots', 'forks'])
+const OWN = new Set([
+  LOCK,
+  'images',
+  'blobs',
+  'tags',
+  'locks',
+  'uppers',
+  'instances',
+  'snapshots',
+  'forks',
+  'checkpoints',
+])
 
 /**
  * Creates a backend's directory and locks it: two servers on one directory would stop each other's VMs and

@@ -12,13 +12,15 @@ import { type Metadata, type MetadataReading, readMetadata } from './metadata.ts
 
 const METADATA = 'metadata.json'
 const UPPER = 'upper.ext4'
+/** The next upper, until it replaces the current one. */
+const NEXT_UPPER = 'next.ext4'
 const MEMORY = 'memory'
 /**
  * Every file that is ever created in a VM's two directories, and hence every file that is ever removed from
  * them.
  */
 const INSTANCE_FILES = [METADATA, CREATING, MEMORY, 'console.log', 'monitor.log'] as const
-const UPPER_FILES = [UPPER, CREATING] as const
+const UPPER_FILES = [UPPER, NEXT_UPPER, CREATING] as const
 
 /**
  * The files of VMs below one root: `instances/NAME` and `uppers/NAME`, NAME in lower case. Paths consist only
@@ -174,6 +176,21 @@ export class MachineFiles {
   async copyUpper(from: string, name: string, signal: AbortSignal): Promise<void> {
     await copySparse(from, this.upperOf(name), signal)
     await syncDirectory(this.#upperDirectoryOf(name))
+  }
+
+  /** Returns the file of an upper that is about to replace a VM's own. */
+  nextUpperOf(name: string): string {
+    return join(this.#upperDirectoryOf(name), NEXT_UPPER)
+  }
+
+  /** Replaces a VM's upper with the next one, which has been flushed, in one step. */
+  async replaceUpper(name: string): Promise<void> {
+    await rename(this.nextUpperOf(name), this.upperOf(name))
+    await syncDirectory(this.#upperDirectoryOf(name))
+  }
+
+  async removeNextUpper(name: string): Promise<void> {
+    await unlink(this.nextUpperOf(name)).catch(ignoreMissing)
   }
 
   /** Returns whether an upper exists. Rejects when that cannot be determined. */

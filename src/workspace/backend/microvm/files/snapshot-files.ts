@@ -1,7 +1,7 @@
 import { lstat, mkdir, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { ignoreMissing } from '../../../../lib/fs/ignore-missing.ts'
-import { syncDirectory, writeFileDurable } from '../../../../lib/fs/write-durable.ts'
+import { syncDirectory, syncFile, writeFileDurable } from '../../../../lib/fs/write-durable.ts'
 import { CREATING, creationMark } from './creating-mark.ts'
 import { keyOf, readKeys, removeOwnFiles } from './record-files.ts'
 import { readSnapshotRecord, type SnapshotReading, type SnapshotRecord } from './snapshot-record.ts'
@@ -13,13 +13,13 @@ const MEMORY = 'memory'
 const BLOCK_BYTES = 512
 
 /**
- * The files of copies of disks below one root: snapshots in `snapshots/NAME`, and copies for forks in `forks/ID`, in lower case
- * (threat P2).
+ * The files of copies of disks below one root: snapshots in `snapshots/NAME`, copies for forks in `forks/ID`, and checkpoints in
+ * `checkpoints/MACHINE-ID`, in lower case (threat P2).
  */
 export class SnapshotFiles {
   readonly #directory: string
 
-  constructor(root: string, parent: 'snapshots' | 'forks' = 'snapshots') {
+  constructor(root: string, parent: 'snapshots' | 'forks' | 'checkpoints' = 'snapshots') {
     this.#directory = join(root, parent)
   }
 
@@ -34,9 +34,11 @@ export class SnapshotFiles {
 
   /**
    * Lists every snapshot by directory name. One without a record is an interrupted copy and not a snapshot.
+   *
+   * @param prefix the beginning of the directory names
    */
-  async list(): Promise<readonly { readonly key: string; readonly reading: SnapshotReading }[]> {
-    const keys = await readKeys(this.#directory)
+  async list(prefix = ''): Promise<readonly { readonly key: string; readonly reading: SnapshotReading }[]> {
+    const keys = (await readKeys(this.#directory)).filter((key) => key.startsWith(prefix))
     return Promise.all(keys.map(async (key) => ({ key, reading: await this.read(key) })))
   }
 
@@ -48,6 +50,11 @@ export class SnapshotFiles {
   async sizeOf(name: string): Promise<number> {
     const stat = await lstat(this.upperOf(name)).catch(ignoreMissing)
     return (stat?.blocks ?? 0) * BLOCK_BYTES
+  }
+
+  /** Returns when a snapshot was complete. */
+  async writtenAt(name: string): Promise<Date | undefined> {
+    return (await lstat(join(this.#of(name), RECORD)).catch(ignoreMissing))?.mtime
   }
 
   /**
@@ -65,6 +72,8 @@ export class SnapshotFiles {
     // Without the mark, the directory would look like the remains of a crash.
     await writeFileDurable(join(directory, CREATING), await creationMark(), { mode: 0o600 })
     const record = await copy(join(directory, UPPER))
+    // Sharing blocks does not flush.
+    await syncFile(join(directory, UPPER))
     const text = `${JSON.stringify(record, null, 2)}\n`
     await writeFileDurable(join(directory, RECORD), text, { mode: 0o600 })
     await unlink(join(directory, CREATING)).catch(ignoreMissing)

@@ -3,6 +3,7 @@ import { Type } from '../../../../lib/schema/type.ts'
 import { fits } from '../../../../lib/schema/parse-json.ts'
 import { type RecordReading, readRecord } from './record-files.ts'
 import { machineFacts, memorySchema, type Metadata } from './metadata.ts'
+import { CHECKPOINT_REASONS, type CheckpointReason } from '../../checkpoint.ts'
 
 const schema = Type.Object({
   version: Type.Literal(1),
@@ -13,6 +14,8 @@ const schema = Type.Object({
   ...machineFacts,
   /** Memory of a copy for forks; absent or null for none. */
   memory: Type.Optional(Type.Union([memorySchema, Type.Null()])),
+  /** Why a checkpoint was taken; absent for other copies. */
+  reason: Type.Optional(Type.Enum(CHECKPOINT_REASONS)),
 })
 
 /** A snapshot's record, in `snapshots/NAME/snapshot.json`, which is written last. */
@@ -28,10 +31,18 @@ export function readSnapshotRecord(path: string, key: string): Promise<SnapshotR
   return readRecord(path, key, isRecord)
 }
 
+/** Properties of a copy that its source does not determine. */
+export interface SnapshotFacts {
+  readonly name: string
+  readonly createdAt: Date
+  readonly comment: string
+  readonly reason?: CheckpointReason
+}
+
 /** Returns the record of a copy of a VM's disk. */
 export function recordOf(
   metadata: Metadata,
-  { name, createdAt, comment }: { readonly name: string; readonly createdAt: Date; readonly comment: string },
+  { name, createdAt, comment, reason }: SnapshotFacts,
 ): SnapshotRecord {
   const { image, digest, repo, forwardPorts, environment, cpus, memoryMb, upperBytes, isFormatted } = metadata
   return {
@@ -49,5 +60,6 @@ export function recordOf(
     memoryMb,
     upperBytes,
     isFormatted,
+    ...(reason !== undefined && { reason }),
   }
 }

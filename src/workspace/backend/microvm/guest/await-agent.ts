@@ -78,7 +78,11 @@ async function isPrepared({ dialGuest, setting, isResumed }: Booting, leftMs: nu
   try {
     const connection = await dialGuest(AGENT_PORT)
     const clock = isResumed ? { clockMs: Date.now() } : {}
-    await askGuest(connection, { do: 'prepare', ...setting, ...clock }, Math.max(leftMs, 1_000))
+    await askGuest(
+      connection,
+      { do: 'prepare', ...setting, ...clock },
+      { timeoutMs: Math.max(leftMs, 1_000) },
+    )
     connection.destroy()
     return true
   } catch (error) {

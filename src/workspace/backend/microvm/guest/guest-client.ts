@@ -12,19 +12,29 @@ import type {
   LoginEnvironment,
 } from '../../backend.ts'
 import { readLoginEnvironment } from '../../login-environment.ts'
-import { askGuest, GuestRefusal } from './ask-guest.ts'
+import { type AgentPulse, askGuest, GuestRefusal } from './ask-guest.ts'
 import { execInGuest } from './guest-exec.ts'
+import { type GuestDial, openSession } from './guest-session.ts'
 
 /** Parameters for entering a running VM. */
 export interface GuestReach {
-  /** Connects to a vsock port inside; rejects while nothing listens on it. */
+  /** Connects to a vsock port inside; rejects while nothing listens on it, as in a suspended VM. */
   readonly dialGuest: (port: number) => Promise<Duplex>
   /** Environment of every program, in addition to the image's. */
   readonly environment: Readonly<Record<string, string>>
   /** Default user of programs; the image's own user when absent. */
   readonly user?: string
-  /** Changes with every start of the VM. */
+  /** How often the agent is asked for a sign of life; undefined if connections always report that they break. */
+  readonly pingMs?: number
+  /** Changes with every boot of the VM, and not when it resumes. */
   readonly bootKey: string
+}
+
+/** Facts about a VM that hold until its next boot. */
+interface Boot {
+  readonly key: string
+  readonly pulse: AgentPulse
+  login: LoginEnvironment | undefined
 }
 
 /** Returns the channel of a dialed port; closing it closes the connection. */
@@ -51,9 +61,9 @@ function acceptChannels(connection: Duplex, onChannel: (channel: Duplex) => void
 /** Enters running VMs through their agents; any number of processes may do so concurrently. */
 export class GuestClient implements BackendAccess {
   readonly #reach: (name: string) => Promise<GuestReach>
-  readonly #logins = new Map<string, { readonly bootKey: string; readonly login: LoginEnvironment }>()
+  readonly #boots = new Map<string, Boot>()
 
-  /** @param reach looks up a running VM; rejects when there is none */
+  /** @param reach looks up a running or suspended VM; rejects with WORKSPACE_NOT_RUNNING when there is none */
   constructor(reach: (name: string) => Promise<GuestReach>) {
     this.#reach = reach
   }
@@ -61,7 +71,7 @@ export class GuestClient implements BackendAccess {
   async exec(name: string, request: ExecRequest): Promise<ExecProcess> {
     const { environment, ...rest } = request
     const reach = await this.#reach(name)
-    return execInGuest(await this.#dialAgent(name, reach), {
+    return execInGuest(this.#dialOf(name, reach), {
       ...(reach.user !== undefined && { user: reach.user }),
       ...rest,
       stdin: request.stdin ?? true,
@@ -71,10 +81,9 @@ export class GuestClient implements BackendAccess {
 
   /** Connects to a port inside the workspace. @throws CONNECT_FAILED when nothing accepts the connection */
   async dial(name: string, port: number): Promise<Duplex> {
-    const connection = await this.#dialAgent(name, await this.#reach(name))
+    const dial = this.#dialOf(name, await this.#reach(name))
     try {
-      await askGuest(connection, { do: 'dial', port })
-      return dialled(connection)
+      return dialled((await openSession(dial, { do: 'dial', port })).connection)
     } catch (error) {
       if (!(error instanceof GuestRefusal)) throw error
       throw fault(
@@ -91,14 +100,13 @@ export class GuestClient implements BackendAccess {
 
   async listenInside(name: string, onConnection: (connection: Duplex) => void): Promise<InsideListener> {
     const reach = await this.#reach(name)
-    const connection = await this.#dialAgent(name, reach)
-    const { path } = await askGuest<GuestSocket>(connection, {
+    const { connection, answer } = await openSession<GuestSocket>(this.#dialOf(name, reach), {
       do: 'listen',
       ...(reach.user !== undefined && { user: reach.user }),
     })
     const mux = acceptChannels(connection, onConnection)
     return {
-      path,
+      path: answer.path,
       close() {
         mux.close()
         return Promise.resolve()
@@ -106,7 +114,11 @@ export class GuestClient implements BackendAccess {
     }
   }
 
-  /** Listens on a port inside the workspace. @throws PORT_UNAVAILABLE when the agent cannot */
+  /**
+   * Listens on a port inside the workspace, until the connection to the agent is lost: the port must be free for another server.
+   *
+   * @throws PORT_UNAVAILABLE when the agent cannot
+   */
   async listenPort(
     name: string,
     port: number,
@@ -130,13 +142,31 @@ export class GuestClient implements BackendAccess {
 
   async loginEnvironment(name: string): Promise<LoginEnvironment> {
     const { bootKey } = await this.#reach(name)
-    const cached = this.#logins.get(name)
-    if (cached?.bootKey === bootKey) return cached.login
-    const login = await readLoginEnvironment(name, (argv, user) =>
+    const boot = this.#bootOf(name, bootKey)
+    boot.login ??= await readLoginEnvironment(name, (argv, user) =>
       this.exec(name, { argv, stdin: false, ...(user !== undefined && { user }) }),
     )
-    this.#logins.set(name, { bootKey, login })
-    return login
+    return boot.login
+  }
+
+  /** Returns what connects to the agent of this start of the workspace, again and again; not to that of a later one. */
+  #dialOf(name: string, first: GuestReach): GuestDial {
+    let reach: GuestReach | undefined = first
+    const connect = async (): Promise<Duplex> => {
+      const now = reach ?? (await this.#reach(name))
+      reach = undefined
+      if (now.bootKey === first.bootKey) return this.#dialAgent(name, now)
+      throw fault('WORKSPACE_NOT_RUNNING', `workspace "${name}" has been started again`)
+    }
+    return { connect, pingMs: first.pingMs, pulse: this.#bootOf(name, first.bootKey).pulse }
+  }
+
+  #bootOf(name: string, key: string): Boot {
+    const known = this.#boots.get(name)
+    if (known?.key === key) return known
+    const boot: Boot = { key, pulse: { lastMs: 0 }, login: undefined }
+    this.#boots.set(name, boot)
+    return boot
   }
 
   async #dialAgent(name: string, { dialGuest }: GuestReach): Promise<Duplex> {

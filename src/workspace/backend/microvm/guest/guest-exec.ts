@@ -5,16 +5,15 @@ import { EXEC_CHANNELS, type ExecMessage, type GuestProgram } from '../../../../
 import { Mux } from '../../../../lib/mux/mux.ts'
 import { fault } from '../../../errors.ts'
 import type { ExecProcess, ExitStatus } from '../../backend.ts'
-import { askGuest, GuestRefusal } from './ask-guest.ts'
+import { GuestRefusal } from './ask-guest.ts'
+import { type GuestDial, openSession } from './guest-session.ts'
 
-/** Runs a program inside a VM over a connection to its agent, which then belongs to the program. */
-export async function execInGuest(connection: Duplex, request: GuestProgram): Promise<ExecProcess> {
-  try {
-    await askGuest(connection, { do: 'exec', ...request })
-  } catch (error) {
+/** Runs a program inside a VM over a session with its agent, which then belongs to the program. */
+export async function execInGuest(dial: GuestDial, request: GuestProgram): Promise<ExecProcess> {
+  const { connection } = await openSession(dial, { do: 'exec', ...request }).catch((error: unknown) => {
     if (!(error instanceof GuestRefusal)) throw error
     throw fault('BACKEND_ERROR', `the program cannot be run: ${error.message}`, error)
-  }
+  })
   const mux = new Mux(connection, { isFirst: true })
   const control = mux.channel(EXEC_CHANNELS.control)
   // A guest that writes to a write-only channel is not running our agent.

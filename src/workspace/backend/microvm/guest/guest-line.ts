@@ -52,7 +52,8 @@ export async function dialGuest(
   return dialHybrid(join(at.socketDir, VSOCK_SOCKET), port, CONNECT_TIMEOUT_MS)
 }
 
-function dialSocket(path: string): Promise<Duplex> {
+/** Connects to a Unix socket. Rejects with the system's error: ENOENT, or ECONNREFUSED if nothing listens. */
+export function dialSocket(path: string): Promise<Duplex> {
   return new Promise((resolve, reject) => {
     const socket = connect({ path, allowHalfOpen: true })
     socket.once('error', reject)

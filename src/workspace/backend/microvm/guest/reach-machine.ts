@@ -13,7 +13,7 @@ async function userOf(localDir: string): Promise<{ readonly user?: string }> {
 }
 
 /**
- * Returns a function that looks up how to enter a running VM, from its files alone, so that every process of
+ * Returns a function that looks up how to enter a running or suspended VM, from its files alone, so that every process of
  * the server can.
  */
 export function reachMachine(
@@ -23,16 +23,18 @@ export function reachMachine(
   return async (name) => {
     const reading = await files.read(name)
     const metadata = reading.is === 'valid' ? reading.record : undefined
-    const [monitor] = metadata?.run?.processes ?? []
-    if (metadata === undefined || metadata.run === null || monitor === undefined)
-      throw fault('BACKEND_ERROR', `workspace "${name}" has no running VM`)
-    const { line } = metadata.run
-    const at = { id: metadata.id, socketDir: sockets.pathOf(metadata.id) }
+    const agentToken = metadata?.run?.agentToken ?? metadata?.memory?.agentToken
+    if (metadata === undefined || agentToken === undefined)
+      throw fault('WORKSPACE_NOT_RUNNING', `workspace "${name}" has no running VM`)
+    const { id, run, environment, localDir } = metadata
     return {
-      dialGuest: (port) => dialGuest(line, at, port),
-      environment: metadata.environment,
-      ...(await userOf(metadata.localDir)),
-      bootKey: `${monitor.pid} ${monitor.began}`,
+      dialGuest: (port) =>
+        run === null
+          ? Promise.reject(new Error('it is suspended'))
+          : dialGuest(run.line, { id, socketDir: sockets.pathOf(id) }, port),
+      environment,
+      ...(await userOf(localDir)),
+      bootKey: agentToken,
     }
   }
 }

@@ -8,7 +8,7 @@ import type { WireEnvelope, WireListener, WireBusEvent } from '../../../api/bus.
 import { addServerOption, contextOf } from '../context.ts'
 import { faultFromAnswer } from '../../../client/server-address.ts'
 import { exitOnSignal } from '../exit-on-signal.ts'
-import { openTunnelTo } from '../tunnel-client.ts'
+import { openTunnelTo } from '../../../client/open-tunnel-to.ts'
 
 /** The port of the agent inside a workspace. */
 const AGENT_PORT = 498

@@ -7,8 +7,9 @@ import { portNumber } from '../../../../lib/cli/arguments.ts'
 import { examples } from '../../../../lib/cli/examples.ts'
 import { messageOf } from '../../../../lib/errors/message.ts'
 import { joinStreams } from '../../../../lib/process/join-streams.ts'
+import { resetSocket } from '../../../../lib/process/reset-socket.ts'
 import { addServerOption, contextOf } from '../context.ts'
-import { openTunnelTo } from '../tunnel-client.ts'
+import { openTunnelTo } from '../../../client/open-tunnel-to.ts'
 
 /** Adds the command `connect`, which joins standard input and output, or a local port, to a port inside a workspace. */
 export function addConnect(program: Command): void {
@@ -66,7 +67,7 @@ async function forward(
       await joinStreams(socket, await open())
     } catch (error) {
       process.stderr.write(`workspace: ${messageOf(error)}\n`)
-      socket.resetAndDestroy()
+      resetSocket(socket)
     }
   }
   const listener = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => void join(socket))

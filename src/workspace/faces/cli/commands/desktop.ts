@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import type { Static } from 'typebox'
-import { portNumber } from '../../../../lib/cli/arguments.ts'
+import { durationSeconds, portNumber } from '../../../../lib/cli/arguments.ts'
 import { counted } from '../../../../lib/cli/counted.ts'
 import { examples } from '../../../../lib/cli/examples.ts'
 import { defineFaults } from '../../../../lib/errors/fault.ts'
@@ -34,8 +34,9 @@ function addOpen(program: Command): void {
     .argument('<name>', 'workspace')
     .argument('<port>', 'port inside', portNumber)
     .option('--print', 'only print the URL')
-    .addHelpText('after', examples('workspace open demo 3000', 'workspace open demo 3000 --print'))
-    .action(async (name: string, port: number, options: { print?: boolean }, command: Command) => {
+    .option('--valid-for <duration>', 'print a URL for others, valid for this long', durationSeconds)
+    .addHelpText('after', examples('workspace open demo 3000', 'workspace open demo 3000 --valid-for 2h'))
+    .action(async (name: string, port: number, options: OpenOptions, command: Command) => {
       const { client, server, output } = await contextOf(command)
       if (socketPathOf(server) !== undefined)
         throw desktopFault(
@@ -45,12 +46,19 @@ function addOpen(program: Command): void {
       // With a token, the URL contains a single-use ticket.
       const { url = '' } = await client.post<Static<typeof ticketSchema>>(
         `/api/workspaces/${encodeURIComponent(name)}/passes`,
-        { for: 'port', port },
+        { for: 'port', port, valid_s: options.validFor },
       )
-      const opener = options.print === true ? undefined : urlOpener(process.env)
+      const isPrinted = options.print === true || options.validFor !== undefined
+      const opener = isPrinted ? undefined : urlOpener(process.env)
       const isOpened = opener !== undefined && /^https?:/.test(url) && (await startDetached(opener, [url]))
       output.result({ url, opened: isOpened }, () => url)
     })
+}
+
+interface OpenOptions {
+  readonly print?: boolean
+  /** In seconds. */
+  readonly validFor?: number
 }
 
 function addSshConfig(program: Command): void {

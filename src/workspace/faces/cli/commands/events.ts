@@ -42,7 +42,7 @@ export function addEvents(program: Command): void {
 }
 
 function timelineTable({ entries }: WireTimeline): string {
-  if (entries.length === 0) return 'nothing happened since the server started'
+  if (entries.length === 0) return 'nothing has happened yet'
   return formatTable(
     ['TIME', 'EVENT'],
     entries.map(({ at, text }) => [at, text]),

@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander'
 import { wholeNumber } from '../../../../lib/cli/arguments.ts'
 import { examples } from '../../../../lib/cli/examples.ts'
 import { addServerOption, contextOf } from '../context.ts'
-import { ACCESS_LEVELS } from '../mcp/tools.ts'
+import { ACCESS_LEVELS } from '../mcp/tool-request.ts'
 
 const INSTRUCTIONS = `Isolated development environments. Commands and files of the tools are inside a workspace, not on this machine. \
 Answers are truncated at maxTokens; a truncated list gives the offset to continue from. Run servers and long builds with start_process.`

@@ -60,6 +60,8 @@ async function serve(options: ServeOptions): Promise<void> {
     process.exit(1)
   }, STOP_LIMIT_MS).unref()
   await server.stop()
+  // A pipe that a crash left open must not keep the process.
+  process.exit()
 }
 
 /** Resolves at the first signal; a second signal exits immediately. */

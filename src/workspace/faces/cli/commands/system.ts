@@ -1,5 +1,4 @@
 import { writeFile } from 'node:fs/promises'
-import { createInterface } from 'node:readline/promises'
 import type { Command } from 'commander'
 import { wholeNumber } from '../../../../lib/cli/arguments.ts'
 import { formatBytes } from '../../../../lib/cli/bytes.ts'
@@ -10,6 +9,7 @@ import type { WireCompactReport, WirePruneReport } from '../../../api/prune.ts'
 import { runOnAllServers, type ServerAnswer } from '../query-all-servers.ts'
 import type { WorkspaceClient } from '../../../client/client.ts'
 import { addAllOption, addServerOption, contextOf, outputOf } from '../context.ts'
+import { confirm } from '../confirm.ts'
 import { diskTable } from '../disk-table.ts'
 import { compactTable, pruneTable } from '../prune-table.ts'
 
@@ -196,13 +196,8 @@ async function applyPlans(
 
 async function isConfirmed(items: WirePruneReport['items']): Promise<boolean> {
   const bytes = items.reduce((total, { freed }) => total + freed.physical_bytes, 0)
-  const question = `Delete ${items.length === 1 ? 'this item' : `these ${items.length} items`} and free ${formatBytes(bytes)}? [y/N] `
-  const terminal = createInterface({ input: process.stdin, output: process.stderr })
-  try {
-    return /^y(?:es)?$/i.test((await terminal.question(question)).trim())
-  } finally {
-    terminal.close()
-  }
+  const question = `Delete ${items.length === 1 ? 'this item' : `these ${items.length} items`} and free ${formatBytes(bytes)}?`
+  return confirm(question)
 }
 
 /** Formats each server's answer, or why there is none, below the server's name. */

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import type { Static } from 'typebox'
 import { examples } from '../../../../lib/cli/examples.ts'
 import { formatTable, printable } from '../../../../lib/cli/table.ts'
-import { parseDuration } from '../../../../lib/config/duration.ts'
+import { durationSeconds } from '../../../../lib/cli/arguments.ts'
 import { messageOf } from '../../../../lib/errors/message.ts'
 import { findServerRecord } from '../../../../lib/discovery/server-record.ts'
 import { makeDirs } from '../../../../lib/fs/make-dirs.ts'
@@ -158,7 +158,7 @@ function addTokens(token: Command): void {
     .argument('<name>', 'a name to recognize it by')
     .addOption(new Option('--level <level>', 'highest level; default manage').choices(ACCESS_LEVELS))
     .option('--only <workspace...>', 'the only workspaces that it is for')
-    .option('--expires <duration>', 'such as 12h or 30d; default 90d', parseSeconds)
+    .option('--expires <duration>', 'such as 12h or 30d; default 90d', durationSeconds)
     .option('--file <path>', 'write it to a file that only you can read, instead of printing it')
     .addHelpText('after', examples('workspace token create ci --level use --only ana-demo --expires 30d'))
     .action(async (name: string, options: TokenOptions, command: Command) => {
@@ -283,12 +283,6 @@ function parseShare(text: string): readonly [string, Level | undefined] {
     'INVALID_REQUEST',
     `"${text}" must be USER=LEVEL or group:NAME=LEVEL, where LEVEL is ${ACCESS_LEVELS.join(', ')} or empty`,
   )
-}
-
-function parseSeconds(text: string): number {
-  const ms = parseDuration(text)
-  if (ms !== undefined && ms >= 1_000) return Math.floor(ms / 1_000)
-  throw new InvalidArgumentError('It must be a duration such as 12h or 30d.')
 }
 
 async function readKey(file: string): Promise<string> {

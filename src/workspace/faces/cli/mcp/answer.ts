@@ -10,7 +10,7 @@ import type { WireCodeResult } from '../../../api/code.ts'
 import type { WireExecResult, WireOutput } from '../../../api/program.ts'
 import type { WireTimeline } from '../../../api/timeline.ts'
 import type { WorkspaceClient } from '../../../client/client.ts'
-import type { ToolRequest, WorkspaceRequest } from './tools.ts'
+import type { ToolRequest, WorkspaceRequest } from './tool-request.ts'
 
 const MOST_FILE_BYTES = 8 * 2 ** 20
 /** Characters kept for the notes about omitted output. */
@@ -83,14 +83,23 @@ async function answerInside(
     case 'delete':
       await client.delete(at)
       return { found: `workspace ${request.workspace} is deleted` }
+    case 'set':
+      return { found: await client.patch<JsonObject>(at, request.body) }
     case 'snapshot': {
       const body = { name: request.snapshot, source_workspace: request.workspace }
       return { found: await client.post<JsonObject>('/api/snapshots', body) }
+    }
+    case 'checkpoint':
+      return { found: await client.post<JsonObject>(`${at}/checkpoints`, request.body) }
+    case 'rewind': {
+      const { to, before } = await client.post<JsonObject>(`${at}/rewind`, { to: request.to })
+      return { found: { to, undone_by: before } }
     }
     case 'fork':
       return { found: await client.post<JsonObject>(`${at}/fork`, request.body) }
     case 'ports':
     case 'processes':
+    case 'checkpoints':
     default:
       return rowsFrom(await client.get<JsonObject>(`${at}/${request.is}`), wanted.offset)
   }

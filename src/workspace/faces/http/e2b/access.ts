@@ -1,7 +1,7 @@
 import { createHash, createHmac } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { httpFault } from '../../../../lib/http/faults.ts'
-import { createSecretTest, createTokenTest } from '../../../../lib/http/token-rule.ts'
+import { createSecretTest, createTokenTest, type Secret } from '../../../../lib/http/token-rule.ts'
 import type { Workspace } from '../../../workspace.ts'
 
 const API_KEY = 'x-api-key'
@@ -25,10 +25,10 @@ export interface SignedUse {
  * everything is admitted, as by the server's own API.
  */
 export class SandboxAccess {
-  readonly #token: string | undefined
+  readonly #token: Secret | undefined
   readonly #hasKey: (request: IncomingMessage) => boolean
 
-  constructor(token: string | undefined) {
+  constructor(token: Secret | undefined) {
     this.#token = token
     const hasKey = token === undefined ? () => true : createTokenTest(token, API_KEY)
     const hasToken = token === undefined ? () => true : createTokenTest(token)
@@ -71,7 +71,7 @@ export class SandboxAccess {
 
   #derive(use: string, { name, createdAt }: Workspace): string {
     const subject = `e2b ${use} ${name} ${createdAt.toISOString()}`
-    return createHmac('sha256', this.#token ?? '')
+    return createHmac('sha256', this.#token?.text ?? '')
       .update(subject)
       .digest('hex')
   }

@@ -1,20 +1,16 @@
-import type { ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import type { Static, TSchema } from 'typebox'
-import { COMMON_HEADERS } from '../../../../lib/http/server.ts'
 import { depthFault } from '../../../../lib/http/json-body.ts'
 import { complaint, fits } from '../../../../lib/schema/parse-json.ts'
-import { noticeLoss } from '../../../../native/net/tcp.ts'
 import { fault } from '../../../errors.ts'
 import { type ConnectError, connectErrorOf } from './errors.ts'
+import { PacedResponse } from './paced-response.ts'
 
 const PREFIX_BYTES = 5
 const COMPRESSED = 0b01
 const END_STREAM = 0b10
 const MAX_MESSAGE_BYTES = 2 ** 20
-const ROOM_BYTES = 2 ** 18
-const LOSS_MS = 12_000
 const PING_S = { default: 90, min: 5, max: 300 }
 
 /**
@@ -75,55 +71,32 @@ export function encodeMessage(message: unknown, flags = 0): Buffer {
   return Buffer.concat([prefix, json])
 }
 
-/** A streaming response. Senders wait for slow readers; a vanished reader is noticed by pings. */
+/** A response of messages. Senders wait for slow readers; a vanished reader is noticed by pings. */
 export class ConnectStream {
-  readonly #response: ServerResponse
-  readonly #ping: NodeJS.Timeout
-  #room: PromiseWithResolvers<void> | undefined
+  readonly #response: PacedResponse
 
   /** @param ping the message that keeps the connection alive */
   constructor(reply: FastifyReply, ping: unknown) {
-    reply.hijack()
-    const { raw, request } = reply
-    this.#response = raw
-    raw.writeHead(200, { ...COMMON_HEADERS, 'content-type': 'application/connect+json' })
-    raw.flushHeaders()
-    raw.socket?.setNoDelay(true)
-    if (raw.socket) noticeLoss(raw.socket, LOSS_MS)
-    const encoded = encodeMessage(ping)
-    // Pending data shows as well whether the reader is there.
-    const send = (): void => void (raw.writableLength === 0 && this.#write(encoded))
-    this.#ping = setInterval(send, pingMs(request.headers['keepalive-ping-interval'])).unref()
-    for (const event of ['drain', 'close'])
-      raw.on(event, () => {
-        this.#room?.resolve()
-        this.#room = undefined
-      })
-    raw.once('close', () => clearInterval(this.#ping))
+    this.#response = new PacedResponse(reply, {
+      contentType: 'application/connect+json',
+      ping: encodeMessage(ping),
+      pingMs: pingMs(reply.request.headers['keepalive-ping-interval']),
+    })
   }
 
   /** Sends a message; returns a promise while the reader has no room for more. */
   send(message: unknown): Promise<void> | undefined {
-    this.#write(encodeMessage(message))
-    if (this.#response.writableLength < ROOM_BYTES || this.#response.destroyed) return undefined
-    this.#room ??= Promise.withResolvers()
-    return this.#room.promise
+    return this.#response.send(encodeMessage(message))
   }
 
   /** Ends the stream, with an error if given. */
   end(error?: ConnectError): void {
-    clearInterval(this.#ping)
-    this.#write(encodeMessage(error === undefined ? {} : { error }, END_STREAM))
-    this.#response.end()
+    this.#response.end(encodeMessage(error === undefined ? {} : { error }, END_STREAM))
   }
 
   /** Ends the stream with an exception. */
   fail(error: unknown): void {
     this.end(connectErrorOf(error))
-  }
-
-  #write(bytes: Buffer): void {
-    if (!this.#response.writableEnded && !this.#response.destroyed) this.#response.write(bytes)
   }
 }
 

@@ -7,7 +7,7 @@ import { abortOnClose } from '../../../../lib/http/abort-on-close.ts'
 import { fault } from '../../../errors.ts'
 import { parsePath, WorkspaceFiles } from '../../../files/files.ts'
 import { subjectOf } from '../audit-subject.ts'
-import { endUpload, limitSilence, UPLOAD_SILENCE_MS } from '../end-upload.ts'
+import { receiveUpload } from '../end-upload.ts'
 import type { HttpFace } from '../face.ts'
 import type { SignedUse } from './access.ts'
 import { HIDDEN, OWN_ADMISSION } from './connect-service.ts'
@@ -32,10 +32,10 @@ export function contentRoutes(scope: FastifyInstance, { audit }: HttpFace, entra
     '/files',
     { exposeHeadRoute: false, config: OWN_ADMISSION, schema: HIDDEN },
     async (request, reply) => {
-      const { name, backend } = await entrance.enter(request, signedUse(request, 'read'))
+      const place = await entrance.enter(request, signedUse(request, 'read'))
       const { path, username } = textsOf(request)
-      const files = new WorkspaceFiles(backend, name, abortOnClose(reply), parseUser(username))
-      const content = await audit.follow(subjectOf(request, 'file.read', name), () =>
+      const files = new WorkspaceFiles(place, abortOnClose(reply), parseUser(username))
+      const content = await audit.follow(subjectOf(request, 'file.read', place.name), () =>
         files.read(parsePath(path ?? ''), { offset: 0, length: undefined }),
       )
       // A page of the workspace must not run in the server's origin.
@@ -52,22 +52,16 @@ export function contentRoutes(scope: FastifyInstance, { audit }: HttpFace, entra
       '/files',
       { config: { ...OWN_ADMISSION, hasLongBody: true }, schema: HIDDEN },
       async (request, reply) => {
-        const { name, backend } = await entrance.enter(request, signedUse(request, 'write'))
+        const place = await entrance.enter(request, signedUse(request, 'write'))
         const { path, username } = textsOf(request)
         const gone = abortOnClose(reply)
-        const files = new WorkspaceFiles(backend, name, gone, parseUser(username))
-        endUpload(request, reply)
-        const endLimit = limitSilence(request, UPLOAD_SILENCE_MS)
+        const files = new WorkspaceFiles(place, gone, parseUser(username))
         const write = async (to: string, content: Readable): Promise<void> => {
           const target = { path: parsePath(to), bytes: undefined, mode: undefined, createsParents: true }
-          await audit.follow(subjectOf(request, 'file.write', name), () => files.write(target, content))
+          await audit.follow(subjectOf(request, 'file.write', place.name), () => files.write(target, content))
         }
-        try {
-          const written = await receive(request, path, { write, gone })
-          return written.map((to) => ({ name: posix.basename(to), type: 'file', path: parsePath(to) }))
-        } finally {
-          endLimit()
-        }
+        const written = await receiveUpload(request, reply, () => receive(request, path, { write, gone }))
+        return written.map((to) => ({ name: posix.basename(to), type: 'file', path: parsePath(to) }))
       },
     )
     done()

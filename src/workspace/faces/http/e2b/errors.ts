@@ -1,4 +1,4 @@
-import type { FastifyError, FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { ClientDisconnected } from '../../../../lib/http/abort-on-close.ts'
 import { toFault } from '../../../../lib/http/errors.ts'
 import { STATUS_OF_KIND } from '../../../../lib/http/status.ts'
@@ -42,6 +42,7 @@ const ERRORS = { render: (fault: Fault) => fault, schema: {} }
 const NO_SANDBOX = new Set(['WORKSPACE_NOT_FOUND', 'WORKSPACE_NOT_RUNNING'])
 /** How E2B's proxy answers in place of a sandbox that does not run; the SDKs look for the words. */
 const NO_SANDBOX_STATUS = 502
+const MAX_REASON_LENGTH = 300
 
 /** A directory to create exists, which the SDKs report as a result. */
 export class AlreadyExists extends Error {}
@@ -78,12 +79,32 @@ export function mapConnectErrors(scope: FastifyInstance): void {
 export function mapApiErrors(scope: FastifyInstance, isInside: boolean): void {
   scope.setErrorHandler<FastifyError>((error, request, reply) => {
     if (isInside && isAbsence(error)) return sendAbsence(reply, error)
-    const { kind, message, retryAfterS } = toFault(error, ERRORS)
-    const status = STATUS_OF_KIND[kind]
-    if (status === 500 && !(error instanceof ClientDisconnected)) request.log.error({ err: error }, message)
-    if (retryAfterS !== undefined) void reply.header('retry-after', retryAfterS)
-    return reply.status(status).send({ code: status, message })
+    const { status, message } = beginReply(error, request, reply)
+    return reply.send({ code: status, message })
   })
+}
+
+/**
+ * Answers errors of a scope's routes like E2B's code interpreter, in plain text. Its SDK for JavaScript shows of most
+ * errors only the status line, which has the message therefore.
+ */
+export function mapCodeErrors(scope: FastifyInstance): void {
+  scope.setErrorHandler<FastifyError>((error, request, reply) => {
+    const { message } = beginReply(error, request, reply)
+    reply.raw.statusMessage = message.replace(/[^ -~]/g, '?').slice(0, MAX_REASON_LENGTH)
+    void reply.type('text/plain; charset=utf-8')
+    return isAbsence(error) ? reply.status(NO_SANDBOX_STATUS).send(absence(message)) : reply.send(message)
+  })
+}
+
+/** Logs an unexpected error, and sets the status and `Retry-After` of the reply. */
+function beginReply(error: FastifyError, request: FastifyRequest, reply: FastifyReply) {
+  const { kind, message, retryAfterS } = toFault(error, ERRORS)
+  const status = STATUS_OF_KIND[kind]
+  if (status === 500 && !(error instanceof ClientDisconnected)) request.log.error({ err: error }, message)
+  if (retryAfterS !== undefined) void reply.header('retry-after', retryAfterS)
+  void reply.status(status)
+  return { status, message }
 }
 
 function isAbsence(error: FastifyError): boolean {

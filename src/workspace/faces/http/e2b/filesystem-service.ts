@@ -41,9 +41,9 @@ export function filesystemService(
     action: Extract<AuditSubject['action'], `file.${string}`>,
     operation: (files: WorkspaceFiles) => Promise<T>,
   ): Promise<T> => {
-    const { name, backend } = await entrance.enter(request)
-    const files = new WorkspaceFiles(backend, name, gone, userOf(request))
-    return audit.follow(subjectOf(request, action, name), () => operation(files))
+    const place = await entrance.enter(request)
+    const files = new WorkspaceFiles(place, gone, userOf(request))
+    return audit.follow(subjectOf(request, action, place.name), () => operation(files))
   }
 
   service.unary('Stat', filesystemMessages.path, async ({ path }, ...caller) =>

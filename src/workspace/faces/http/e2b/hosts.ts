@@ -1,5 +1,5 @@
 import { isHere, type PortTarget } from '../../../tunnel/port-host.ts'
-import { ENVD_PORT } from '../../../api/e2b.ts'
+import { ENVD_PORT, INTERPRETER_PORT } from '../../../api/e2b.ts'
 
 /** Path of the interface for clients of E2B, to which their hosts are routed as well. */
 export const E2B_PATH = '/e2b'
@@ -9,7 +9,7 @@ const PORT_LABEL = /^([1-9]\d{0,4})-([a-z0-9][a-z0-9-]*)$/
 
 /**
  * Host names that E2B's SDKs derive from a domain: `api.DOMAIN`, and `3000-SANDBOX.DOMAIN` for a port of a sandbox, of
- * which 49983 is the interface for commands and files.
+ * which 49983 is the interface for commands and files, and 49999 that for code unless the sandbox listens there.
  */
 export class E2bHosts {
   readonly #domains: readonly string[]
@@ -36,10 +36,20 @@ export class E2bHosts {
     return workspace === '' || Number(port) > 65_535 ? undefined : { workspace, port: Number(port) }
   }
 
+  /** Whether all requests to the host are for the interface. */
+  isInterface(host: string | undefined): boolean {
+    return this.parsePort(host)?.port === ENVD_PORT || this.apiDomain(host) !== undefined
+  }
+
+  /** Returns the sandbox whose code interpreter the host denotes; undefined for other hosts. */
+  interpreterOf(host: string | undefined): string | undefined {
+    const target = this.parsePort(host)
+    return target?.port === INTERPRETER_PORT ? target.workspace : undefined
+  }
+
   /** Returns the path below which a request to the host is served; undefined for hosts of the server's own API. */
   prefixFor(host: string | undefined): string | undefined {
-    const isSandbox = this.parsePort(host)?.port === ENVD_PORT
-    return isSandbox || this.apiDomain(host) !== undefined ? E2B_PATH : undefined
+    return this.isInterface(host) || this.interpreterOf(host) !== undefined ? E2B_PATH : undefined
   }
 
   #split(host: string): { readonly label: string } | undefined {

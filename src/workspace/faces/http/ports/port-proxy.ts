@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
 import { isFault, type Fault } from '../../../../lib/errors/fault.ts'
 import { httpFault } from '../../../../lib/http/faults.ts'
 import type { Diversion, UpgradeHandler } from '../../../../lib/http/diversion.ts'
@@ -19,21 +20,27 @@ import type { Logger } from '../../../../lib/log/logger.ts'
 import { errorToWire } from '../../../api/error.ts'
 import { fault } from '../../../errors.ts'
 import { parseWorkspaceName } from '../../../name.ts'
-import { GRANT_MS, GrantTable } from '../../../tickets/grant-table.ts'
+import type { PassUse, PortPasses } from '../../../tickets/port-passes.ts'
 import { type Principal, SERVER } from '../../../team/access-control.ts'
 import { openTunnel, parsePort } from '../../../tunnel/open-tunnel.ts'
 import type { PortHosts, PortTarget } from '../../../tunnel/port-host.ts'
 import { subjectOf } from '../audit-subject.ts'
-import type { E2bParts } from '../e2b/sandbox-request.ts'
+import { type E2bParts, hasInterpreter } from '../e2b/sandbox-request.ts'
 import type { HttpFace } from '../face.ts'
 import type { Gate } from '../team/gate.ts'
 import { grantCookie, grantsOf } from './grant-cookie.ts'
 import { extractTicket } from './ticket-parameter.ts'
 import { type PortAddressing, toBrowser, toGuest } from './port-headers.ts'
-import { systemClock } from '../../../../lib/clock/clock.ts'
 
+/** How long a browser that presented a ticket for a port may return to it. */
+const GRANT_MS = 12 * 3_600_000
 const ANSWER_MS = 120_000
 const UPGRADE_MS = 30_000
+/** Time that a browser waits for a start before it gets a page. */
+const PAGE_MS = 1_000
+const AGAIN_SECONDS = 2
+/** Codes of errors of a port that nothing in the workspace serves. */
+const NOTHING_THERE = new Set(['CONNECT_FAILED', 'WORKSPACE_NOT_FOUND', 'WORKSPACE_NOT_RUNNING'])
 
 /** A path of the API below which a port's content is served. */
 const PORT_PATH = /^(\/api\/workspaces\/([^/?]*)\/proxy\/([^/?]*))(\/.*)$/
@@ -43,6 +50,7 @@ const PORT_TARGET = /^(?:https?:\/\/[^/?]*)?\/api\/workspaces\/[^/?]*\/proxy\/[^
 interface PortProxyParts {
   readonly face: Pick<HttpFace, 'table' | 'entrance' | 'activity' | 'tickets' | 'config' | 'audit' | 'access'>
   readonly hosts: PortHosts
+  readonly passes: PortPasses
   /** Host names and tokens of sandboxes for clients of E2B; undefined if the server has none. */
   readonly e2b: E2bParts | undefined
   readonly gate: Gate
@@ -53,14 +61,12 @@ interface PortProxyParts {
 /** Proxies requests to ports inside workspaces, addressed either by host name or by a path of the API. */
 export class PortProxy implements Diversion {
   readonly #parts: PortProxyParts
-  readonly #grants: GrantTable
   readonly #forwarder: Forwarder
   /** Responses in progress; a stream from a workspace may never end. */
   readonly #answers = new Set<ServerResponse>()
 
   constructor(parts: PortProxyParts) {
     this.#parts = parts
-    this.#grants = new GrantTable(systemClock)
     this.#forwarder = { name: 'workspace', protocol: parts.hasTls ? 'https' : 'http' }
   }
 
@@ -71,7 +77,7 @@ export class PortProxy implements Diversion {
 
   readonly acceptsUpgrade = isForwardedUpgrade
 
-  readonly answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+  readonly answer: Diversion['answer'] = async (request, response, passOn) => {
     try {
       const checked = checkRequest(request)
       const route = this.#routeOf(checked)
@@ -79,8 +85,12 @@ export class PortProxy implements Diversion {
       const { addressing, target, ticket, path } = route
       if (addressing.is === 'host' && ticket !== undefined)
         return this.#auditing(request, target, () => this.#enter(response, target, ticket, path))
+      if (hasInterpreter(this.#parts.e2b, request) && this.#grantee(request, target) === undefined)
+        return passOn()
       await this.#forward(checked, response, route)
     } catch (error) {
+      const isFree = isFault(error) && NOTHING_THERE.has(error.code)
+      if (isFree && hasInterpreter(this.#parts.e2b, request)) return passOn()
       this.#refuse(request, response, error)
     }
   }
@@ -108,7 +118,8 @@ export class PortProxy implements Diversion {
     const { message } = checked
     const principal =
       addressing.is === 'host' ? this.#requireGrant(message, target) : this.#admit(message, target, ticket)
-    const connection = await this.#open(checked, target)
+    const connection = await this.#open(checked, target, ticket === undefined)
+    if (connection === 'starting') return sendStarting(message, response, target)
     const client = upgrade ?? response
     if (client.destroyed) return void connection.destroy()
     client.once('close', this.#parts.face.activity.begin(target.workspace))
@@ -146,15 +157,22 @@ export class PortProxy implements Diversion {
       gate.require(request, target.workspace, 'use')
       return gate.principalOf(request)
     }
-    return this.#auditing(request, target, () => this.#redeem(ticket, target))
+    return this.#auditing(request, target, () => this.#redeem(ticket, target).holder)
   }
 
-  /** Consumes a ticket and returns who holds it. @throws UNAUTHORIZED, WORKSPACE_NOT_FOUND and ACCESS_DENIED */
-  #redeem(ticket: string | undefined, { workspace, port }: PortTarget): Principal {
-    const { tickets, access } = this.#parts.face
-    const holder = tickets.redeem(ticket, workspace, { for: 'port', port })
-    access.require(holder, workspace, 'use')
-    return holder
+  /**
+   * Consumes a ticket, or uses a link, and returns who holds it and how long a browser may return.
+   *
+   * @throws UNAUTHORIZED, WORKSPACE_NOT_FOUND and ACCESS_DENIED
+   */
+  #redeem(ticket: string | undefined, { workspace: name, port }: PortTarget): PassUse {
+    const { passes, face } = this.#parts
+    const { tickets, access, table } = face
+    const workspace = table.find(name)
+    const link = ticket && workspace && passes.find('link', { workspace, port }, ticket)
+    const holder = link ? link.holder : tickets.redeem(ticket, name, { for: 'port', port })
+    access.require(holder, name, 'use')
+    return { holder, leftMs: Math.min(GRANT_MS, link ? link.leftMs : GRANT_MS) }
   }
 
   /** Runs `admit` and writes a refusal (missing or invalid token, ticket or grant) to the audit log. */
@@ -163,14 +181,28 @@ export class PortProxy implements Diversion {
     return this.#parts.face.audit.admission(subject, admit)
   }
 
-  async #open(request: CheckedRequest, { workspace, port }: PortTarget): Promise<Duplex> {
+  /**
+   * Connects to a port. A browser does not wait for a workspace that takes long to start, unless it cannot repeat the request.
+   */
+  async #open(
+    request: CheckedRequest,
+    { workspace, port }: PortTarget,
+    isRepeatable: boolean,
+  ): Promise<Duplex | 'starting'> {
     if (isLoop(request, this.#forwarder.name))
       throw fault(
         'INVALID_REQUEST',
         'proxy loop detected: this request has already passed through this server',
       )
-    const { entrance, config, audit } = this.#parts.face
-    const connection = await openTunnel(entrance, workspace, String(port), config.tunnel.denyPorts)
+    const { table, entrance, config, audit } = this.#parts.face
+    const isRunning = table.find(workspace)?.state.is === 'running'
+    const opening = openTunnel(entrance, workspace, String(port), config.tunnel.denyPorts)
+    const getsPage = !isRunning && isRepeatable && isNavigation(request.message)
+    if (getsPage && !(await settlesWithin(opening, PAGE_MS))) {
+      void opening.then((late) => late.destroy()).catch(() => undefined)
+      return 'starting'
+    }
+    const connection = await opening
     audit.enter(subjectOf({ raw: request.message }, 'port.enter', workspace), `${workspace} ${port}`)
     return connection
   }
@@ -187,7 +219,7 @@ export class PortProxy implements Diversion {
   #hostTarget(host: string | undefined): PortTarget | undefined {
     const { hosts, e2b } = this.#parts
     const target = hosts.parse(host) ?? e2b?.hosts.parsePort(host)
-    return e2b?.hosts.prefixFor(host) === undefined ? target : undefined
+    return e2b?.hosts.isInterface(host) === true ? undefined : target
   }
 
   #canonical(target: PortTarget): PortTarget {
@@ -197,15 +229,19 @@ export class PortProxy implements Diversion {
 
   /** Returns who may reach a port by its host name. @throws UNAUTHORIZED */
   #requireGrant(request: IncomingMessage, target: PortTarget): Principal {
-    if (!this.#parts.gate.requiresToken || this.#hasTrafficToken(request, target)) return SERVER
-    const holder = this.#holderOf(request, target)
-    if (holder !== undefined) return holder
+    const grantee = this.#grantee(request, target)
+    if (grantee !== undefined) return grantee
     return this.#auditing(request, target, () => {
       throw httpFault(
         'UNAUTHORIZED',
         `port ${target.port} of workspace "${target.workspace}" requires authorization; open it from the server's web page`,
       )
     })
+  }
+
+  #grantee(request: IncomingMessage, target: PortTarget): Principal | undefined {
+    if (!this.#parts.gate.requiresToken || this.#hasTrafficToken(request, target)) return SERVER
+    return this.#holderOf(request, target)
   }
 
   #hasTrafficToken(request: IncomingMessage, { workspace: name }: PortTarget): boolean {
@@ -216,9 +252,12 @@ export class PortProxy implements Diversion {
 
   /** Returns the holder of a valid grant for the port: pages of sibling hosts may have added cookies of that name. */
   #holderOf(request: IncomingMessage, target: PortTarget): Principal | undefined {
-    const { access } = this.#parts.face
-    return grantsOf(request, this.#parts.hasTls)
-      .map((grant) => this.#grants.holderOf(grant, target))
+    const { passes, hasTls, face } = this.#parts
+    const { access, table } = face
+    const workspace = table.find(target.workspace)
+    if (workspace === undefined) return undefined
+    return grantsOf(request, hasTls)
+      .map((grant) => passes.find('grant', { workspace, port: target.port }, grant)?.holder)
       .find((holder) => holder !== undefined && access.hasLevel(holder, target.workspace, 'use'))
   }
 
@@ -238,11 +277,13 @@ export class PortProxy implements Diversion {
 
   /** Redeems a ticket and redirects to the same URL without it, so that it appears in no history and no Referer. */
   #enter(response: ServerResponse, target: PortTarget, ticket: string, path: string): void {
-    const { gate, hasTls } = this.#parts
+    const { gate, hasTls, passes, face } = this.#parts
     const cookies: string[] = []
     if (gate.requiresToken) {
-      const grant = this.#grants.issue(target, this.#redeem(ticket, target))
-      cookies.push(grantCookie(grant, GRANT_MS / 1_000, hasTls))
+      const { holder, leftMs } = this.#redeem(ticket, target)
+      const workspace = face.table.get(target.workspace)
+      const grant = passes.issue('grant', { workspace, port: target.port }, holder, leftMs)
+      cookies.push(grantCookie(grant.ticket, Math.ceil(leftMs / 1_000), hasTls))
     }
     response
       .writeHead(302, {
@@ -310,6 +351,41 @@ function connectFailed({ is, message, cause }: UpstreamFailure, timeoutMs: numbe
 /** Returns whether the client is a browser, which gets errors as a page. */
 function wantsPage({ headers }: IncomingMessage): boolean {
   return /\btext\/html\b/.test(headers.accept ?? '')
+}
+
+/** Returns whether the request is for a page, and repeating it changes nothing. */
+function isNavigation(request: IncomingMessage): boolean {
+  return request.method === 'GET' && request.headers.upgrade === undefined && wantsPage(request)
+}
+
+async function settlesWithin(work: Promise<unknown>, limitMs: number): Promise<boolean> {
+  const late = new AbortController()
+  const settled = work.then(
+    () => true,
+    () => true,
+  )
+  const isSettled = await Promise.race([settled, delay(limitMs, false, { signal: late.signal })])
+  late.abort()
+  return isSettled
+}
+
+/** Sends a page that asks again until the workspace runs. */
+function sendStarting(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { workspace, port }: PortTarget,
+): void {
+  const message = `Workspace "${workspace}" is starting. This page then shows port ${port}.`
+  sendOwnAnswer(request, response, {
+    status: 503,
+    headers: {
+      ...NOTICE_HEADERS,
+      'content-type': 'text/html; charset=utf-8',
+      'retry-after': String(AGAIN_SECONDS),
+      refresh: String(AGAIN_SECONDS),
+    },
+    body: renderNotice({ title: 'Starting', message }),
+  })
 }
 
 /** Renders an error as a page. */

@@ -1,8 +1,7 @@
 import type { Static } from 'typebox'
-import type { FastifyError, FastifyRequest } from 'fastify'
+import type { FastifyError } from 'fastify'
 import { isFault } from '../../../../lib/errors/fault.ts'
 import type { HttpServer } from '../../../../lib/http/server.ts'
-import { createTokenRule } from '../../../../lib/http/token-rule.ts'
 import { Type } from '../../../../lib/schema/type.ts'
 import {
   answerFromWire,
@@ -22,7 +21,7 @@ import { ListenerOutlet } from '../listener-outlet.ts'
 import { respondToAll } from '../respond-lines.ts'
 import { Lines, takeLines } from '../../../../lib/http/ndjson-body.ts'
 import { fault } from '../../../errors.ts'
-import { BUS_TOKEN_HEADER, LAST_EVENT_ID_HEADER } from '../../../client/server-address.ts'
+import { LAST_EVENT_ID_HEADER } from '../../../client/server-address.ts'
 import type { HttpFace } from '../face.ts'
 
 interface Named {
@@ -37,14 +36,7 @@ const LINES_BYTES = 1024 * 1024
 /** Registers the host side of the bus: listen to a namespace, answer, and list listeners and workspaces. */
 export function busRoutes({ app, openStream }: HttpServer, face: HttpFace): void {
   const { bus, cluster } = face
-  const { token } = face.config.bus
-  const checkToken = token === undefined ? undefined : createTokenRule(token, BUS_TOKEN_HEADER)
-  const guard = {
-    onRequest(request: FastifyRequest, _reply: unknown, done: () => void) {
-      checkToken?.(request.raw)
-      done()
-    },
-  }
+  const guard = { onRequest: face.gate.admitListener }
   app.get(
     '/api/plugins/listeners',
     {

@@ -1,6 +1,4 @@
-import { StringDecoder } from 'node:string_decoder'
 import type { Static } from 'typebox'
-import { systemClock } from '../../../../lib/clock/clock.ts'
 import { abortOnClose } from '../../../../lib/http/abort-on-close.ts'
 import type { HttpServer } from '../../../../lib/http/server.ts'
 import { Type } from '../../../../lib/schema/type.ts'
@@ -19,9 +17,10 @@ import {
 } from '../../../api/code.ts'
 import { workspaceParams } from '../../../api/parameters.ts'
 import { outputTailsToWire } from '../../../api/program.ts'
-import { CodeContexts } from '../../../code/code-contexts.ts'
+import type { CodeContexts } from '../../../code/code-contexts.ts'
 import type { CodeSink } from '../../../code/code-context.ts'
 import { parseWorkspaceName } from '../../../name.ts'
+import { OutputDecoder } from '../../../program/output-decoder.ts'
 import { checkProgram } from '../../../program/program.ts'
 import { OutputTail } from '../../../program/run-program.ts'
 import { subjectOf } from '../audit-subject.ts'
@@ -38,9 +37,12 @@ interface Named {
 }
 
 /** Registers the routes that run code in interpreters inside workspaces. */
-export function codeRoutes(server: HttpServer, { table, entrance, audit, activity }: HttpFace): void {
+export function codeRoutes(
+  server: HttpServer,
+  { table, entrance, audit, activity }: HttpFace,
+  contexts: CodeContexts,
+): void {
   const { app } = server
-  const contexts = new CodeContexts(table, systemClock)
   const contextRef = Type.Ref('CodeContext')
   app.addHook('onClose', () => contexts.close())
 
@@ -165,21 +167,18 @@ async function collect(run: Run, maxOutputBytes: number): Promise<WireCodeResult
 
 /** Streams output and results no faster than the reader reads them. */
 async function streamCode(stream: ReturnType<HttpServer['openStream']>, run: Run): Promise<void> {
-  const decoders = { stdout: new StringDecoder('utf8'), stderr: new StringDecoder('utf8') }
+  const decoder = new OutputDecoder('utf8')
   const send = (event: string, data: unknown): Promise<void> | undefined => {
     stream.send(data, event)
     return stream.hasRoom ? undefined : stream.waitForRoom()
   }
   const end = await run({
     onOutput(name, chunk) {
-      const text = decoders[name].write(chunk)
+      const text = decoder.write(name, chunk)
       return text === '' ? undefined : send(name, { text })
     },
     onResult: (result) => send('result', resultToWire(result)),
   })
-  for (const name of ['stdout', 'stderr'] as const) {
-    const text = decoders[name].end()
-    if (text !== '') void send(name, { text })
-  }
+  for (const [name, text] of decoder.end()) void send(name, { text })
   void send('end', codeEndToWire(end))
 }

@@ -21,11 +21,11 @@ import {
 import { workspaceParams } from '../../../api/parameters.ts'
 import type { AuditSubject } from '../../../audit/audit-log.ts'
 import { fault } from '../../../errors.ts'
-import { parsePath, WorkspaceFiles } from '../../../files/files.ts'
+import { type FileToWrite, parsePath, WorkspaceFiles } from '../../../files/files.ts'
 import { type FileChange, watchDirectory } from '../../../files/watch.ts'
 import { parseWorkspaceName } from '../../../name.ts'
 import { subjectOf } from '../audit-subject.ts'
-import { endUpload, limitSilence, UPLOAD_SILENCE_MS } from '../end-upload.ts'
+import { receiveUpload } from '../end-upload.ts'
 import type { HttpFace } from '../face.ts'
 import { sendFailure } from '../stream-progress.ts'
 
@@ -37,7 +37,7 @@ interface Named {
 }
 
 /** Registers the routes for files of workspaces. */
-export function fileRoutes(server: HttpServer, { entrance, audit, activity }: HttpFace): void {
+export function fileRoutes(server: HttpServer, { entrance, lifecycle, audit, activity }: HttpFace): void {
   const { app } = server
   /** Runs one operation on files, and records it under the given action. */
   const work = async <T>(
@@ -48,7 +48,8 @@ export function fileRoutes(server: HttpServer, { entrance, audit, activity }: Ht
   ): Promise<T> => {
     const name = parseWorkspaceName(request.params.name)
     const { workspace, backend } = await entrance.enter(name, 'conflict')
-    const files = new WorkspaceFiles(backend, workspace.name, abortOnClose(reply))
+    const place = { backend, name: workspace.name, writes: lifecycle.writes }
+    const files = new WorkspaceFiles(place, abortOnClose(reply))
     const end = activity.begin(workspace.name)
     reply.raw.once('close', end)
     return audit.follow(subjectOf(request, action, workspace.name), () => operation(files))
@@ -138,11 +139,10 @@ export function fileRoutes(server: HttpServer, { entrance, audit, activity }: Ht
     scope.put<Named & { readonly Querystring: Static<typeof writeQuerySchema>; readonly Body: Readable }>(
       '/api/workspaces/:name/files',
       {
+        config: { hasLongBody: true },
         schema: {
           summary: 'Write a file of a running workspace',
-          description:
-            `The body has the type ${BINARY} and a Content-Length. The file is replaced as a whole, once all bytes have arrived, ` +
-            'which must take at most 30 s.',
+          description: `The body has the type ${BINARY} and a Content-Length. The file is replaced as a whole, once all bytes have arrived.`,
           params: workspaceParams,
           querystring: writeQuerySchema,
           // Not validated: the body is a stream.
@@ -151,16 +151,11 @@ export function fileRoutes(server: HttpServer, { entrance, audit, activity }: Ht
         },
       },
       async (request, reply) => {
-        const { path, mode, create_parents: createsParents = false } = request.query
-        const target = {
-          path: parsePath(path),
-          bytes: lengthOf(request),
-          mode: mode === undefined ? undefined : Number.parseInt(mode, 8),
-          createsParents,
-        }
-        if (path.endsWith('/'))
-          throw fault('INVALID_REQUEST', `the path of a file must not end with "/": ${path}`)
-        await work(request, reply, 'file.write', (files) => files.write(target, request.body))
+        await receiveUpload(request, reply, () => {
+          const target = targetOf(request)
+          const content = request.body.pipe(new PassThrough())
+          return work(request, reply, 'file.write', (files) => files.write(target, content))
+        })
         return reply.status(204).send(null)
       },
     )
@@ -185,20 +180,15 @@ export function fileRoutes(server: HttpServer, { entrance, audit, activity }: Ht
       },
       async (request, reply) => {
         const { body, query } = request
-        const path = parsePath(query.path)
-        if (body === undefined)
-          throw fault('INVALID_REQUEST', `extracting requires a body of type ${BINARY}: a tar archive`)
-        endUpload(request, reply)
-        const endLimit = limitSilence(request, UPLOAD_SILENCE_MS)
-        // A failure must not destroy the connection, on which the client waits for the response.
-        const archive = body.pipe(new PassThrough())
-        try {
-          await work(request, reply, 'file.write', (files) =>
+        await receiveUpload(request, reply, () => {
+          const path = parsePath(query.path)
+          if (body === undefined)
+            throw fault('INVALID_REQUEST', `extracting requires a body of type ${BINARY}: a tar archive`)
+          const archive = body.pipe(new PassThrough())
+          return work(request, reply, 'file.write', (files) =>
             files.extractArchive(path, query.create_parents ?? false, archive),
           )
-        } finally {
-          endLimit()
-        }
+        })
         return reply.status(204).send(null)
       },
     )
@@ -290,6 +280,18 @@ export function fileRoutes(server: HttpServer, { entrance, audit, activity }: Ht
       return reply.status(204).send(null)
     },
   )
+}
+
+/** Returns the file that a request writes. @throws INVALID_REQUEST */
+function targetOf(request: FastifyRequest<{ Querystring: Static<typeof writeQuerySchema> }>): FileToWrite {
+  const { path, mode, create_parents: createsParents = false } = request.query
+  if (path.endsWith('/')) throw fault('INVALID_REQUEST', `the path of a file must not end with "/": ${path}`)
+  return {
+    path: parsePath(path),
+    bytes: lengthOf(request),
+    mode: mode === undefined ? undefined : Number.parseInt(mode, 8),
+    createsParents,
+  }
 }
 
 /** @throws INVALID_REQUEST without a length, by which an incomplete upload is noticed */

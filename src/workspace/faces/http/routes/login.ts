@@ -2,7 +2,13 @@ import { isFault } from '../../../../lib/errors/fault.ts'
 import { abortOnClose } from '../../../../lib/http/abort-on-close.ts'
 import type { HttpServer } from '../../../../lib/http/server.ts'
 import { Type } from '../../../../lib/schema/type.ts'
-import { completedLoginSchema, loginSchema, loginToWire, promptToWire } from '../../../api/login.ts'
+import {
+  completedLoginSchema,
+  loginOfferSchema,
+  loginSchema,
+  loginToWire,
+  promptToWire,
+} from '../../../api/login.ts'
 import { fault } from '../../../errors.ts'
 import type { DeviceLogin } from '../../../team/device-login.ts'
 import { subjectOf } from '../audit-subject.ts'
@@ -19,6 +25,18 @@ export function loginRoutes({ app }: HttpServer, { login, audit }: HttpFace): vo
     if (login !== undefined) return login
     throw fault('TEAM_DISABLED', 'this server has no login; set team.oidc in its configuration')
   }
+
+  app.get(
+    '/api/login',
+    {
+      config,
+      schema: {
+        summary: 'Find out whether users can log in with an OpenID provider',
+        response: { 200: loginOfferSchema },
+      },
+    },
+    () => ({ available: login !== undefined }),
+  )
 
   app.post(
     '/api/login',

@@ -1,4 +1,3 @@
-import { StringDecoder } from 'node:string_decoder'
 import type { FastifyReply } from 'fastify'
 import type { Static } from 'typebox'
 import { abortOnClose } from '../../../../lib/http/abort-on-close.ts'
@@ -24,6 +23,7 @@ import {
 } from '../../../api/program.ts'
 import type { ExecProcess } from '../../../backend/backend.ts'
 import { parseWorkspaceName } from '../../../name.ts'
+import { OutputDecoder } from '../../../program/output-decoder.ts'
 import type { BackgroundProcess } from '../../../program/process-table.ts'
 import { checkProgram, startProgram } from '../../../program/program.ts'
 import { type OutputName, OutputTail, runToEnd } from '../../../program/run-program.ts'
@@ -90,16 +90,16 @@ async function streamRun(
   { encoding, ...options }: Parameters<typeof runToEnd>[1] & { readonly encoding: 'utf8' | 'base64' },
 ): Promise<void> {
   const stream = server.openStream(reply)
-  const decoders = { stdout: new StringDecoder(encoding), stderr: new StringDecoder(encoding) }
+  const decoder = new OutputDecoder(encoding)
   const send = (name: OutputName, text: string): void => {
     if (text !== '') stream.send({ text }, name)
   }
   try {
     const ended = await runToEnd(process, options, (name, chunk) => {
-      send(name, decoders[name].write(chunk))
+      send(name, decoder.write(name, chunk))
       return stream.hasRoom ? undefined : stream.waitForRoom()
     })
-    for (const name of ['stdout', 'stderr'] as const) send(name, decoders[name].end())
+    for (const [name, text] of decoder.end()) send(name, text)
     stream.send(endToWire(ended), 'exit')
   } catch (error) {
     if (options.gone.aborted) return

@@ -3,14 +3,16 @@ import type { HttpServer } from '../../../../lib/http/server.ts'
 import { workspaceParams } from '../../../api/parameters.ts'
 import { ticketBodySchema, ticketSchema, ticketToWire } from '../../../api/ticket.ts'
 import { parseWorkspaceName } from '../../../name.ts'
+import type { PortPasses } from '../../../tickets/port-passes.ts'
 import { refuseDenied } from '../../../tunnel/denied-ports.ts'
 import type { PortHosts } from '../../../tunnel/port-host.ts'
 import { subjectOf } from '../audit-subject.ts'
 import type { HttpFace } from '../face.ts'
 import { withTicket } from '../ports/ticket-parameter.ts'
 
-/** How clients reach the server. */
+/** How clients reach the server, and its ports. */
 interface Address {
+  readonly passes: PortPasses
   readonly hosts: PortHosts
   readonly hasTls: boolean
 }
@@ -22,22 +24,24 @@ export function ticketRoute({ app }: HttpServer, face: HttpFace, address: Addres
     '/api/workspaces/:name/passes',
     {
       schema: {
-        summary: 'Issue a single-use ticket for a terminal or port, valid for 30 s',
+        summary: 'Issue a ticket for a terminal or port, valid once for 30 s, or a link to a port',
         params: workspaceParams,
         body: ticketBodySchema,
         response: { 201: ticketSchema },
       },
     },
     async (request, reply) => {
-      const { name } = table.get(parseWorkspaceName(request.params.name))
+      const workspace = table.get(parseWorkspaceName(request.params.name))
+      const { name } = workspace
       const { body } = request
       const holder = gate.principalOf(request.raw)
       void reply.status(201)
       if (body.for === 'terminal') return ticketToWire(tickets.issue(name, body, holder))
-      const { port } = body
+      const { port, valid_s: validSeconds } = body
       const ticket = await audit.follow(subjectOf(request, 'port.open', name), async () => {
         refuseDenied(port, config.tunnel.denyPorts)
-        return tickets.issue(name, body, holder)
+        if (validSeconds === undefined) return tickets.issue(name, body, holder)
+        return address.passes.issue('link', { workspace, port }, holder, validSeconds * 1_000)
       })
       const url = urlOf(name, port, request.headers.host ?? '', address)
       return ticketToWire(ticket, withTicket(url, gate.requiresToken ? ticket.ticket : undefined))

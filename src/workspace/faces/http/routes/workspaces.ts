@@ -10,6 +10,7 @@ import { workspaceToWire, workspaceWithDetails } from '../../../api/workspace.ts
 import { labelQuerySchema, matchesLabels, parseLabelFilters } from '../../../labels.ts'
 import { parseWorkspaceName } from '../../../name.ts'
 import { reachOf } from '../../../network/reach.ts'
+import { effectiveSchedule, nextTimes } from '../../../schedule.ts'
 import type { Workspace } from '../../../workspace.ts'
 import { subjectOf, textIn } from '../audit-subject.ts'
 import type { HttpFace } from '../face.ts'
@@ -37,10 +38,8 @@ const removeQuerySchema = Type.Object(
 const workspace = Type.Ref('Workspace')
 
 /** Registers the routes for workspaces: list, create, get, change, start, stop, suspend, reset, delete. */
-export function workspaceRoutes(
-  server: HttpServer,
-  { config, table, timeline, lifecycle, editor, renamer, forker, audit, gate, access }: HttpFace,
-): void {
+export function workspaceRoutes(server: HttpServer, face: HttpFace): void {
+  const { config, table, timeline, lifecycle, editor, renamer, forker, audit, gate, access, clock } = face
   const { app } = server
   const encode = (each: Workspace) => workspaceToWire(each, timeline.explain(each))
   app.get<{ readonly Querystring: Static<typeof labelQuerySchema> }>(
@@ -104,7 +103,8 @@ export function workspaceRoutes(
         table.get(parseWorkspaceName(request.params.name)),
       )
       const reach = reachOf(found.backend, config, found.networkLimits)
-      return workspaceWithDetails(found, reach, timeline.explain(found))
+      const schedule = effectiveSchedule(found, config.schedule)
+      return workspaceWithDetails(found, reach, timeline.explain(found), nextTimes(schedule, clock.wallMs()))
     },
   )
 

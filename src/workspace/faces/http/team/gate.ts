@@ -2,8 +2,15 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { onRequestHookHandler } from 'fastify'
 import { isFault } from '../../../../lib/errors/fault.ts'
-import { httpFault } from '../../../../lib/http/faults.ts'
-import { bearerOf, createTokenTest, type TokenTest } from '../../../../lib/http/token-rule.ts'
+import {
+  bearerOf,
+  createTokenRule,
+  createTokenTest,
+  type Secret,
+  tokenFault,
+  type TokenTest,
+} from '../../../../lib/http/token-rule.ts'
+import { BUS_TOKEN_HEADER } from '../../../client/server-address.ts'
 import { isWorkspaceName } from '../../../name.ts'
 import { type AccessControl, type Principal, SERVER } from '../../../team/access-control.ts'
 import type { AccessLevel } from '../../../access-level.ts'
@@ -23,25 +30,40 @@ export class Gate {
   readonly #access: AccessControl
   readonly #uses: OpenUses
   readonly #onRefused: (request: IncomingMessage, workspace: string, code: string) => void
+  readonly #serverToken: Secret | undefined
+  readonly #busToken: Secret | undefined
+  readonly #requireBusToken: ((request: IncomingMessage) => void) | undefined
   readonly #isServerToken: TokenTest | undefined
   /** Whether requests must identify their sender. */
   readonly requiresToken: boolean
 
   /**
    * @param token the server's token; undefined if it requires none
+   * @param busToken that listeners of the bus must send as well; undefined if they need none
    * @param hasUsers whether personal tokens exist as well
    * @param onRefused called for each request of a user who may not make it
    */
   constructor(
     access: AccessControl,
     uses: OpenUses,
-    { token, hasUsers }: { readonly token: string | undefined; readonly hasUsers: boolean },
+    {
+      token,
+      busToken,
+      hasUsers,
+    }: {
+      readonly token: Secret | undefined
+      readonly busToken: Secret | undefined
+      readonly hasUsers: boolean
+    },
     onRefused: (request: IncomingMessage, workspace: string, code: string) => void,
   ) {
     this.#access = access
     this.#uses = uses
     this.#onRefused = onRefused
     this.requiresToken = token !== undefined || hasUsers
+    this.#serverToken = token
+    this.#busToken = busToken
+    if (busToken !== undefined) this.#requireBusToken = createTokenRule(busToken, BUS_TOKEN_HEADER)
     if (token !== undefined) this.#isServerToken = createTokenTest(token)
   }
 
@@ -64,7 +86,7 @@ export class Gate {
     if (!this.requiresToken) return SERVER
     const principal = this.identify(request)
     if (principal !== undefined) return principal
-    throw httpFault('UNAUTHORIZED', 'this server requires a token: send "Authorization: Bearer <token>"')
+    throw tokenFault(request)
   }
 
   /** Requires a level for a workspace. @throws UNAUTHORIZED, WORKSPACE_NOT_FOUND and ACCESS_DENIED */
@@ -78,17 +100,27 @@ export class Gate {
     // Paths without a route, and routes that decide for themselves.
     if (route === undefined || config.needsNoToken === true) return done()
     const principal = this.principalOf(request.raw)
-    // The holder of the server's token may do everything.
-    if (principal.is === 'server') return done()
+    // The holder of the server's token may do everything, as long as it is the token.
+    if (principal.is === 'server') {
+      this.followServerToken(reply.raw)
+      return done()
+    }
     const { name = '', user = '' } = request.params as Readonly<Record<string, string | undefined>>
     const right = rightOf(request.method, route)
     try {
       this.#authorize(principal, right, { name, user })
-      this.#follow(principal, right, name, reply.raw)
+      this.#follow(this.#hasRight(principal, right, name), reply.raw)
     } catch (error) {
       if (isFault(error)) this.#onRefused(request.raw, name, error.code)
       throw error
     }
+    done()
+  }
+
+  /** Refuses requests without the bus's token, and cuts their streams when it is replaced. */
+  readonly admitListener: onRequestHookHandler = (request, reply, done) => {
+    this.#requireBusToken?.(request.raw)
+    this.#followSecret(this.#busToken, reply.raw)
     done()
   }
 
@@ -114,32 +146,44 @@ export class Gate {
 
   /** Follows a connection into a workspace, and closes it when its user may no longer run programs there. */
   follow(principal: Principal, workspace: string, connection: Duplex | ServerResponse): void {
-    const isAllowed = (): boolean => this.#access.hasLevel(principal, workspace, 'use')
+    const isAllowed =
+      principal.is === 'server'
+        ? holds(this.#serverToken)
+        : () => this.#access.hasLevel(principal, workspace, 'use')
+    if (isAllowed === undefined) return
     connection.once(
       'close',
-      this.#uses.follow(principal, isAllowed, () => connection.destroy()),
+      this.#uses.follow(isAllowed, () => connection.destroy()),
     )
   }
 
+  /** Follows a response to a holder of the server's token, and cuts it if it is a stream when the token is replaced. */
+  followServerToken(response: ServerResponse): void {
+    this.#followSecret(this.#serverToken, response)
+  }
+
+  #followSecret(secret: Secret | undefined, response: ServerResponse): void {
+    const isAllowed = holds(secret)
+    if (isAllowed !== undefined) this.#follow(isAllowed, response)
+  }
+
   /** Follows a response, and cuts it if it is a stream when its user may no longer have it. */
-  #follow(
-    principal: Principal,
-    right: ReturnType<typeof rightOf>,
-    workspace: string,
-    response: ServerResponse,
-  ): void {
-    const isAllowed = (): boolean => {
+  #follow(isAllowed: () => boolean, response: ServerResponse): void {
+    response.once(
+      'close',
+      // Another response is complete as soon as it begins, also that to a request which ended its own access.
+      this.#uses.follow(isAllowed, () => {
+        if (response.headersSent && !response.writableEnded) response.destroy()
+      }),
+    )
+  }
+
+  #hasRight(principal: Principal, right: ReturnType<typeof rightOf>, workspace: string): () => boolean {
+    return () => {
       if (right === 'user' || right === 'self') return this.#access.isCurrent(principal)
       if (right === 'administrator') return this.#access.isAdministrator(principal)
       return this.#access.hasLevel(principal, workspace, right)
     }
-    response.once(
-      'close',
-      // Another response is complete as soon as it begins, also that to a request which ended its own access.
-      this.#uses.follow(principal, isAllowed, () => {
-        if (response.headersSent && !response.writableEnded) response.destroy()
-      }),
-    )
   }
 
   #requireSelf(principal: Principal, name: string): void {
@@ -155,4 +199,11 @@ export class Gate {
     const secret = bearerOf(request.headers.authorization)
     return secret === undefined ? undefined : this.#access.identify(secret)
   }
+}
+
+/** Returns a function that returns whether a secret is still the one of now; undefined if there is none. */
+function holds(secret: Secret | undefined): (() => boolean) | undefined {
+  if (secret === undefined) return undefined
+  const { text } = secret
+  return () => secret.text === text
 }

@@ -31,6 +31,7 @@ const ROUTE_RIGHTS: Readonly<Record<string, Right>> = {
   'GET /api/workspaces/:name/logs': 'read',
   'GET /api/workspaces/:name/egress': 'read',
   'GET /api/workspaces/:name/access': 'read',
+  'GET /api/workspaces/:name/checkpoints': 'read',
 
   'POST /api/workspaces/:name/start': 'use',
   'POST /api/workspaces/:name/passes': 'use',
@@ -63,6 +64,9 @@ const ROUTE_RIGHTS: Readonly<Record<string, Right>> = {
   'DELETE /api/workspaces/:name': 'manage',
   'POST /api/workspaces/:name/rename': 'manage',
   'POST /api/workspaces/:name/fork': 'manage',
+  'POST /api/workspaces/:name/checkpoints': 'manage',
+  'DELETE /api/workspaces/:name/checkpoints/:id': 'manage',
+  'POST /api/workspaces/:name/rewind': 'manage',
   'POST /api/workspaces/:name/stop': 'manage',
   'POST /api/workspaces/:name/suspend': 'manage',
   'POST /api/workspaces/:name/reset': 'manage',

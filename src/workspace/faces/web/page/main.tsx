@@ -1,4 +1,5 @@
 import { render } from 'preact'
+import '../../../../lib/page/tokens.css'
 import './styles/base.css'
 import './styles/parts.css'
 import './styles/list.css'

@@ -120,7 +120,7 @@ describe('an agent limited to one workspace', () => {
     expect(await ask('processes')).toContain(String(id))
   })
 
-  test('runs code that keeps its state', async () => {
+  test('runs code that keeps its state', { tags: ['extensive'] }, async () => {
     await installInterpreters(await connect({ url: server.url }).get(name))
     const { ask, fail } = await agentOf('--workspace', name)
     expect(await ask('run_code', { code: 'x = [1]\nprint("out")\nx' })).toMatch(
@@ -169,7 +169,7 @@ describe('levels of access', () => {
     ).rejects.toThrow(/unknown tool/)
   })
 
-  test('an agent that manages creates, stops and deletes workspaces', { timeout: 60_000 }, async () => {
+  test('an agent that manages creates, stops and deletes workspaces', async () => {
     const { client, ask, fail } = await agentOf('--access', 'manage')
     const { tools } = await client.listTools()
     const isDestructive = (tool: string) =>
@@ -180,8 +180,24 @@ describe('levels of access', () => {
     expect(await ask('create_workspace', { name: own })).toMatch(/^status: running$/m)
     expect(await ask('workspaces')).toContain(own)
     expect(await ask('run', { workspace: own, command: 'echo in $HOSTNAME' })).toContain('exit status 0')
+    await ask('write_file', { workspace: own, path: 'kept', content: 'before' })
+    const [id = ''] = /[0-9a-f]{16}/.exec(await ask('checkpoint_workspace', { workspace: own })) ?? []
+    await ask('run', { workspace: own, command: 'rm kept' })
+    expect(await ask('rewind_workspace', { workspace: own, to: id })).toMatch(/undone_by/)
+    expect(await ask('read_file', { workspace: own, path: 'kept' })).toContain('before')
+    expect(await ask('checkpoints', { workspace: own })).toContain(id)
     expect(await ask('fork_workspace', { workspace: own, prefix: own })).toContain(`${own}-1 | running`)
     expect(await ask('delete_workspace', { workspace: `${own}-1` })).toContain('is deleted')
+    const settings = {
+      ttl_s: 86_400,
+      expire_action: 'delete',
+      suspend_after: '15m',
+      stop_at: 'Mon-Fri 19:00',
+    }
+    expect(await ask('set_workspace', { workspace: own, ...settings })).toMatch(/expire_action: delete/)
+    expect(await ask('set_workspace', { workspace: own, ttl_s: 0 })).not.toMatch(/expires_at/)
+    expect(await fail('set_workspace', { workspace: own, stop_at: 'Blursday' })).toMatch(/Blursday/)
+    expect(await fail('set_workspace', { workspace: own, expire_action: 'explode' })).toMatch(/explode/)
     expect(await ask('stop_workspace', { workspace: own })).toMatch(/^status: stopped$/m)
     expect(await fail('run', { workspace: own, command: 'true' })).toMatch(/is stopped, not running/)
     expect(await ask('delete_workspace', { workspace: own })).toBe(`workspace ${own} is deleted`)

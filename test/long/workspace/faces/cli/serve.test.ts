@@ -29,7 +29,7 @@ test.each(['SIGINT', 'SIGTERM'] as const)('serve runs until %s and then exits wi
 })
 
 test('a second signal exits immediately while a request is pending', async () => {
-  const { child, httpPort, exit } = await serveCli(environment())
+  const { child, httpPort, exit, log } = await serveCli(environment())
   const slow = connect(httpPort, '127.0.0.1').on('error', () => undefined)
   slow.write(
     'POST /api/workspaces HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{',
@@ -37,10 +37,10 @@ test('a second signal exits immediately while a request is pending', async () =>
   await workspaceCli(['list'], userEnvironment({ WORKSPACE_URL: `http://127.0.0.1:${httpPort}` }))
   child.kill('SIGTERM')
   await waitFor('the server to stop listening', () => refuses(httpPort))
-  const signalledMs = performance.now()
   child.kill('SIGTERM')
   expect(await exit).toBe(1)
-  expect(performance.now() - signalledMs).toBeLessThan(1_000)
+  // The other reason for this status is the limit of the first signal.
+  expect(log()).not.toContain('took too long')
   slow.destroy()
 })
 

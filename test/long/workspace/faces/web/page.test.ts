@@ -36,7 +36,7 @@ async function logIn(page: WorkspacePage): Promise<void> {
   await page.untilText('.connection', 'live')
 }
 
-test('the page creates, uses and deletes a workspace with a token', { timeout: 120_000 }, async () => {
+test('the page creates, uses and deletes a workspace with a token', async () => {
   const server = await start()
   const name = uniqueName('page')
   onTestFinished(async () => {
@@ -173,12 +173,13 @@ async function usesTerminal(page: WorkspacePage, name: string): Promise<void> {
     window.begun = performance.now()
   })()`)
   await page.press('Enter')
-  await waitFor('all of the output', () => page.evaluate<boolean>(`${SCREEN}.includes('all-2')`), 30_000)
+  await waitFor('all of the output', () => page.evaluate<boolean>(`${SCREEN}.includes('all-2')`))
   const { seconds, longest } = await page.evaluate<{ seconds: number; longest: number }>(
     `({ seconds: (performance.now() - window.begun) / 1000, longest: window.longest })`,
   )
   console.log(`30 MB of output in ${seconds.toFixed(1)} s, the longest frame ${longest.toFixed(0)} ms`)
-  expect(longest).toBeLessThan(1_000)
+  // A page that does not respond has one frame for all of it.
+  expect(longest).toBeLessThan(Math.max(1_000, seconds * 250))
   await page.type(`tmux new-session -d -s '<img src=x onerror=alert(1)>'; echo made-$((1+1))`)
   await page.press('Enter')
   await page.until('the session', `${SCREEN}.includes('made-2')`)
@@ -193,36 +194,32 @@ async function usesTerminal(page: WorkspacePage, name: string): Promise<void> {
   expect(await page.evaluate('document.images.length')).toBe(0)
 }
 
-test(
-  'a page shows that its server is unreachable, and recovers with its terminal when it is back',
-  { timeout: 90_000 },
-  async () => {
-    const [serverId, stateDir, name] = [randomUUID(), tempDir(), uniqueName('back')]
-    const startAt = (port: number) =>
-      startWorkspaceServer({
-        backends: () => [dockerBackend({ serverId })],
-        stateDir,
-        settings: { http: { port }, default_image: TEST_IMAGE },
-      })
-    const server = await startAt(0)
-    await makeWorkspace(server.url, { name })
-    const page = await openWorkspacePage(`${server.url}/#/workspaces/${name}/terminal?session=work`)
-    await page.until('the prompt', `/[$#]/.test(${SCREEN})`)
-    await page.type('echo remembered-$((1+1))')
-    await page.press('Enter')
-    await page.until('the output', `${SCREEN}.includes('remembered-2')`)
-    await server.stop()
-    await page.untilText('.connection', 'lost')
-    await page.untilText('.terminal-page .status', 'lost')
-    const again = await startAt(server.httpPort)
-    onTestFinished(async () => {
-      await call(`${again.url}/api/workspaces/${name}`, 'DELETE')
-      await again.stop()
+test('a page shows that its server is unreachable, and recovers with its terminal when it is back', async () => {
+  const [serverId, stateDir, name] = [randomUUID(), tempDir(), uniqueName('back')]
+  const startAt = (port: number) =>
+    startWorkspaceServer({
+      backends: () => [dockerBackend({ serverId })],
+      stateDir,
+      settings: { http: { port }, default_image: TEST_IMAGE },
     })
-    await page.untilText('.connection', 'live')
-    await page.untilText('.terminal-page .status', 'connected')
-    await page.type('echo and-$((1+2))')
-    await page.press('Enter')
-    await page.until('the same session', `${SCREEN}.includes('remembered-2') && ${SCREEN}.includes('and-3')`)
-  },
-)
+  const server = await startAt(0)
+  await makeWorkspace(server.url, { name })
+  const page = await openWorkspacePage(`${server.url}/#/workspaces/${name}/terminal?session=work`)
+  await page.until('the prompt', `/[$#]/.test(${SCREEN})`)
+  await page.type('echo remembered-$((1+1))')
+  await page.press('Enter')
+  await page.until('the output', `${SCREEN}.includes('remembered-2')`)
+  await server.stop()
+  await page.untilText('.connection', 'lost')
+  await page.untilText('.terminal-page .status', 'lost')
+  const again = await startAt(server.httpPort)
+  onTestFinished(async () => {
+    await call(`${again.url}/api/workspaces/${name}`, 'DELETE')
+    await again.stop()
+  })
+  await page.untilText('.connection', 'live')
+  await page.untilText('.terminal-page .status', 'connected')
+  await page.type('echo and-$((1+2))')
+  await page.press('Enter')
+  await page.until('the same session', `${SCREEN}.includes('remembered-2') && ${SCREEN}.includes('and-3')`)
+})

@@ -9,54 +9,50 @@ import { waitFor } from '../../../../support/wait-for.ts'
 import { openWorkspacePage } from '../../../../support/workspace/workspace-page.ts'
 import { call, makeWorkspace, startWorkspaceServer } from '../../../../support/workspace/workspace-server.ts'
 
-test(
-  'the disk page shows usage and prunes by plan, review and confirmation',
-  { timeout: 90_000 },
-  async () => {
-    const backend = dockerBackend()
-    const server = await startWorkspaceServer({
-      backends: () => [backend],
-      settings: { default_image: TEST_IMAGE },
-    })
-    onTestFinished(() => server.stop())
-    const [old, running] = [uniqueName('disk'), uniqueName('disk')]
-    onTestFinished(async () => {
-      for (const name of [old, running]) await call(`${server.url}/api/workspaces/${name}`, 'DELETE')
-    })
-    await makeWorkspace(server.url, { name: old })
-    await makeWorkspace(server.url, { name: running })
-    await call(`${server.url}/api/workspaces/${old}/stop`, 'POST')
+test('the disk page shows usage and prunes by plan, review and confirmation', async () => {
+  const backend = dockerBackend()
+  const server = await startWorkspaceServer({
+    backends: () => [backend],
+    settings: { default_image: TEST_IMAGE },
+  })
+  onTestFinished(() => server.stop())
+  const [old, running] = [uniqueName('disk'), uniqueName('disk')]
+  onTestFinished(async () => {
+    for (const name of [old, running]) await call(`${server.url}/api/workspaces/${name}`, 'DELETE')
+  })
+  await makeWorkspace(server.url, { name: old })
+  await makeWorkspace(server.url, { name: running })
+  await call(`${server.url}/api/workspaces/${old}/stop`, 'POST')
 
-    const page = await openWorkspacePage(`${server.url}/#/disk`)
-    await page.untilText('[data-card=map] table', old)
-    await page.untilText('[data-card=totals]', 'Workspaces')
-    await page.choose('[data-card=map] summary')
-    await page.keep('disk')
+  const page = await openWorkspacePage(`${server.url}/#/disk`)
+  await page.untilText('[data-card=map] table', old)
+  await page.untilText('[data-card=totals]', 'Workspaces')
+  await page.choose('[data-card=map] summary')
+  await page.keep('disk')
 
-    // The engine is shared, so only items of this server may be in the plan.
-    await page.choose('input[name=images]')
-    await page.choose('input[name=orphans]')
-    await page.choose('.prune button[type=submit]')
-    await page.untilText('[data-prune=skipped]', 'too recent')
-    await page.untilText('[data-prune=skipped]', 'running')
-    await page.choose('[data-card=prune] .form-actions button')
-    await page.fill('input[name=until]', '0s')
-    await page.choose('.prune button[type=submit]')
-    await page.untilText('[data-prune=items]', old)
-    await page.untilText('[data-prune=skipped]', running)
-    await page.keep('prune')
-    await page.choose('[data-card=prune] .form-actions .danger')
-    await page.untilText('dialog', 'permanently')
-    expect(await leftovers(old)).not.toEqual([])
-    await page.choose('dialog .danger')
-    await page.untilText('[data-card=prune] [role=status]', 'Deleted 1 item')
-    expect(await leftovers(old)).toEqual([])
+  // The engine is shared, so only items of this server may be in the plan.
+  await page.choose('input[name=images]')
+  await page.choose('input[name=orphans]')
+  await page.choose('.prune button[type=submit]')
+  await page.untilText('[data-prune=skipped]', 'too recent')
+  await page.untilText('[data-prune=skipped]', 'running')
+  await page.choose('[data-card=prune] .form-actions button')
+  await page.fill('input[name=until]', '0s')
+  await page.choose('.prune button[type=submit]')
+  await page.untilText('[data-prune=items]', old)
+  await page.untilText('[data-prune=skipped]', running)
+  await page.keep('prune')
+  await page.choose('[data-card=prune] .form-actions .danger')
+  await page.untilText('dialog', 'permanently')
+  expect(await leftovers(old)).not.toEqual([])
+  await page.choose('dialog .danger')
+  await page.untilText('[data-card=prune] [role=status]', 'Deleted 1 item')
+  expect(await leftovers(old)).toEqual([])
 
-    await page.choose('[data-card=compact] .button')
-    await page.untilText('[data-card=compact] [role=status]', 'Compacted 0 items')
-    expect(page.complaints).toEqual([])
-  },
-)
+  await page.choose('[data-card=compact] .button')
+  await page.untilText('[data-card=compact] [role=status]', 'Compacted 0 items')
+  expect(page.complaints).toEqual([])
+})
 
 test('the bus page shows listeners, connected workspaces, messages and losses', async () => {
   const backend = new FakeBackend()
@@ -81,7 +77,7 @@ test('the bus page shows listeners, connected workspaces, messages and losses', 
   expect(page.complaints).toEqual([])
 })
 
-test('an open port is listed and opened in a new tab', { timeout: 60_000 }, async () => {
+test('an open port is listed and opened in a new tab', async () => {
   const service = createServer((_request, response) => response.end('<!doctype html><p>from inside</p>'))
   await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => void service.close())

@@ -4,26 +4,9 @@ import { expect, test } from 'vitest'
 import { MachineFiles } from '../../../../../src/workspace/backend/microvm/files/machine-files.ts'
 import type { Metadata } from '../../../../../src/workspace/backend/microvm/files/metadata.ts'
 import { tempDir } from '../../../../support/temp-dir.ts'
+import { MACHINE_METADATA } from '../../../../support/workspace/machine-metadata.ts'
 
-const METADATA: Metadata = {
-  version: 1,
-  name: 'Old',
-  id: '0123abcd',
-  createdAt: '2026-01-01T00:00:00.000Z',
-  image: 'base',
-  digest: `sha256:${'0'.repeat(64)}`,
-  repo: '',
-  forwardPorts: [],
-  environment: {},
-  cpus: 1,
-  memoryMb: 512,
-  upperBytes: 1_000_000,
-  isFormatted: true,
-  localDir: '',
-  isKept: false,
-  failure: '',
-  run: null,
-}
+const METADATA: Metadata = { ...MACHINE_METADATA, name: 'Old', upperBytes: 1_000_000 }
 
 const STEPS = ['write', 'removeInstance'] as const
 

@@ -1,21 +1,29 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { WireTemplate } from '../../../../api/template.ts'
 import type { WireWorkspace } from '../../../../api/workspace.ts'
-import { QueryView } from '../parts/query-view.tsx'
+import {
+  type ApiDescription,
+  bodyOf,
+  creationFields,
+  fieldOf,
+  type FormField,
+  shownValue,
+} from '../form/form-fields.ts'
+import { FormRow } from '../form/form-row.tsx'
 import { Button } from '../parts/button.tsx'
+import { Problem } from '../parts/problem.tsx'
+import { QueryView } from '../parts/query-view.tsx'
 import { useQuery } from '../parts/use-query.ts'
 import { WorkLog } from '../parts/work-log.tsx'
 import { LIST, workspaceHref } from '../routes.ts'
 import { followWork } from '../server/event-stream.ts'
 import { messageOf, ServerError } from '../server/request.ts'
 import { texts } from '../texts.ts'
-import { CreateField } from './create-field.tsx'
-import { type ApiDescription, bodyOf, fieldOf, type FormField, formFields } from './form-fields.ts'
 
 /** Fields that are always visible; the others are collapsed. */
 const FIRST_FIELDS = new Set(['name', 'template', 'repo', 'image', 'backend'])
 
-interface Problem {
+interface CreateProblem {
   readonly field: string | undefined
   readonly message: string
 }
@@ -32,7 +40,7 @@ export function CreatePage() {
       <QueryView query={templates}>
         {({ templates: known }) => (
           <QueryView query={description}>
-            {(value) => <CreateForm fields={formFields(value)} templates={known} />}
+            {(value) => <CreateForm fields={creationFields(value)} templates={known} />}
           </QueryView>
         )}
       </QueryView>
@@ -48,7 +56,7 @@ interface CreateFormProps {
 function CreateForm({ fields, templates }: CreateFormProps) {
   const [entered, setEntered] = useState<Readonly<Record<string, string>>>({})
   const [lines, setLines] = useState<readonly string[]>()
-  const [problem, setProblem] = useState<Problem>()
+  const [problem, setProblem] = useState<CreateProblem>()
   const [isBusy, setBusy] = useState(false)
   const form = useRef<HTMLFormElement>(null)
   useEffect(() => {
@@ -78,11 +86,11 @@ function CreateForm({ fields, templates }: CreateFormProps) {
   const template = templates.find(({ name }) => name === entered['template'])
   const group = (shown: readonly FormField[]) =>
     shown.map((field) => (
-      <CreateField
+      <FormRow
         key={field.name}
         field={field}
-        templates={templates}
-        template={template}
+        templates={field.name === 'template' ? templates : []}
+        fallback={template && field.name !== 'name' ? shownValue(template, field) : undefined}
         value={entered[field.name] ?? ''}
         problem={problem?.field === field.name ? problem.message : undefined}
         onValue={(value) => setEntered({ ...entered, [field.name]: value })}
@@ -112,9 +120,9 @@ function CreateForm({ fields, templates }: CreateFormProps) {
       </fieldset>
       {lines !== undefined && lines.length > 0 && <WorkLog lines={lines} />}
       {problem !== undefined && (
-        <p class="problem" role="alert">
+        <Problem>
           {problem.field === undefined ? problem.message : texts.create.problemAt(labelOf(problem.field))}
-        </p>
+        </Problem>
       )}
       <div class="form-actions">
         <Button type="submit" kind="main" isDisabled={isBusy}>

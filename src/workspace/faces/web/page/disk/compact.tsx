@@ -3,44 +3,32 @@ import type { WireCompactReport } from '../../../../api/prune.ts'
 import { Button } from '../parts/button.tsx'
 import { Card } from '../parts/card.tsx'
 import { formatBytes } from '../parts/format.ts'
+import { Problem } from '../parts/problem.tsx'
+import { useAction } from '../parts/use-action.ts'
 import { WorkLog } from '../parts/work-log.tsx'
 import { followWork } from '../server/event-stream.ts'
-import { messageOf } from '../server/request.ts'
 import { texts } from '../texts.ts'
 
 /** Reclaims space freed by guests. It loses no data, so it does not ask for confirmation. */
 export function Compact({ onDone }: { readonly onDone: () => void }) {
   const [lines, setLines] = useState<readonly string[]>([])
   const [report, setReport] = useState<WireCompactReport>()
-  const [problem, setProblem] = useState<string>()
-  const [isBusy, setBusy] = useState(false)
   const labels = texts.compact
-  const compact = async (): Promise<void> => {
-    setBusy(true)
+  const { isBusy, problem, start } = useAction(async () => {
     setLines([])
-    setProblem(undefined)
     setReport(undefined)
-    try {
-      const onProgress = (line: string): void => setLines((before) => [...before, line])
-      setReport(await followWork<WireCompactReport>('/api/system/compact', { method: 'POST' }, onProgress))
-      onDone()
-    } catch (error) {
-      setProblem(messageOf(error))
-    }
-    setBusy(false)
-  }
+    const onProgress = (line: string): void => setLines((before) => [...before, line])
+    setReport(await followWork<WireCompactReport>('/api/system/compact', { method: 'POST' }, onProgress))
+    onDone()
+  })
   return (
     <Card title={labels.title} name="compact" isWide>
       <p class="faint">{labels.description}</p>
-      <Button isDisabled={isBusy} onClick={() => void compact()}>
+      <Button isDisabled={isBusy} onClick={start}>
         {isBusy ? labels.busy : labels.start}
       </Button>
       {lines.length > 0 && <WorkLog lines={lines} />}
-      {problem !== undefined && (
-        <p class="problem" role="alert">
-          {problem}
-        </p>
-      )}
+      {problem !== undefined && <Problem>{problem}</Problem>}
       {report !== undefined && (
         <>
           <p role="status">

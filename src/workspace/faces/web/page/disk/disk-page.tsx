@@ -9,6 +9,7 @@ import { texts } from '../texts.ts'
 import { Compact } from './compact.tsx'
 import { DiskMap } from './disk-map.tsx'
 import { Prune } from './prune.tsx'
+import { Problem } from '../parts/problem.tsx'
 
 /** The page that shows disk usage and reclaims space. */
 export function DiskPage() {
@@ -41,11 +42,7 @@ export function DiskPage() {
           {texts.disk.measure}
         </Button>
       </div>
-      {problem !== undefined && (
-        <p class="problem" role="alert">
-          {problem}
-        </p>
-      )}
+      {problem !== undefined && <Problem>{problem}</Problem>}
       <div class="cards">
         {report === undefined ? (
           problem === undefined && <p class="faint">{texts.loading}</p>

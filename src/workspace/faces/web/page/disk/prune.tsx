@@ -10,6 +10,7 @@ import { fetchJson, messageOf } from '../server/request.ts'
 import { texts } from '../texts.ts'
 import { DEFAULT_OPTIONS, PruneForm, type PruneOptions, queryOf } from './prune-form.tsx'
 import { PruneReview } from './prune-review.tsx'
+import { Problem } from '../parts/problem.tsx'
 
 type PruneState =
   | { readonly is: 'configuring'; readonly isBusy: boolean }
@@ -51,11 +52,7 @@ export function Prune({ onDone }: { readonly onDone: () => void }) {
   }
   return (
     <Card title={texts.prune.title} name="prune" isWide>
-      {problem !== undefined && (
-        <p class="problem" role="alert">
-          {problem}
-        </p>
-      )}
+      {problem !== undefined && <Problem>{problem}</Problem>}
       {state.is === 'configuring' && (
         <PruneForm
           options={options}

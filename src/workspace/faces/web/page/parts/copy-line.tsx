@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { copyText } from '../../../../../lib/page/copy-text.ts'
 import { texts } from '../texts.ts'
 import { Button } from './button.tsx'
 
@@ -17,16 +18,4 @@ export function CopyLine({ text, label }: { readonly text: string; readonly labe
       </Button>
     </div>
   )
-}
-
-/** Copies text to the clipboard, also over plain HTTP from another machine, where the clipboard API is unavailable. */
-export async function copyText(text: string): Promise<void> {
-  if (isSecureContext) return navigator.clipboard.writeText(text)
-  const field = document.createElement('textarea')
-  field.value = text
-  field.className = 'out-of-sight'
-  document.body.append(field)
-  field.select()
-  document.execCommand('copy')
-  field.remove()
 }

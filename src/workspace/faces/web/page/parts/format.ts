@@ -14,11 +14,19 @@ const AGES = [
   ['m', 60],
 ] as const
 
+const DURATIONS = AGES.slice(1)
+
 /** Formats an age in its largest unit only: `3d`, `5m`. */
 export function formatAge(since: string, nowMs: number): string {
   const seconds = Math.max(0, (nowMs - Date.parse(since)) / 1_000)
   const [unit, length] = AGES.find(([, each]) => seconds >= each) ?? ['s', 1]
   return `${Math.floor(seconds / length)}${unit}`
+}
+
+/** Formats seconds as a duration that the server accepts, in the largest exact unit: `90m`. */
+export function formatDuration(seconds: number): string {
+  const [unit, length] = DURATIONS.find(([, each]) => seconds >= each && seconds % each === 0) ?? ['s', 1]
+  return `${seconds / length}${unit}`
 }
 
 /** Formats a time in the user's time zone and locale. */

@@ -2,6 +2,7 @@ const PATHS = {
   start: 'M5 3.5v9l7-4.5z',
   stop: 'M4.5 4.5h7v7h-7z',
   suspend: 'M5.5 4v8M10.5 4v8',
+  fork: 'M5 4.5v7M5 8.5c0-2 6 0 6-4M3.8 3.2h2.4M3.8 12.8h2.4M9.8 3.2h2.4',
   delete: 'M3 4.5h10M6.5 4V2.5h3V4M4.5 4.5l.6 9h5.8l.6-9M6.8 7v4M9.2 7v4',
   terminal: 'M3 4.5l3.5 3.5L3 11.5M8 12h5',
   copy: 'M5.5 5.5h7v7h-7zM3.5 10.5v-7h7',

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { texts } from '../texts.ts'
 import type { QueryResult } from './use-query.ts'
+import { Problem } from './problem.tsx'
 
 interface QueryViewProps<T> {
   readonly query: QueryResult<T>
@@ -11,11 +12,7 @@ interface QueryViewProps<T> {
 export function QueryView<T>({ query, children }: QueryViewProps<T>) {
   return (
     <>
-      {query.error !== undefined && (
-        <p class="problem" role="alert">
-          {query.error}
-        </p>
-      )}
+      {query.error !== undefined && <Problem>{query.error}</Problem>}
       {query.value !== undefined && children(query.value)}
       {query.value === undefined && query.error === undefined && <p class="faint">{texts.loading}</p>}
     </>

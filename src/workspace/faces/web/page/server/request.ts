@@ -39,7 +39,7 @@ export class ServerError extends Error {
 
 /** Options of a request. */
 export interface RequestOptions {
-  readonly method?: 'GET' | 'POST' | 'DELETE'
+  readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   readonly body?: unknown
   readonly signal?: AbortSignal
   readonly accept?: string

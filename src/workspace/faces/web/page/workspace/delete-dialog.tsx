@@ -2,7 +2,9 @@ import { useState } from 'preact/hooks'
 import type { WireWorkspace } from '../../../../api/workspace.ts'
 import { Button } from '../parts/button.tsx'
 import { Dialog } from '../parts/dialog.tsx'
-import { fetchJson, messageOf } from '../server/request.ts'
+import { Problem } from '../parts/problem.tsx'
+import { useAction } from '../parts/use-action.ts'
+import { fetchJson } from '../server/request.ts'
 import { texts } from '../texts.ts'
 
 interface DeleteDialogProps {
@@ -15,23 +17,14 @@ interface DeleteDialogProps {
 export function DeleteDialog({ workspace, onClose, onDeleted }: DeleteDialogProps) {
   const { name, status, local_dir: localDir } = workspace
   const [keepsVolume, setKeepsVolume] = useState(false)
-  const [isBusy, setBusy] = useState(false)
-  const [problem, setProblem] = useState<string>()
   const labels = texts.deleting
-  const remove = async (): Promise<void> => {
-    setBusy(true)
-    setProblem(undefined)
-    try {
-      await fetchJson(`/api/workspaces/${encodeURIComponent(name)}?keep_volume=${keepsVolume}`, {
-        method: 'DELETE',
-      })
-      onClose()
-      onDeleted?.()
-    } catch (error) {
-      setProblem(messageOf(error))
-      setBusy(false)
-    }
-  }
+  const { isBusy, problem, start } = useAction(async () => {
+    await fetchJson(`/api/workspaces/${encodeURIComponent(name)}?keep_volume=${keepsVolume}`, {
+      method: 'DELETE',
+    })
+    onClose()
+    onDeleted?.()
+  })
   return (
     <Dialog title={labels.title(name)} onClose={onClose}>
       <ul class="losses">
@@ -54,14 +47,10 @@ export function DeleteDialog({ workspace, onClose, onDeleted }: DeleteDialogProp
           {labels.keep}
         </label>
       )}
-      {problem !== undefined && (
-        <p class="problem" role="alert">
-          {problem}
-        </p>
-      )}
+      {problem !== undefined && <Problem>{problem}</Problem>}
       <div class="dialog-actions">
         <Button onClick={onClose}>{texts.cancel}</Button>
-        <Button kind="danger" icon="delete" isDisabled={isBusy} onClick={() => void remove()}>
+        <Button kind="danger" icon="delete" isDisabled={isBusy} onClick={start}>
           {isBusy ? labels.busy : labels.confirm}
         </Button>
       </div>

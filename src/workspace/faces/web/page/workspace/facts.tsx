@@ -1,20 +1,29 @@
 import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
 import type { WireWorkspace } from '../../../../api/workspace.ts'
 import { EDITORS } from '../../../../editors.ts'
 import { formatLabels } from '../../../../format-labels.ts'
+import { Button } from '../parts/button.tsx'
 import { Card } from '../parts/card.tsx'
 import { CopyLine } from '../parts/copy-line.tsx'
 import { formatTime } from '../parts/format.ts'
+import { scheduleWords } from '../parts/schedule-words.ts'
 import { serverInfo } from '../state/server-info.ts'
 import { useStore } from '../state/store.ts'
 import { texts } from '../texts.ts'
+import { SettingsDialog } from './settings-dialog.tsx'
 
 /** Details of a workspace and the command to connect to it. */
 export function Facts({ workspace }: { readonly workspace: WireWorkspace }) {
   const sshPort = useStore(serverInfo, (info) => info?.ssh_port)
+  const [isEditing, setEditing] = useState(false)
   const labels = texts.facts
   return (
-    <Card title={labels.title} name="facts">
+    <Card
+      title={labels.title}
+      name="facts"
+      actions={<Button onClick={() => setEditing(true)}>{texts.settings.edit}</Button>}
+    >
       <dl class="facts">
         <Fact name={labels.backend} value={workspace.backend} />
         <Fact name={labels.image} value={workspace.image} />
@@ -24,6 +33,8 @@ export function Facts({ workspace }: { readonly workspace: WireWorkspace }) {
         <Fact name={labels.stopAfter} value={idleText(workspace.idle?.stop_after)} />
         <Fact name={labels.suspendAfter} value={idleText(workspace.idle?.suspend_after)} />
         <Fact name={labels.expires} value={expiryText(workspace)} />
+        <Fact name={labels.starts} value={timeText(workspace.schedule?.start, workspace)} />
+        <Fact name={labels.stops} value={timeText(workspace.schedule?.stop, workspace)} />
         <Fact name={labels.settingsError} value={workspace.settings_error} />
         <Fact name={labels.created} value={formatTime(workspace.created_at)} />
         <Fact name={labels.cpus} value={workspace.cpus} />
@@ -39,6 +50,7 @@ export function Facts({ workspace }: { readonly workspace: WireWorkspace }) {
           {workspace.status === 'running' && <EditorLinks name={workspace.name} port={sshPort} />}
         </>
       )}
+      {isEditing && <SettingsDialog workspace={workspace} onClose={() => setEditing(false)} />}
     </Card>
   )
 }
@@ -65,6 +77,10 @@ function idleText(seconds: number | undefined): string | undefined {
 
 function expiryText({ expires_at: at, expire_action: action }: WireWorkspace): string | undefined {
   return at === undefined ? undefined : texts.facts.expiry(formatTime(at), action ?? 'stop')
+}
+
+function timeText(time: string | undefined, { schedule }: WireWorkspace): string | undefined {
+  return time === undefined ? undefined : texts.facts.scheduled(scheduleWords(time), schedule?.time_zone)
 }
 
 interface FactProps {

@@ -11,7 +11,7 @@ const PHASES_EVERY_MS = 1_000
 /** Logins and other events change nothing that the page follows. */
 const EVENTS_EVERY_MS = 10_000
 
-/** Events of a workspace since the server started, newest first. */
+/** Events of a workspace, newest first. */
 export function Timeline({ workspace }: { readonly workspace: WireWorkspace }) {
   const path = `/api/workspaces/${encodeURIComponent(workspace.name)}/timeline`
   const everyMs = workspace.status === 'starting' ? PHASES_EVERY_MS : EVENTS_EVERY_MS

@@ -8,9 +8,12 @@ import { useStore } from '../state/store.ts'
 import { followUsage } from '../state/usage.ts'
 import { workspaces } from '../state/workspaces.ts'
 import { texts } from '../texts.ts'
+import { Checkpoints } from './checkpoints.tsx'
 import { DeleteDialog } from './delete-dialog.tsx'
 import { Extensions } from './extensions.tsx'
 import { Facts } from './facts.tsx'
+import { ForkDialog } from './fork-dialog.tsx'
+import { Forks } from './forks.tsx'
 import { LogLines } from './log-lines.tsx'
 import { Ports } from './ports.tsx'
 import { RunButton } from './run-button.tsx'
@@ -24,6 +27,7 @@ export function WorkspacePage({ name }: { readonly name: string }) {
   const isLoaded = useStore(workspaces, (all) => all !== undefined)
   const workspace = useStore(workspaces, (all) => all?.get(name))
   const [isDeleting, setDeleting] = useState(false)
+  const [isForking, setForking] = useState(false)
   useEffect(followUsage, [])
   if (workspace === undefined) {
     return isLoaded ? <NotFound name={name} /> : <p class="faint">{texts.loading}</p>
@@ -46,6 +50,11 @@ export function WorkspacePage({ name }: { readonly name: string }) {
           )}
           {workspace.status === 'suspended' && <RunButton workspace={workspace} action="stop" />}
           <RunButton workspace={workspace} />
+          {canFork(workspace) && (
+            <Button icon="fork" label={texts.actions.fork(name)} onClick={() => setForking(true)}>
+              {texts.actionLabels.fork}
+            </Button>
+          )}
           <Button icon="delete" label={texts.actions.delete(name)} onClick={() => setDeleting(true)}>
             {texts.actionLabels.delete}
           </Button>
@@ -56,9 +65,12 @@ export function WorkspacePage({ name }: { readonly name: string }) {
         <Facts workspace={workspace} />
         <UsageCard name={name} isRunning={isRunning} />
         {isRunning && <Running workspace={workspace} />}
+        <Forks name={name} />
+        {hasCheckpoints(workspace) && <Checkpoints workspace={workspace} />}
         <Timeline workspace={workspace} />
         <LogLines name={name} />
       </div>
+      {isForking && <ForkDialog workspace={workspace} onClose={() => setForking(false)} />}
       {isDeleting && (
         <DeleteDialog
           workspace={workspace}
@@ -68,6 +80,16 @@ export function WorkspacePage({ name }: { readonly name: string }) {
       )}
     </>
   )
+}
+
+/** A directory of the server is in no copy, and pods cannot be copied. */
+function hasCheckpoints({ backend, local_dir: localDir }: WireWorkspace): boolean {
+  return localDir === undefined && backend !== 'kubernetes'
+}
+
+function canFork(workspace: WireWorkspace): boolean {
+  const { status } = workspace
+  return hasCheckpoints(workspace) && status !== 'starting' && status !== 'error'
 }
 
 function Running({ workspace }: { readonly workspace: WireWorkspace }) {

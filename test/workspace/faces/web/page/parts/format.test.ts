@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest'
+import { parseDuration } from '../../../../../../src/lib/config/duration.ts'
 import {
   formatAge,
   formatBytes,
+  formatDuration,
   formatPercent,
 } from '../../../../../../src/workspace/faces/web/page/parts/format.ts'
 
@@ -25,6 +27,17 @@ test.each([
   [800 * 86_400, '2y'],
 ])('formatAge of %d s returns %j', (seconds, text) => {
   expect(formatAge('2026-01-01T00:00:00Z', Date.parse('2026-01-01T00:00:00Z') + seconds * 1_000)).toBe(text)
+})
+
+test.each([
+  [0, '0s'],
+  [90, '90s'],
+  [5_400, '90m'],
+  [7_200, '2h'],
+  [7 * 86_400, '7d'],
+])('formatDuration(%d) returns %j, which the server understands', (seconds, text) => {
+  expect(formatDuration(seconds)).toBe(text)
+  expect(parseDuration(text)).toBe(1_000 * seconds)
 })
 
 test('an unknown percentage is a dash', () => {
