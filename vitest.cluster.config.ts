@@ -7,7 +7,6 @@ export default defineConfig({
     ...shared,
     // One cluster: a test that kills its API server would disturb others.
     maxWorkers: 1,
-    testTimeout: 180_000,
     include: [
       'test/cluster/**/*.test.ts',
       'test/workspace/backend/{backend,programs,login-environment}.test.ts',

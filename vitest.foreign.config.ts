@@ -5,7 +5,6 @@ import { shared } from './vitest.config.ts'
 export default defineConfig({
   test: {
     ...shared,
-    testTimeout: 180_000,
     include: ['test/foreign/**/*.test.ts'],
     exclude: [],
     reporters: ['default', './test/support/foreign/table-reporter.ts'],

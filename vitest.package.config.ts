@@ -6,7 +6,6 @@ export default defineConfig({
   test: {
     ...shared,
     maxWorkers: COMPUTING_WORKERS,
-    testTimeout: 120_000,
     include: ['test/package/**/*.test.ts'],
     exclude: [],
     globalSetup: ['test/support/package/packed.ts'],

@@ -1,6 +1,6 @@
 // Bundles the scripts of pages into `built/` next to their sources, so that a checkout serves the same as the
-// package: node scripts/pages.mjs The workspace server's page has a separate build
-// (src/workspace/faces/web/page/vite.config.ts).
+// package: node scripts/pages.mjs The pages of the workspace server and the supervisor have a separate build
+// (vite.page.config.ts).
 import { resolve } from 'node:path'
 import { rolldown } from 'rolldown'
 
@@ -22,11 +22,6 @@ const scripts = [
     source: 'src/content/faces/http/page/versions.ts',
     built: 'src/content/faces/http/built/versions.js',
     format: 'iife',
-  },
-  {
-    source: 'src/supervisor/faces/web/page/page.ts',
-    built: 'src/supervisor/faces/web/built/page.js',
-    format: 'esm',
   },
 ]
 for (const { source, built, format } of scripts) {

@@ -43,6 +43,7 @@ async function compare(dir: string, { endpoint, bucket }: Ceph): Promise<string>
     endpoint,
     region: 'us-east-1',
     isPathStyle: true,
+    hasConditionalWrites: true,
     timeoutMs: 60_000,
   })
   await store.write('repos/r0/large.bin', Buffer.alloc(LARGE_BYTES, 'x'), {

@@ -117,6 +117,7 @@ export function typesOf({ components, paths }: Description): string {
 
   record('ServerInfo', answer('get', '/api/info'))
   record('WorkspaceInfo', component('Workspace'))
+  record('Checkpoint', component('Checkpoint'))
   record('ProcessInfo', component('Process'))
   record('FileInfo', component('File'))
   record('Port', answer('get', `${WORKSPACE}/ports`).properties?.['ports']?.items ?? {})

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, it, test } from 'vitest'
@@ -22,9 +23,8 @@ it.each([
   ['workspace', ['--help'], []],
   ['workspace', ['list'], []],
   ['supervisor', ['--help'], []],
-  // It reads no config; a command that does reports which processes have schedules.
   ['supervisor', ['ps'], []],
-  ['supervisor', ['config', 'check'], ['croner']],
+  ['supervisor', ['config', 'check'], []],
   ['content-server', ['--help'], []],
   ['content-server', ['config', 'check'], []],
   ['analyzer', ['--help'], []],
@@ -38,7 +38,7 @@ test('a command loads the YAML parser only for a config file', async () => {
   const home = tempDir()
   writeFileSync(join(home, 'supervisor.yaml'), 'processes: {}')
   const packages = await loadedPackages('supervisor', ['config', 'check'], environmentIn(home))
-  expect(packages).toEqual(['commander', 'croner', 'yaml'])
+  expect(packages).toEqual(['commander', 'yaml'])
 })
 
 /** Modules that a server needs only for certain requests or settings. */
@@ -53,6 +53,7 @@ const FOR_LATER = [
   '@nats-io/transport-node',
   '@run-slicer/vf',
   'ajv',
+  'croner',
   'diff',
   'eventsource-parser',
   'htmlparser2',

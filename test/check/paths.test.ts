@@ -23,7 +23,8 @@ describe.each(PAGES)('%s', (file) => {
   })
 
   test('links only to existing files and headings', () => {
-    for (const [, target = '', anchor] of text.matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)) {
+    const prose = text.replaceAll(/^```[^]*?^```$/gm, '')
+    for (const [, target = '', anchor] of prose.matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)) {
       const linked = target === '' ? file : join(dirname(file), target)
       expect(existsSync(join(packageRoot, linked)), linked).toBe(true)
       if (anchor === undefined) continue

@@ -13,9 +13,13 @@ referenceSuite({
   start: () => startSupervisor({}),
   variables: [
     'COMPOSE_SHELL',
+    ...['', '_EXIT', '_PID', '_PROCESS', '_REASON', '_RESTARTS', '_STATUS'].map(
+      (each) => `SUPERVISOR_EVENT${each}`,
+    ),
     'SUPERVISOR_INSTANCE',
     'SUPERVISOR_PROCESS',
     'SUPERVISOR_URL',
     'NOTIFY_SOCKET',
+    'NO_COLOR',
   ],
 })

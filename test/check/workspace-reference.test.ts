@@ -82,7 +82,7 @@ describe('with a running server', () => {
   test('the reference has every file of the state directory and no other', async () => {
     // Not created by this server's fake backend.
     await (await MountedSocketDirs.own(mountedSocketRoot(server.stateDir))).create('demo')
-    for (const file of ['egress-key', 'team.json', 'team_keys'])
+    for (const file of ['audit-sent', 'egress-key', 'schedule.json', 'team.json', 'team_keys'])
       writeFileSync(join(server.stateDir, file), '')
     await new PulledImages(join(server.stateDir, 'docker-images.json')).add('sha256:0', undefined)
     let files: readonly string[] = []

@@ -295,6 +295,7 @@ const SHAPES: readonly (readonly [path: string, shape: Shape, mediaType?: string
       appliedFilter: { from: 'string', analysis: 'rta|cha', includeLibraries: 'boolean' },
     },
   ],
+  ['/api/v1/graph/declared', { dependencies: ['object'], ...paging, problem: 'string?', notes: ['string'] }],
   ['/api/v1/duplicates', { of: 'class', classes: ['object'], pairs: ['object'], ...paging }],
   ['/api/v1/duplicates?of=package', { of: 'package', packages: ['object'], ...paging }],
   ['/api/v1/rules/infer', { rules: { rules: ['object'] }, baseline: ['string'], note: 'string' }],

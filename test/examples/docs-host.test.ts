@@ -1,3 +1,4 @@
+// @module-tag slow
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
@@ -29,7 +30,7 @@ test('the documentation host example publishes a folder and serves it behind a l
   onTestFinished(() => void supervisor.kill('SIGKILL'))
   const ended = once(supervisor, 'exit')
   const docs = `http://localhost:${port}`
-  await waitFor('the documentation', () => answers(`${docs}/_health`), 40_000)
+  await waitFor('the documentation', () => answers(`${docs}/_health`))
   expect((await fetch(`${docs}/repos/guide/`, { redirect: 'manual' })).status).toBe(302)
   const login = await fetch(`${docs}/_login`, {
     method: 'POST',

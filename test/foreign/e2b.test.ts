@@ -4,15 +4,13 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { packageRoot } from '../../src/lib/process/package.ts'
-import { run } from '../../src/lib/process/run.ts'
 import { dockerBackend } from '../support/engine/docker.ts'
 import { e2bForNode, e2bForPython } from '../support/foreign/clients.ts'
+import { playOverTls } from '../support/foreign/e2b-over-tls.ts'
 import { makeTempDir, tempDir } from '../support/temp-dir.ts'
-import { FakeBackend } from '../support/workspace/fake-backend.ts'
 import { startWorkspaceServer, type TestServer } from '../support/workspace/workspace-server.ts'
 
 const TOKEN = 'the-token-of-this-test'
-const DOMAIN = 'sandboxes.test'
 const fixture = (file: string): string =>
   readFileSync(join(packageRoot, 'test/fixtures/foreign', file), 'utf8')
 const page = readFileSync(join(packageRoot, 'docs/workspace/e2b.md'), 'utf8')
@@ -47,12 +45,12 @@ const environment = (key = TOKEN) => ({
 describe(`E2B for JavaScript ${node.version}`, () => {
   test('every supported call works', async () => {
     const port = await listenInside()
-    const { status, stdout, stderr } = await node.run(
+    const { status, signal, stdout, stderr } = await node.run(
       fixture('e2b/client.mjs'),
       [String(port)],
       environment(),
     )
-    expect(status, stderr).toBe(0)
+    expect({ status, signal }, stderr).toEqual({ status: 0, signal: null })
     expect(JSON.parse(stdout)).toEqual({
       running: true,
       info: [true, 'base', { team: 'a b' }, 'running'],
@@ -118,24 +116,8 @@ describe(`E2B for JavaScript ${node.version}`, () => {
   test('the example of the page works', () => expectExample(node, 'js'))
 
   test('a domain and a key suffice over TLS, also for signed URLs and ports', async () => {
-    const [key, cert] = ['key.pem', 'cert.pem'].map((file) => join(folder, file)) as [string, string]
-    const names = `subjectAltName=DNS:*.${DOMAIN}`
-    const certificate = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-addext', names]
-    await run('openssl', ['req', '-x509', ...certificate, '-subj', '/CN=test', '-keyout', key, '-out', cert])
-    const tls = await startWorkspaceServer({
-      backends: () => [new FakeBackend()],
-      settings: {
-        e2b: { enabled: true },
-        http: { token_file: join(folder, 'token'), ports_domain: DOMAIN, tls: { cert, key } },
-      },
-    })
-    onTestFinished(tls.stop)
     const inside = await listenInside()
     const program = `
-      import dns from 'node:dns'
-      // The test's domain is not registered.
-      const { lookup } = dns
-      dns.lookup = (name, ...rest) => lookup(name.endsWith('.${DOMAIN}') ? '127.0.0.1' : name, ...rest)
       const { Sandbox } = await import('e2b')
       const sandbox = await Sandbox.create({ metadata: { team: 'tls' } })
       await sandbox.files.write('a b.txt', 'content')
@@ -156,14 +138,7 @@ describe(`E2B for JavaScript ${node.version}`, () => {
         await sandbox.kill(),
       ]
       console.log(JSON.stringify(results))`
-    const { status, stdout, stderr } = await node.run(program, [], {
-      PATH: process.env['PATH'],
-      NODE_EXTRA_CA_CERTS: cert,
-      E2B_DOMAIN: `${DOMAIN}:${tls.httpPort}`,
-      E2B_API_KEY: TOKEN,
-    })
-    expect(status, stderr).toBe(0)
-    expect(JSON.parse(stdout)).toEqual([
+    expect(await playOverTls(node, program)).toEqual([
       'ran\n',
       'content',
       401,
@@ -184,8 +159,12 @@ describe(`E2B for JavaScript ${node.version}`, () => {
 
 describe(`E2B for Python ${python.version}`, () => {
   test('every supported call works', async () => {
-    const { status, stdout, stderr } = await python.run(fixture('python/e2b_client.py'), [], environment())
-    expect(status, stderr).toBe(0)
+    const { status, signal, stdout, stderr } = await python.run(
+      fixture('python/e2b_client.py'),
+      [],
+      environment(),
+    )
+    expect({ status, signal }, stderr).toEqual({ status: 0, signal: null })
     expect(JSON.parse(stdout)).toEqual({
       running: true,
       info: [true, 'base', { team: 'a b' }, 'running'],

@@ -134,7 +134,7 @@ test('one master connection carries 20 forwards and 50 sessions', async () => {
     expect(stdout.toString()).toBe('hello')
   })
   await Promise.all([...sessions, ...forwards])
-}, 60_000)
+})
 
 test('a shell with piped input beside a proxy, as editors use it, keeps serving requests', async () => {
   const [port, proxy] = [await greeting(), await freePort()]

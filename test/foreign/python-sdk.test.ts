@@ -147,6 +147,8 @@ describe('the package for Python', () => {
       archive: [true, 'FILE_NOT_FOUND 404', 'INVALID_ARCHIVE 400'],
       import: ['running', true],
       fork: [['running', true, true]],
+      rewound: ['before', 'running', true, 'rewind', true],
+      'no checkpoint': 'CHECKPOINT_NOT_FOUND 404',
       'import failures': ['WORKSPACE_ALREADY_EXISTS 409', 'INVALID_ARCHIVE 400'],
       'no port': 'WAIT_TIMED_OUT',
       port: true,

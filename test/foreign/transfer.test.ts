@@ -153,7 +153,7 @@ test('rsync copies 5,000 files with links and modes in both directions, and noth
   expect(await rsync('{}:rsync/', `${back}/`)).toBeGreaterThan(5_000)
   expect(await rsync('{}:rsync/', `${back}/`)).toBe(0)
   expect(manifest(back)).toBe(manifest(tree))
-}, 120_000)
+})
 
 test('git pushes to and clones from a repository in the workspace', async () => {
   const directory = tempDir()
@@ -179,21 +179,17 @@ const stream = (megabytes: number) =>
   `openssl enc -aes-128-ctr -K 00 -iv 00 -in /dev/zero 2>/dev/null | head -c ${megabytes * 2 ** 20}`
 
 test.each([
-  ['aes128-gcm@openssh.com', 512],
+  ['aes128-gcm@openssh.com', 128],
   ['chacha20-poly1305@openssh.com', 128],
   ['aes256-ctr', 128],
-] as const)(
-  '%s with a rekey every 16 MB transfers %i MB in both directions',
-  async (cipher, megabytes) => {
-    const ssh = `ssh ${workspace.ssh.argv(workspace.name, '-o', 'RekeyLimit=16M', '-o', `Ciphers=${cipher}`).join(' ')}`
-    const local = async (script: string): Promise<string> => {
-      const { status, stdout, stderr } = await runProgram('bash', ['-o', 'pipefail', '-c', script])
-      expect([status, stderr]).toEqual([0, ''])
-      return stdout.toString().slice(0, 64)
-    }
-    const expected = await local(`{ ${stream(megabytes)}; true; } | sha256sum`)
-    expect(await local(`{ ${stream(megabytes)}; true; } | ${ssh} sha256sum`)).toBe(expected)
-    expect(await local(`${ssh} '${stream(megabytes)}' | sha256sum`)).toBe(expected)
-  },
-  120_000,
-)
+] as const)('%s with a rekey every 16 MB transfers %i MB in both directions', async (cipher, megabytes) => {
+  const ssh = `ssh ${workspace.ssh.argv(workspace.name, '-o', 'RekeyLimit=16M', '-o', `Ciphers=${cipher}`).join(' ')}`
+  const local = async (script: string): Promise<string> => {
+    const { status, stdout, stderr } = await runProgram('bash', ['-o', 'pipefail', '-c', script])
+    expect([status, stderr]).toEqual([0, ''])
+    return stdout.toString().slice(0, 64)
+  }
+  const expected = await local(`{ ${stream(megabytes)}; true; } | sha256sum`)
+  expect(await local(`{ ${stream(megabytes)}; true; } | ${ssh} sha256sum`)).toBe(expected)
+  expect(await local(`${ssh} '${stream(megabytes)}' | sha256sum`)).toBe(expected)
+})

@@ -1,5 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 import { packageRoot } from '../../src/lib/process/package.ts'
@@ -95,7 +97,7 @@ test('the workspace guide matches what happens', async () => {
   expect(await exit).toBe(0)
 })
 
-test('the guide on untrusted code matches what happens', async () => {
+test('the guide on untrusted code matches what happens', { tags: ['extensive'] }, async () => {
   const cwd = tempDir()
   const upstream = await startUpstream()
   onTestFinished(() => upstream.close())
@@ -152,7 +154,7 @@ test('the guide on untrusted code matches what happens', async () => {
   )
 })
 
-test('the guide for a team matches what happens', async () => {
+test('the guide for a team matches what happens', { tags: ['extensive'] }, async () => {
   const cwd = tempDir()
   const account = { preferred_username: 'ana', groups: ['engineering'] }
   const { issuer } = await startDeviceProvider({ one: account }, 'one')
@@ -215,7 +217,7 @@ test('the supervisor guide matches what happens', async () => {
   )
 })
 
-test('the content server guide matches what happens', async () => {
+test('the content server guide matches what happens', { tags: ['extensive'] }, async () => {
   const cwd = tempDir()
   const ports = await freePorts(8090)
   const [port = ''] = ports.map(([, each]) => each)
@@ -234,9 +236,22 @@ test('the content server guide matches what happens', async () => {
     stage,
     checkedBy((file) => ['content-server', '-c', file, 'config', 'check'], stage),
   )
+  const config = blocksOf('docs/guides/content-server.md').find(({ text }) => text.includes('mcpServers'))
+  const { docs } = parse(config?.text.replace('8090', port).replace('/home/ann', cwd) ?? '').mcpServers
+  const agent = new Client({ name: 'test', version: '1' })
+  await agent.connect(new StdioClientTransport({ ...docs, env: { PATH, HOME: tempDir() }, cwd: tempDir() }))
+  onTestFinished(() => agent.close())
+  const { tools } = await agent.listTools()
+  expect(tools.map(({ name }) => name)).toEqual(['search', 'read_page', 'list_repos', 'list_pages'])
+  const read = async (page: string) => {
+    const answer = await agent.callTool({ name: 'read_page', arguments: { page } })
+    return JSON.stringify(answer.content)
+  }
+  expect(await read('/repos/tea/')).toContain('First read about [kettles]')
+  expect(await read('/repos/teapot/1.1/')).not.toContain('How to make it')
 })
 
-test('the analyzer guide matches what happens', async () => {
+test('the analyzer guide matches what happens', { tags: ['extensive'] }, async () => {
   const cwd = join(tempDir(), 'shop')
   mkdirSync(cwd)
   const { environment } = analyzerUser({ PATH })

@@ -1,8 +1,12 @@
 import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { buffer } from 'node:stream/consumers'
+import { join } from 'node:path'
+import { buffer, text } from 'node:stream/consumers'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { run } from '../../src/lib/process/run.ts'
+import { tempDir } from '../support/temp-dir.ts'
 import { FakeBackend } from '../support/workspace/fake-backend.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { makeWorkspace, startWorkspaceServer } from '../support/workspace/workspace-server.ts'
@@ -77,6 +81,21 @@ test('F32 a tunnel over a slow link stays open until all data is transferred', a
   const carried = await buffer(client.stdout)
   expect(carried.length).toBe(bytes)
   expect(performance.now() - beganMs).toBeGreaterThan(5_000)
+})
+
+test('F32 a file is written over a slow link as long as data arrives', { tags: ['extensive'] }, async () => {
+  const { namespace, far, url, start } = await cable()
+  const content = randomBytes(1_100_000)
+  const file = join(tempDir(), 'file')
+  writeFileSync(file, content)
+  const rate = ['rate', '256kbit', 'burst', '4k', 'latency', '400ms']
+  await ip('netns', 'exec', namespace, 'tc', 'qdisc', 'add', 'dev', far, 'root', 'tbf', ...rate)
+  const beganMs = performance.now()
+  const at = `${url}/api/workspaces/demo/files?path=copy`
+  const client = start('curl', '-s', '-w', '%{http_code}', '-T', file, at)
+  expect(await text(client.stdout)).toBe('204')
+  expect(performance.now() - beganMs).toBeGreaterThan(LIMIT_MS)
+  expect(Buffer.from(await (await fetch(at)).arrayBuffer()).equals(content)).toBe(true)
 })
 
 async function ip(...argv: readonly string[]): Promise<void> {

@@ -3,7 +3,7 @@ import { run } from '../../src/lib/process/run.ts'
 import { type DockerSsh, dockerSsh } from '../support/workspace/docker-ssh.ts'
 import { rounds } from '../support/rounds.ts'
 
-const MIB = rounds(256, 4_096)
+const MIB = rounds(64, 4_096)
 /** Numbered blocks, so that a lost, duplicated or reordered block changes the hash. */
 const BLOCKS = `perl -e 'srand 1; my $rest = join "", map chr rand 256, 9 .. 65536; print pack("Q", $_), $rest for 1 .. ${MIB * 16}'`
 const HASH = 'sha256sum'

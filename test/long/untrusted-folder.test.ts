@@ -1,3 +1,4 @@
+// @module-tag extensive
 import { testFolders } from '../support/hostile/folder-suite.ts'
 import { HOSTILE_FOLDERS } from '../support/hostile/hostile-folders.ts'
 

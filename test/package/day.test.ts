@@ -64,7 +64,7 @@ describe('in containers and machines', () => {
 
   test(
     'the day’s work in docs/tour.md runs as written and leaves nothing',
-    { timeout: 900_000 },
+    { timeout: 900_000, tags: ['extensive'] },
     async () => {
       const blocks = blocksOf('docs/tour.md')
       const [config] = blocks.filter(({ language }) => language === 'yaml')
@@ -199,6 +199,6 @@ async function serveDocs(cwd: string, user: NodeJS.ProcessEnv): Promise<number> 
     child.kill()
     await ended
   })
-  await waitFor('the content server', () => answers(`http://localhost:${port}/_health`), 30_000)
+  await waitFor('the content server', () => answers(`http://localhost:${port}/_health`))
   return port
 }

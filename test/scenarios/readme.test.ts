@@ -1,3 +1,4 @@
+// @module-tag slow
 import { expect, onTestFinished, test } from 'vitest'
 import { packageRoot } from '../../src/lib/process/package.ts'
 import { docker, uniqueName } from '../support/engine/docker.ts'
@@ -9,7 +10,7 @@ import { serveCli, userEnvironment } from '../support/workspace/workspace-cli.ts
  * Differs from what a reader does in three ways: a local `git daemon` replaces GitHub, so the workspaces share the host's
  * network and have no address; and the name is unique to this test.
  */
-test('the README’s transcript matches what happens', { timeout: 120_000 }, async () => {
+test('the README’s transcript matches what happens', async () => {
   const block = blocksOf('README.md').find(
     ({ heading, language }) => heading === 'Try it' && language === 'console',
   )

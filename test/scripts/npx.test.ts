@@ -1,3 +1,4 @@
+// @module-tag slow
 import { realpathSync, statSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { packageRoot, packageVersion } from '../../src/lib/process/package.ts'

@@ -2,3 +2,10 @@
 export function rounds(few: number, all: number): number {
   return process.env['RACES'] === 'all' ? all : few
 }
+
+/** Every `stride`-th item from a random first one; all items in `npm run test:races`. */
+export function sample<T>(items: readonly T[], stride: number): readonly T[] {
+  const step = rounds(stride, 1)
+  const first = Math.floor(Math.random() * step)
+  return items.filter((_, at) => at % step === first)
+}

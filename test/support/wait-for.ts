@@ -4,7 +4,7 @@ import { setImmediate, setTimeout as delay } from 'node:timers/promises'
 export async function waitFor(
   what: string,
   isTrue: () => boolean | Promise<boolean>,
-  timeoutMs = 15_000,
+  timeoutMs = 45_000,
 ): Promise<void> {
   const endMs = performance.now() + timeoutMs
   // Most conditions are met after a few milliseconds.

@@ -22,14 +22,13 @@ import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 
 const checkout = process.cwd()
-/** Sources of the workspace server's page. */
-const PAGE = 'src/workspace/faces/web/page'
+/** Sources of the pages that a server serves at its root. */
+const PAGES = ['src/workspace/faces/web/page', 'src/supervisor/faces/web/page']
 /** Scripts of other pages. */
 const PAGE_SCRIPTS = [
   'src/analyzer/query/graph/page/page.ts',
   'src/content/faces/http/page/page.ts',
   'src/content/faces/http/page/versions.ts',
-  'src/supervisor/faces/web/page/page.ts',
 ]
 let folder = ''
 const atEnd: (() => unknown)[] = []
@@ -43,16 +42,18 @@ beforeEach(() => {
     'tsconfig.json',
     'tsconfig.page.json',
     'tsconfig.build.json',
+    'vite.page.config.ts',
     'native/compat',
   ]) {
     cpSync(join(checkout, name), join(folder, name), { recursive: true })
   }
   mkdirSync(join(folder, 'src'))
   writeFileSync(join(folder, 'src/one.ts'), 'export const one: number = 1\n')
-  // A page of one line too.
-  mkdirSync(join(folder, PAGE), { recursive: true })
-  cpSync(join(checkout, PAGE, 'vite.config.ts'), join(folder, PAGE, 'vite.config.ts'))
-  writeFileSync(join(folder, PAGE, 'index.html'), '<!doctype html><title>page</title>\n')
+  // Pages of one line too.
+  for (const page of PAGES) {
+    mkdirSync(join(folder, page), { recursive: true })
+    writeFileSync(join(folder, page, 'index.html'), '<!doctype html><title>page</title>\n')
+  }
   for (const script of PAGE_SCRIPTS) {
     mkdirSync(join(folder, dirname(script)), { recursive: true })
     writeFileSync(join(folder, script), 'export {}\n')

@@ -222,7 +222,7 @@ export const CONTAINER_ATTACKS: readonly ChannelAttack[] = [
       const isBounded = (): boolean => statSync(machine.consoleLog).size <= MOST_CONSOLE_BYTES
       try {
         // Logs are checked every ten seconds.
-        await waitFor('the log to be truncated', isBounded, 30_000)
+        await waitFor('the log to be truncated', isBounded)
         return []
       } catch {
         return [`a log of ${statSync(machine.consoleLog).size} bytes`]

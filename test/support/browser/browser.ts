@@ -19,6 +19,8 @@ export interface BrowserPage {
   readonly click: (selector: string) => Promise<void>
   /** Reloads the page. */
   readonly reload: () => Promise<void>
+  /** Holds back requests of this URL pattern until the returned function is called. */
+  readonly hold: (urlPattern: string) => Promise<() => Promise<void>>
   /** Grants the page access to the clipboard. */
   readonly allowClipboard: () => Promise<void>
   /** Returns the size of live JavaScript objects in bytes, after a garbage collection. */
@@ -113,6 +115,10 @@ async function connectPage(port: string, url: string): Promise<BrowserPage> {
   return {
     evaluate,
     complaints,
+    async hold(urlPattern) {
+      await send('Fetch.enable', { patterns: [{ urlPattern }] })
+      return async () => void (await send('Fetch.disable'))
+    },
     async tabs() {
       const all = (await (await fetch(`http://127.0.0.1:${port}/json`)).json()) as Answer[]
       return all.filter(({ type }) => type === 'page').map(({ url: address }) => address as string)

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { createLogger } from '../../../src/lib/log/logger.ts'
-import type { Clock } from '../../../src/lib/clock/clock.ts'
+import { type AlarmClock, type Clock, systemClock } from '../../../src/lib/clock/clock.ts'
 import { create, loadContentConfig, type RunningContent } from '../../../src/content/index.ts'
 import type { Store } from '../../../src/content/store/store.ts'
 import { FsStore } from '../../../src/content/store/fs-store.ts'
@@ -36,7 +36,8 @@ export async function startContent(
   given: {
     readonly settings?: Settings
     readonly dir?: string
-    readonly clock?: Clock
+    /** Uses the timers of the process unless it has some. */
+    readonly clock?: Clock & Partial<AlarmClock>
     readonly store?: (inner: Store) => Store
   } = {},
 ): Promise<TestContent> {
@@ -56,7 +57,7 @@ export async function startContent(
   const logger = createLogger({ level: 'info', format: 'json', destination: destination as never })
   const running = await create(config, {
     logger,
-    ...(given.clock && { clock: given.clock }),
+    ...(given.clock && { clock: withTimers(given.clock) }),
     ...(given.store && { store: given.store(inner) }),
   }).start()
   onTestFinished(() => running.stop())
@@ -70,6 +71,11 @@ export async function startContent(
     askAnonymous(path, { ...init, headers: { cookie, ...(init.headers as Record<string, string>) } })
   const log = () => lines.map((line) => JSON.parse(line) as Record<string, unknown>)
   return { url, dir, running, store: inner, log, ask, askAnonymous, logIn, cookie }
+}
+
+function withTimers(clock: Clock & Partial<AlarmClock>): AlarmClock {
+  const { nowMs, wallMs, after = systemClock.after } = clock
+  return { nowMs, wallMs, after }
 }
 
 /** Returns the session cookie that a response sets, as a browser sends it back. */

@@ -52,6 +52,10 @@ export class FaultyStore implements Store {
     return this.#inner.write(...given)
   }
 
+  replace(...given: Parameters<Store['replace']>): ReturnType<Store['replace']> {
+    return this.#inner.replace(...given)
+  }
+
   remove(key: string): Promise<void> {
     return this.#inner.remove(key)
   }

@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { ObjectCache } from '../../../src/content/cache/object-cache.ts'
 import { Publications } from '../../../src/content/publication/publications.ts'
+import { CachedMetas } from '../../../src/content/repo/cached-metas.ts'
 import { SiteObjects } from '../../../src/content/publication/site-objects.ts'
 import { publish } from '../../../src/content/publish/publish.ts'
 import { unpublish } from '../../../src/content/publish/unpublish.ts'
@@ -32,11 +33,12 @@ type OnStep = (when: 'before' | 'after') => Promise<void>
 /** Returns a store that reports each change. */
 function stepping(store: Store, onStep: OnStep): Store {
   const step =
-    <Given extends readonly unknown[]>(work: (...given: Given) => Promise<void>) =>
-    async (...given: Given): Promise<void> => {
+    <Given extends readonly unknown[], Result>(work: (...given: Given) => Promise<Result>) =>
+    async (...given: Given): Promise<Result> => {
       await onStep('before')
-      await work(...given)
+      const result = await work(...given)
       await onStep('after')
+      return result
     }
   return {
     open: (...given) => store.open(...given),
@@ -44,6 +46,7 @@ function stepping(store: Store, onStep: OnStep): Store {
     listNames: (...given) => store.listNames(...given),
     removeUnfinished: (...given) => store.removeUnfinished(...given),
     write: step((...given: Parameters<Store['write']>) => store.write(...given)),
+    replace: step((...given: Parameters<Store['replace']>) => store.replace(...given)),
     remove: step((key: string) => store.remove(key)),
     close: () => undefined,
   }
@@ -55,7 +58,7 @@ function reader(store: Store, ttlMs = 0) {
   const publications = new Publications(store, expiry, clock)
   return async (): Promise<Site> => {
     const cache = new ObjectCache(store, { ...LIMITS, ttlMs: 0, negativeTtlMs: 0 }, clock)
-    const objects = new SiteObjects(cache, publications)
+    const objects = new SiteObjects(cache, publications, new CachedMetas(cache, 0, clock))
     const files: Record<string, string> = {}
     for (const path of PATHS) {
       const { known } = await objects.lookUp(`repos/guide/${path}`)

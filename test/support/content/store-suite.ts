@@ -150,6 +150,50 @@ export function storeSuite(name: string, open: () => Promise<Store>, many: numbe
       expect(await get('range')).toBe('0123456789')
     })
 
+    test('an object is replaced only if it still has the given ETag, or is still missing', async () => {
+      const replace = (text: string, etag?: string) =>
+        store.replace('if/x', Buffer.from(text), etag, { contentType: 'text/html' })
+      const etagOf = async (): Promise<string> => {
+        const { body, etag } = await opened('if/x')
+        body.destroy()
+        return etag
+      }
+      expect(await replace('never', '"0123456789abcdef0123456789abcdef"')).toBe('changed')
+      expect(await store.open('if/x')).toBe('missing')
+      expect(await replace('first')).toBe('written')
+      expect(await replace('second')).toBe('changed')
+      const first = await etagOf()
+      expect(await replace('second', first)).toBe('written')
+      expect(await replace('third', first)).toBe('changed')
+      expect(await get('if/x')).toBe('second')
+      const second = await etagOf()
+      await store.remove('if/x')
+      expect(await replace('third', second)).toBe('changed')
+      expect(await replace('third')).toBe('written')
+      expect(await get('if/x')).toBe('third')
+    })
+
+    test('of many conditional writes at the same time exactly one succeeds', async () => {
+      for (let round = 0; round < 10; round++) {
+        const found = await store.open('if/race')
+        if (typeof found !== 'string') found.body.destroy()
+        const etag = typeof found === 'string' ? undefined : found.etag
+        const texts = Array.from({ length: 8 }, (_, i) => `${round} ${i}`)
+        const outcomes = await Promise.all(
+          texts.map((text) =>
+            store.replace('if/race', Buffer.from(text), etag, { contentType: 'text/plain' }),
+          ),
+        )
+        const written = texts.filter((_, i) => outcomes[i] === 'written')
+        expect(written).toEqual([await get('if/race')])
+      }
+    })
+
+    test('an invalid key is not replaced', async () => {
+      const replacing = store.replace('../x', Buffer.from('x'), undefined, { contentType: '' })
+      await expect(replacing).rejects.toMatchObject({ code: 'PUBLISH_INVALID' })
+    })
+
     test('removing a missing object succeeds', async () => {
       await store.remove('never/was')
     })

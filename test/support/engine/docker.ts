@@ -59,4 +59,10 @@ export async function leftovers(workspace: string): Promise<readonly string[]> {
 export async function removeLeftovers(workspace: string): Promise<void> {
   await run('docker', ['rm', '-f', '-v', `ws-${workspace.toLowerCase()}`])
   await run('docker', ['volume', 'rm', '-f', `ws-${workspace.toLowerCase()}`])
+  const checkpoints = ['--filter', `label=workspace.checkpoint_of=${workspace.toLowerCase()}`, '-q']
+  for (const kind of ['image', 'volume'] as const) {
+    const { stdout } = await run('docker', [kind, 'ls', ...checkpoints])
+    const ids = new Set(stdout.split('\n').filter((id) => id !== ''))
+    if (ids.size > 0) await run('docker', [kind, 'rm', '-f', ...ids])
+  }
 }

@@ -49,7 +49,7 @@ export function libraryClients(): readonly LibraryClient[] {
   }))
 }
 
-/** E2B's SDK for a language, installed at a fixed version. */
+/** E2B's SDK for a language and its package for code, installed at fixed versions. */
 interface E2bSdk {
   readonly version: string
   /** Runs a program that imports the SDK. */
@@ -59,17 +59,17 @@ interface E2bSdk {
 type Environment = Readonly<Record<string, string | undefined>>
 type Finished = Awaited<ReturnType<typeof run>>
 
-const E2B_NPM = 'e2b@2.51.0'
-const E2B_PYPI = 'e2b==2.63.0'
+const E2B_NPM = ['e2b@2.51.0', '@e2b/code-interpreter@2.8.0'] as const
+const E2B_PYPI = ['e2b==2.63.0', 'e2b-code-interpreter==2.11.5'] as const
 
 /** Returns E2B's SDK for JavaScript, installed if necessary. */
 export function e2bForNode(): E2bSdk {
-  const sdk = madeOnce('e2b-npm', [E2B_NPM], (folder) => {
-    const argv = ['install', '--no-save', '--no-audit', '--no-fund', '--prefix', folder, E2B_NPM]
+  const sdk = madeOnce('e2b-npm', E2B_NPM, (folder) => {
+    const argv = ['install', '--no-save', '--no-audit', '--no-fund', '--prefix', folder, ...E2B_NPM]
     execFileSync('npm', argv, { stdio: ['ignore', 'pipe', 'pipe'] })
   })
   return {
-    version: E2B_NPM.replace(/^.*@/, ''),
+    version: versionsOf(E2B_NPM),
     async run(program, argv, environment) {
       // Imports are resolved from the program's folder.
       const folder = tempDir()
@@ -83,19 +83,23 @@ export function e2bForNode(): E2bSdk {
 
 /** Returns E2B's SDK for Python, installed if necessary. */
 export function e2bForPython(): E2bSdk {
-  const sdk = madeOnce('e2b-pypi', [E2B_PYPI], (folder) => {
+  const sdk = madeOnce('e2b-pypi', E2B_PYPI, (folder) => {
     execFileSync('python3', ['-m', 'venv', folder], { stdio: ['ignore', 'pipe', 'pipe'] })
-    const argv = ['-m', 'pip', 'install', '-q', '--disable-pip-version-check', E2B_PYPI]
+    const argv = ['-m', 'pip', 'install', '-q', '--disable-pip-version-check', ...E2B_PYPI]
     execFileSync(join(folder, 'bin/python'), argv, { stdio: ['ignore', 'pipe', 'pipe'] })
   })
   return {
-    version: E2B_PYPI.replace(/^.*=/, ''),
+    version: versionsOf(E2B_PYPI),
     async run(program, argv, environment) {
       const file = join(tempDir(), 'program.py')
       writeFileSync(file, program)
       return run(join(sdk, 'bin/python'), [file, ...argv], { environment, timeoutMs: 150_000 })
     },
   }
+}
+
+function versionsOf(packages: readonly string[]): string {
+  return packages.map((each) => each.replace(/^.*[=@]/, '')).join(' and ')
 }
 
 /** Returns the path of the client in Go. */

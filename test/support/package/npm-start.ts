@@ -39,7 +39,7 @@ export async function npmStart(environment: NodeJS.ProcessEnv) {
     async end(signal: NodeJS.Signals): Promise<void> {
       npm.kill(signal)
       await ended
-      await waitFor('the server to stop', async () => !(await isUp()), 10_000)
+      await waitFor('the server to stop', async () => !(await isUp()))
     },
   }
 }

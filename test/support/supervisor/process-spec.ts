@@ -14,6 +14,7 @@ export function processSpec(name: string, more: Partial<ProcessSpec> = {}): Proc
   return {
     name,
     base: name,
+    groups: [],
     command: 'x',
     cwd: '/',
     env: {},
@@ -29,6 +30,7 @@ export function processSpec(name: string, more: Partial<ProcessSpec> = {}): Proc
     stopSignal: 'SIGTERM',
     stopCommand: undefined,
     stopTimeoutMs: 10_000,
+    startFirst: undefined,
     user: undefined,
     hasTerminal: false,
     limits: {},

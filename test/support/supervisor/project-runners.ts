@@ -21,22 +21,32 @@ export interface ProjectRun {
 
 /** Runs a project with a tool and with the supervisor, each in a folder filled by `fill`. */
 export async function runBoth(
-  runPeer: (file: string, cwd: string) => Promise<ProjectRun>,
+  runPeer: (file: string, cwd: string, groups: readonly string[]) => Promise<ProjectRun>,
   fill: (dir: string) => string,
+  groups: readonly string[] = [],
 ): Promise<{ readonly theirs: ProjectRun; readonly ours: ProjectRun }> {
   const { path, remove } = makeTempDir()
   try {
     const file = fill(path)
-    return { theirs: await runPeer(file, path), ours: await runSupervisor(file, path) }
+    return { theirs: await runPeer(file, path, groups), ours: await runSupervisor(file, path, groups) }
   } finally {
     remove()
   }
 }
 
 /** Runs a project file with process-compose. */
-export function runProcessCompose(file: string, cwd: string): Promise<ProjectRun> {
+export function runProcessCompose(
+  file: string,
+  cwd: string,
+  groups: readonly string[] = [],
+): Promise<ProjectRun> {
   const program = brought('process-compose')
-  return runProject([program, '-f', file, '-t=false', '--no-server', 'up'], cwd, /^\[(\S+)\s*\] (.*\S)/)
+  const only = groups.flatMap((each) => ['-n', each])
+  return runProject(
+    [program, '-f', file, '-t=false', '--no-server', ...only, 'up'],
+    cwd,
+    /^\[(\S+)\s*\] (.*\S)/,
+  )
 }
 
 /** Runs a Procfile with honcho. */
@@ -54,10 +64,15 @@ export function runForeman(file: string, cwd: string): Promise<ProjectRun> {
 }
 
 /** Runs a project file with `supervisor up`. */
-async function runSupervisor(file: string, cwd: string): Promise<ProjectRun> {
+async function runSupervisor(file: string, cwd: string, groups: readonly string[]): Promise<ProjectRun> {
   const program = join(packageRoot, 'src/bin/supervisor.ts')
   const port = String(await freePort())
-  return runProject([process.execPath, program, 'up', '-c', file, '--port', port], cwd, /^(\S+)\s*\| (.*\S)/)
+  const only = groups.flatMap((each) => ['--group', each])
+  return runProject(
+    [process.execPath, program, 'up', '-c', file, '--port', port, ...only],
+    cwd,
+    /^(\S+)\s*\| (.*\S)/,
+  )
 }
 
 function brought(name: string): string {

@@ -36,7 +36,7 @@ export async function startFilterBefore(standIn: string): Promise<{
     // The stand-in shares the output: it writes to the directory until it has exited, too.
     await once(filter.stdout.resume(), 'close')
   })
-  await waitFor('the filter', () => isListening(at('net.sock')), 20_000)
+  await waitFor('the filter', () => isListening(at('net.sock')))
   const guest = connect(at('net.sock'))
   onTestFinished(() => void guest.destroy())
   return { guest, directory, rules: at('rules') }
@@ -96,5 +96,5 @@ export async function startFilter(parts: {
   ]
   const ready = ['sh', '-c', 'echo started; exec "$@" 2>/dev/null', 'sh', ...argv]
   await parts.start(parts.namespace, ready)
-  await waitFor('the filter', () => existsSync(parts.socket), 20_000)
+  await waitFor('the filter', () => existsSync(parts.socket))
 }

@@ -44,6 +44,8 @@ interface TestedBackend {
   readonly isDirect: boolean
   /** Whether it differs from another one only in how programs are started. */
   readonly isVariant?: boolean
+  /** Whether workspaces take seconds to start, so that `.ci/run` leaves out what another of its tests covers too. */
+  readonly isSlow?: boolean
   /** Whether the host's directories, copies of workspaces and their usage are out of reach, because nodes are other machines. */
   readonly isRemote?: boolean
 }
@@ -53,6 +55,7 @@ const MACHINE_BACKENDS: readonly TestedBackend[] = [
   {
     kind: 'qemu',
     name: 'qemu',
+    isSlow: true,
     make: () => machineBackend({}),
     isDocker: false,
     isReal: true,

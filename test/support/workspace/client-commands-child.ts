@@ -21,6 +21,7 @@ const NOT_CLIENTS = new Set([
   'analyzer mcp',
   'workspace mcp',
   'workspace serve',
+  'workspace torture',
   'workspace install-service',
   'workspace backup',
   'workspace restore',

@@ -23,6 +23,35 @@ export async function makeSandbox(url: string, body: object = {}, key = ''): Pro
   }
 }
 
+/** Sends a request; resolves with the response when it begins. */
+export function open(
+  url: string,
+  body: unknown,
+  headers: SandboxHeaders,
+  method = 'POST',
+): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    request(url, { method, headers: { 'content-type': 'application/json', ...headers } })
+      .on('response', resolve)
+      .on('error', reject)
+      .end(typeof body === 'string' ? body : JSON.stringify(body))
+  })
+}
+
+/** Reads a whole response. */
+export async function textOf(response: IncomingMessage): Promise<string> {
+  let text = ''
+  for await (const chunk of response.setEncoding('utf8')) text += chunk
+  return text
+}
+
+/** Parses the lines of a run of code. */
+export const linesOf = (text: string): any[] =>
+  text
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line))
+
 /** Sends bytes to a streaming method; resolves when the response begins. */
 export function openStream(
   url: string,

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { constants, tmpdir, userInfo } from 'node:os'
 import { statSync } from 'node:fs'
-import { chmod, chown, cp, mkdtemp, rm } from 'node:fs/promises'
+import { chmod, chown, mkdtemp, rm } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { type Duplex, duplexPair } from 'node:stream'
@@ -22,6 +22,8 @@ import type {
 import { lastLogLines } from '../../../src/workspace/backend/log-lines.ts'
 import { fault } from '../../../src/workspace/errors.ts'
 import { WORKSPACE_DIR, type Workspace } from '../../../src/workspace/workspace.ts'
+import { copyTree } from './copy-tree.ts'
+import { FakeCheckpoints } from './fake-checkpoints.ts'
 import { listenAt } from './listen-at.ts'
 
 /**
@@ -68,6 +70,7 @@ export class FakeBackend implements Backend {
   async close(): Promise<void> {
     for (const process of this.#processes) kill(process, 'SIGKILL')
     const directories = [...this.#volumes.values(), ...this.#homes.values(), ...this.copies.values()]
+    await this.#checkpoints.clear()
     await Promise.all(directories.map((path) => rm(path, { recursive: true, force: true })))
   }
 
@@ -99,7 +102,10 @@ export class FakeBackend implements Backend {
     }
     const { fork } = request
     if (fork !== undefined)
-      await copyTree(this.copies.get(fork.origin) ?? '', this.#volumes.get(key(request.name)) ?? '')
+      await copyTree(
+        this.copies.get(fork.origin) ?? this.#checkpoints.pathOf(fork.origin) ?? '',
+        this.#volumes.get(key(request.name)) ?? '',
+      )
     if (!this.#homes.has(key(request.name)))
       this.#homes.set(key(request.name), await mkdtemp(join(tmpdir(), 'fake-home-')))
     progress('creating the container')
@@ -183,8 +189,16 @@ export class FakeBackend implements Backend {
     },
   }
 
+  readonly #checkpoints = new FakeCheckpoints(
+    (name) => (this.#workspaces.get(key(name))?.localDir === '' ? this.#volumes.get(key(name)) : undefined),
+    (step, signal) => this.#step(step, signal),
+  )
+  /** Set it to undefined for a backend that cannot. */
+  checkpoints: Backend['checkpoints'] = this.#checkpoints
+
   async remove(name: string, keepVolume: boolean): Promise<void> {
     await this.#step('remove')
+    await this.#checkpoints.clear(name)
     this.#workspaces.delete(key(name))
     await this.#removeHome(name)
     const volume = this.#volumes.get(key(name))
@@ -366,11 +380,6 @@ export class FakeBackend implements Backend {
       },
     }
   }
-}
-
-/** Copies the content of a directory; links are not followed. */
-function copyTree(from: string, to: string): Promise<void> {
-  return cp(from, to, { recursive: true, verbatimSymlinks: true, preserveTimestamps: true })
 }
 
 function key(name: string): string {

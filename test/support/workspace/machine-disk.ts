@@ -21,6 +21,7 @@ import type { SnapshotRecord } from '../../../src/workspace/backend/microvm/file
 import { newMetadata } from '../../../src/workspace/backend/microvm/plan-machine.ts'
 import { backendCreate } from './backend-create.ts'
 import { storeImage } from './images.ts'
+import { MACHINE_SETTINGS } from './machine-metadata.ts'
 import { tempDir } from '../temp-dir.ts'
 import { startWorkspaceServer, type TestServer, type TestServerOptions } from './workspace-server.ts'
 
@@ -72,26 +73,11 @@ export class MachineDisk {
     utimesSync(file, then, then)
   }
 
-  /** Adds a complete snapshot. */
-  snapshot(name: string, digest = `sha256:${'0'.repeat(64)}`): void {
-    mkdirSync(this.at('snapshots', name), { recursive: true })
-    const record: SnapshotRecord = {
-      version: 1,
-      name,
-      sourceWorkspace: 'demo',
-      createdAt: '2026-01-01T00:00:00.000Z',
-      comment: '',
-      image: 'base',
-      digest,
-      repo: '',
-      forwardPorts: [],
-      environment: {},
-      cpus: 1,
-      memoryMb: 512,
-      upperBytes: 2 ** 30,
-      isFormatted: true,
-    }
-    writeFileSync(this.at('snapshots', name, 'snapshot.json'), JSON.stringify(record))
+  /** Adds a complete snapshot or checkpoint. */
+  snapshot(name: string, digest = MACHINE_SETTINGS.digest, parent = 'snapshots'): void {
+    mkdirSync(this.at(parent, name), { recursive: true })
+    const record: SnapshotRecord = { ...MACHINE_SETTINGS, name, sourceWorkspace: 'demo', comment: '', digest }
+    writeFileSync(this.at(parent, name, 'snapshot.json'), JSON.stringify(record))
   }
 
   /** Creates a sparse disk with a few bytes of content. */

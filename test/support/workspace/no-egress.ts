@@ -4,5 +4,6 @@ import type { EgressGate } from '../../../src/workspace/lifecycle/creation.ts'
 export const noEgress: EgressGate = {
   attach: () => Promise.resolve(),
   environmentOf: () => ({}),
+  foreignEnvironmentOf: () => ({}),
   observe: () => undefined,
 }

@@ -30,7 +30,7 @@ export async function startTeamServer(
     settings,
     ...options
   }: Omit<TestServerOptions, 'stateDir'> & {
-    readonly settings?: Readonly<Record<string, object>>
+    readonly settings?: Readonly<Record<string, unknown>> & { readonly team?: object }
   } = {},
 ): Promise<TeamServer> {
   const stateDir = await mkdtemp(join(tmpdir(), 'workspace-team-'))
@@ -46,7 +46,7 @@ export async function startTeamServer(
     backends: () => [new FakeBackend()],
     ...options,
     stateDir,
-    settings: { ...settings, team: { enabled: true, ...settings?.['team'] } },
+    settings: { ...settings, team: { enabled: true, ...settings?.team } },
   })
   secrets.set('', (await readFile(join(stateDir, 'token'), 'utf8')).trim())
   const authorizationOf = (user: string): string => `Bearer ${secrets.get(user)}`

@@ -63,6 +63,7 @@ export async function serveCli(
   readonly httpPort: number
   readonly exit: Promise<number | null>
   readonly stdout: () => string
+  readonly log: () => string
 }> {
   const [node, program] = CLI
   const argv = [program, 'serve', '--http-port', '0', '--ssh-port', '0', '--state-dir', tempDir(), ...flags]
@@ -72,8 +73,8 @@ export async function serveCli(
   const exit = once(child, 'close').then(([status]) => status as number | null)
   let stdout = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text))
+  let log = ''
   const httpPort = await new Promise<number>((resolve, reject) => {
-    let log = ''
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       log += text
       const ready = /"http":(\d+).*is ready/.exec(log)
@@ -81,5 +82,5 @@ export async function serveCli(
     })
     void exit.then((status) => reject(new Error(`serve ended with status ${status}: ${log}`)))
   })
-  return { child, httpPort, exit, stdout: () => stdout }
+  return { child, httpPort, exit, stdout: () => stdout, log: () => log }
 }

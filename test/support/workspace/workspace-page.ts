@@ -1,7 +1,6 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import type { BrowserPage } from '../browser/browser.ts'
 import { openPage } from '../browser/chromium.ts'
+import { keepScreenshot } from '../browser/keep-screenshot.ts'
 import { waitFor } from '../wait-for.ts'
 
 /** The page of a workspace server in a browser, with the actions that tests perform. */
@@ -53,17 +52,12 @@ export async function openWorkspacePage(url: string): Promise<WorkspacePage> {
     },
     goTo: (hash) => page.evaluate(`void (location.hash = ${JSON.stringify(hash)})`),
     async keep(name) {
-      const folder = process.env['PAGE_SCREENSHOTS']
-      if (folder === undefined) return
-      mkdirSync(folder, { recursive: true })
-      const shoot = async (mode: string): Promise<void> =>
-        writeFileSync(join(folder, `${name}-${mode}.png`), await page.screenshot())
-      await shoot('light')
+      await keepScreenshot(`${name}-light`, page)
       await page.setDark(true)
-      await shoot('dark')
+      await keepScreenshot(`${name}-dark`, page)
       await page.setDark(false)
       await page.setWidth(390)
-      await shoot('phone')
+      await keepScreenshot(`${name}-phone`, page)
       await page.resetWidth()
     },
   }
