@@ -105,7 +105,7 @@ export class EntryReader {
   /** Opens the file that follows the current one; undefined if that is the last. */
   async #following(): Promise<FileHandle | undefined> {
     const current = await this.#handle?.stat({ bigint: true })
-    const isCurrent = ({ dev, ino }: Identity): boolean => dev === current?.dev && ino === current.ino
+    const isCurrent = (file: Identity): boolean => current !== undefined && isSame(file, current)
     // The usual case, after each entry.
     if (isCurrent(await stat(this.#path, { bigint: true }))) return undefined
     const files = await this.#openAll()
@@ -117,30 +117,44 @@ export class EntryReader {
 
   /** Opens the file and the rotated ones, in the order of their last change; the file itself is the last. */
   async #openAll(): Promise<readonly OpenFile[]> {
+    for (;;) {
+      const opened: OpenFile[] = []
+      let isComplete = false
+      try {
+        isComplete = await this.#openInto(opened)
+      } finally {
+        if (!isComplete) await keepOnly(opened, -1)
+      }
+      const [current, ...rotated] = opened
+      if (isComplete && current !== undefined)
+        return [...rotated.toSorted((a, b) => (a.mtimeNs < b.mtimeNs ? -1 : 1)), current]
+    }
+  }
+
+  /** Opens the file, then the rotated ones; returns false if one was renamed meanwhile, and may have been left out. */
+  async #openInto(opened: OpenFile[]): Promise<boolean> {
+    const current = await openFile(this.#path)
+    opened.push(current)
     const directory = dirname(this.#path)
     const name = basename(this.#path)
-    const names = (await readdir(directory)).filter(
-      (each) => each.startsWith(`${name}.`) || each.startsWith(`${name}-`),
-    )
-    const rotated: OpenFile[] = []
-    for (const each of names) {
-      // It may be renamed again, or compressed, right now.
+    for (const each of await readdir(directory)) {
+      if (!each.startsWith(`${name}.`) && !each.startsWith(`${name}-`)) continue
       const file = await openFile(join(directory, each)).catch(ignoreMissing)
-      if (file !== undefined) rotated.push(file)
+      if (file === undefined) return false
+      opened.push(file)
     }
-    const ordered = rotated.toSorted((a, b) => (a.mtimeNs < b.mtimeNs ? -1 : 1))
-    try {
-      return [...ordered, await openFile(this.#path)]
-    } catch (error) {
-      await keepOnly(ordered, -1)
-      throw error
-    }
+    const now = await stat(this.#path, { bigint: true }).catch(ignoreMissing)
+    return now !== undefined && isSame(current, now)
   }
 }
 
 interface Identity {
   readonly dev: bigint
   readonly ino: bigint
+}
+
+function isSame(a: Identity, b: Identity): boolean {
+  return a.dev === b.dev && a.ino === b.ino
 }
 
 interface OpenFile extends Identity {
