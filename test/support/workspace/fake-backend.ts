@@ -376,6 +376,7 @@ export class FakeBackend implements Backend {
       signal: (name) => Promise.resolve(kill(process, name)),
       hangUp: () => {
         kill(process, 'SIGHUP')
+        for (const stream of [process.stdin, process.stdout, process.stderr]) stream.destroy()
         return Promise.resolve()
       },
     }

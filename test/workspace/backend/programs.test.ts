@@ -1,4 +1,3 @@
-// @module-tag slow
 import { createHash, randomBytes, randomInt } from 'node:crypto'
 import { buffer, text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
@@ -9,9 +8,9 @@ import { uniqueName } from '../../support/engine/docker.ts'
 import { waitFor } from '../../support/wait-for.ts'
 
 for (const { kind, make: makeBackend, isDocker, isReal, isDirect, isVariant, isSlow } of BACKENDS)
-  describe(`programs of the ${kind} backend`, { tags: isVariant === true ? ['extensive'] : [] }, () => {
+  describe(`programs of the ${kind} backend`, { tags: isVariant === true ? ['long'] : [] }, () => {
     let backend: Backend
-    const rarely = { tags: isSlow === true ? ['extensive'] : [] }
+    const rarely = { tags: isSlow === true ? ['long'] : [] }
 
     const shared = uniqueName('shared')
     const output = (name: string, request: ExecRequest) => outputOf(backend, name, request)
@@ -129,7 +128,7 @@ for (const { kind, make: makeBackend, isDocker, isReal, isDirect, isVariant, isS
       expect(await process.exitStatus).toEqual({ status: 0 })
     })
 
-    test('100 concurrent programs each get their own bytes', rarely, async () => {
+    test('100 concurrent programs each get their own bytes', { tags: ['long'] }, async () => {
       const outputs = await Promise.all(
         Array.from({ length: 100 }, async (_, index) => {
           const process = await backend.exec(shared, { argv: ['cat'] })
@@ -223,6 +222,16 @@ for (const { kind, make: makeBackend, isDocker, isReal, isDirect, isVariant, isS
       await waitFor('the program', async () => (await running()) === '3')
       await process.hangUp()
       await waitFor('its end', async () => (await running()) === '0')
+    })
+
+    test('hanging up ends the input of a program that survives it', async () => {
+      const mark = `/tmp/hung-up-${300_000 + Math.floor(Math.random() * 100_000)}`
+      const process = await backend.exec(shared, sh(`trap '' HUP; echo; cat >/dev/null; : >${mark}`))
+      await new Promise((resolve) => process.stdout.once('data', resolve))
+      await process.hangUp()
+      const exists = async () => (await output(shared, sh(`[ -e ${mark} ]`))).status === 0
+      await waitFor('the program', exists)
+      await output(shared, sh(`rm ${mark}`))
     })
 
     test.runIf(isReal)('a terminal has the requested size and follows a resize', async () => {
