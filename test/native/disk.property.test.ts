@@ -1,6 +1,6 @@
 import { linkSync, mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import * as fc from 'fast-check'
+import { fc } from '../support/fast-check.ts'
 import { expect, it } from 'vitest'
 import { duLogicalBytes, duPhysicalBytes } from '../support/files/du.ts'
 import { tempDir } from '../support/temp-dir.ts'

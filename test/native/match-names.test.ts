@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import { fc } from '../support/fast-check.ts'
 import { describe, expect, it } from 'vitest'
 import { matchNames, type NamePart } from '../../src/native/match-names.ts'
 import { matchTexts } from '../oracle/match-names.ts'

@@ -1,5 +1,4 @@
-// @module-tag slow
-import fc from 'fast-check'
+import { fc } from '../support/fast-check.ts'
 import { expect, it, test } from 'vitest'
 import { nextCronMs } from '../../src/lib/clock/cron.ts'
 import { changedSchedule, configuredSchedule, effectiveSchedule } from '../../src/workspace/schedule.ts'

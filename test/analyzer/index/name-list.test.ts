@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import { fc } from '../../support/fast-check.ts'
 import { expect, test } from 'vitest'
 import { NameList } from '../../../src/analyzer/index/name-list.ts'
 import type { NamePart } from '../../../src/native/match-names.ts'

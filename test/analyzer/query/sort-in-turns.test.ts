@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import { fc } from '../../support/fast-check.ts'
 import { expect, test } from 'vitest'
 import { compare, sortInTurns } from '../../../src/analyzer/query/sort-in-turns.ts'
 import { runInTurns } from '../../../src/lib/clock/run-in-turns.ts'

@@ -1,5 +1,4 @@
-// @module-tag slow
-import fc from 'fast-check'
+import { fc } from '../../support/fast-check.ts'
 import { expect, test } from 'vitest'
 import { toMarkdown } from '../../../src/content/markdown/to-markdown.ts'
 import { readPageText } from '../../../src/content/search/page-text.ts'
@@ -267,7 +266,7 @@ test.each([
   ['unmatched ends', `${'<i>'.repeat(400)}${'</x>'.repeat(MANY)}`],
   ['links after exclamation marks', '!<a href=x>y</a>'.repeat(MANY)],
   ['rules', '<hr>'.repeat(MANY * 3)],
-])('Markdown of %s is bounded', (_name, html) => {
+])('Markdown of %s is bounded', { tags: ['long'] }, (_name, html) => {
   const { markdown, isCut } = toMarkdown(html)
   expect(markdown.length).toBeLessThan(2_001_000)
   if (isCut) expect(markdown).toMatch(/\*The rest of this page is left out\.\*\n$/)

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import { fc } from '../../support/fast-check.ts'
 import { expect, test } from 'vitest'
 import { addressOf, RedirectRules } from '../../../src/content/page/redirect-rules.ts'
 

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import fc from 'fast-check'
+import { fc } from '../../support/fast-check.ts'
 import { expect, test } from 'vitest'
 import { MAX_META_BYTES, parseMeta } from '../../../src/content/repo/meta.ts'
 

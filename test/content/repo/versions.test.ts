@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import { fc } from '../../support/fast-check.ts'
 import { expect, test } from 'vitest'
 import { parseMeta } from '../../../src/content/repo/meta.ts'
 import { latestOf, namedVersions, sortVersions, versionNamed } from '../../../src/content/repo/versions.ts'

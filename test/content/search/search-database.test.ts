@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text as textOf } from 'node:stream/consumers'
-import fc from 'fast-check'
+import { fc } from '../../support/fast-check.ts'
 import { onTestFinished, expect, test } from 'vitest'
 import { SearchDatabase } from '../../../src/content/search/search-database.ts'
 import { runSearchTask } from '../../../src/content/search/search-task.ts'

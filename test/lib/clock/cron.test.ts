@@ -1,5 +1,4 @@
-// @module-tag slow
-import fc from 'fast-check'
+import { fc } from '../../support/fast-check.ts'
 import { expect, it, test } from 'vitest'
 import { cronComplaint, lastCronMs, nextCronMs } from '../../../src/lib/clock/cron.ts'
 import { occurrences } from '../../support/clock/occurrences.ts'

@@ -1,5 +1,4 @@
-// @module-tag slow
-import fc from 'fast-check'
+import { fc } from '../../support/fast-check.ts'
 import { describe, expect, test } from 'vitest'
 import {
   envelopeFromWire,

@@ -1,5 +1,5 @@
 import { text } from 'node:stream/consumers'
-import fc from 'fast-check'
+import { fc } from '../../support/fast-check.ts'
 import { expect, test } from 'vitest'
 import { isLargeJson, jsonChunks, jsonStream } from '../../../src/lib/http/json-chunks.ts'
 

@@ -1,5 +1,4 @@
-// @module-tag slow
-import fc from 'fast-check'
+import { fc } from '../../support/fast-check.ts'
 import { duplexPair } from 'node:stream'
 import { expect, test } from 'vitest'
 import { type MuxChannel, WINDOW_BYTES } from '../../../src/lib/mux/channel.ts'
@@ -28,7 +27,7 @@ const frame = (channel: number, kind: FrameKind, payload?: Uint8Array) =>
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 const held = (channels: readonly MuxChannel[]) => channels.map(({ heldBytes }) => heldBytes)
 
-test('B5 H12 for any frames the buffered data stays within the windows', async () => {
+test('B5 H12 for any frames the buffered data stays within the windows', { tags: ['long'] }, async () => {
   const frames = fc.record({
     channel: fc.constantFrom(1, 2, 7, 5_000),
     kind: fc.oneof(fc.constant(FRAME.data), fc.constantFrom(...Object.values(FRAME))),
@@ -98,18 +97,22 @@ test.each([
   expect(channels[1]?.destroyed).toBe(true)
 })
 
-test('B5 thousands of frames in one read wait for their turn, and none is lost', async () => {
-  const { channels, link, send } = attacked()
-  const one = frame(1, FRAME.data, Buffer.alloc(1))
-  const count = 100_000
-  let bytes = 0
-  channels[0]?.on('data', (piece: Buffer) => (bytes += piece.length))
-  send(...Array.from({ length: count }, () => one))
-  await settled()
-  expect(link.isPaused()).toBe(true)
-  expect(bytes).toBeLessThan(count)
-  await waitFor('all of them', () => bytes === count)
-})
+test(
+  'B5 thousands of frames in one read wait for their turn, and none is lost',
+  { tags: ['long'] },
+  async () => {
+    const { channels, link, send } = attacked()
+    const one = frame(1, FRAME.data, Buffer.alloc(1))
+    const count = 100_000
+    let bytes = 0
+    channels[0]?.on('data', (piece: Buffer) => (bytes += piece.length))
+    send(...Array.from({ length: count }, () => one))
+    await settled()
+    expect(link.isPaused()).toBe(true)
+    expect(bytes).toBeLessThan(count)
+    await waitFor('all of them', () => bytes === count)
+  },
+)
 
 test('B5 channels that a peer opens wait for their turn, even if it closes them immediately', async () => {
   const [link, attacker] = duplexPair()

@@ -1,5 +1,4 @@
-// @module-tag slow
-import fc from 'fast-check'
+import { fc } from '../../support/fast-check.ts'
 import { duplexPair, type Duplex } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
@@ -130,18 +129,22 @@ test('F19 a new session starts when either side is replaced in the middle of a f
   stopEcho()
 })
 
-test('F19 a session starts even if a response takes longer than the first retry', async () => {
-  const LATENCY_MS = 700
-  const [left, farLeft] = duplexPair()
-  const [right, farRight] = duplexPair()
-  farLeft.on('data', (chunk: Buffer) => setTimeout(() => farRight.write(chunk), LATENCY_MS))
-  farRight.on('data', (chunk: Buffer) => setTimeout(() => farLeft.write(chunk), LATENCY_MS))
-  const stopEcho = echoing(right)
-  const sessions = sessionsOf(left)
-  expect(await echoed(await sessions.next())).toBe('over the line')
-  sessions.stop()
-  stopEcho()
-})
+test(
+  'F19 a session starts even if a response takes longer than the first retry',
+  { tags: ['long'] },
+  async () => {
+    const LATENCY_MS = 700
+    const [left, farLeft] = duplexPair()
+    const [right, farRight] = duplexPair()
+    farLeft.on('data', (chunk: Buffer) => setTimeout(() => farRight.write(chunk), LATENCY_MS))
+    farRight.on('data', (chunk: Buffer) => setTimeout(() => farLeft.write(chunk), LATENCY_MS))
+    const stopEcho = echoing(right)
+    const sessions = sessionsOf(left)
+    expect(await echoed(await sessions.next())).toBe('over the line')
+    sessions.stop()
+    stopEcho()
+  },
+)
 
 test.each(['the first', 'the second'])(
   'a session that breaks on %s side is followed by another',

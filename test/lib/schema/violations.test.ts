@@ -1,5 +1,5 @@
 import { Ajv } from 'ajv'
-import fc from 'fast-check'
+import { fc } from '../../support/fast-check.ts'
 import { expect, it, test } from 'vitest'
 import { type SchemaNode } from '../../../src/lib/config/check.ts'
 import { violations, withDefaults } from '../../../src/lib/schema/violations.ts'

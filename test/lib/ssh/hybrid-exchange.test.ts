@@ -5,7 +5,7 @@ import crypto, {
   generateKeyPairSync,
   randomBytes,
 } from 'node:crypto'
-import fc from 'fast-check'
+import { fc } from '../../support/fast-check.ts'
 import { describe, expect, test } from 'vitest'
 import { answerHybrid, HYBRID_EXCHANGES } from '../../../src/lib/ssh/hybrid-exchange.ts'
 

@@ -20,6 +20,7 @@ import { torture } from '../../../src/workspace/torture/torture.ts'
 import { docker } from '../../support/engine/docker.ts'
 import { waitFor } from '../../support/wait-for.ts'
 import { spawnCli, userEnvironment, workspaceCli } from '../../support/workspace/workspace-cli.ts'
+import { SEED } from '../../support/seed.ts'
 
 const SETTINGS = {
   docker: { network: 'host' },
@@ -35,7 +36,7 @@ function run(options: {
 }): Promise<TortureReport> {
   return torture({
     ...options,
-    seed: Date.now() % 2 ** 32,
+    seed: SEED,
     entry: join(packageRoot, 'src/bin/workspace.ts'),
     settings: SETTINGS,
     environment: privateEnvironment(process.env),
@@ -126,7 +127,7 @@ test.each<readonly [string, Parameters<typeof damaging>[0], string, RegExp]>([
     'lost',
     /^workspace .* whose creation was acknowledged/,
   ],
-])('%s is found', { tags: ['extensive'] }, async (_name, damage, kind, what) => {
+])('%s is found', async (_name, damage, kind, what) => {
   const report = await run({ durationMs: 60_000, kinds: ['server'], start: damaging(damage) })
   onTestFinished(() => rmSync(report.logFile ?? '', { force: true }))
   expect(isClean(report)).toBe(false)
@@ -176,25 +177,21 @@ test('a byte that changes on its way is found', async () => {
   expect(report.findings[0]?.what).toMatch(/^bytes through port \d+ of workspace |^file f\d+ of workspace /)
 })
 
-test(
-  'a server that does not start again is found, and its workspaces are removed',
-  { tags: ['extensive'] },
-  async () => {
-    let starts = 0
-    let serverId = ''
-    const start: StartServer = (command) => {
-      if (starts++ === 0) return startServer(command)
-      serverId = serverIdOf(command.stateDir)
-      return { ready: Promise.reject(new Error('planted')), kill: () => Promise.resolve() }
-    }
-    const report = await run({ durationMs: 60_000, kinds: ['server'], start })
-    onTestFinished(() => rmSync(report.logFile ?? '', { force: true }))
-    expect(report.findings).toContainEqual({ kind: 'stuck', what: 'after a fault of kind server: planted' })
-    expect(new Set(report.findings.map(({ kind }) => kind))).toEqual(new Set(['stuck']))
-    expect(report.remnants).toEqual([])
-    expect(await docker('ps', '-aq', '--filter', `label=workspace.server_id=${serverId}`)).toBe('')
-  },
-)
+test('a server that does not start again is found, and its workspaces are removed', async () => {
+  let starts = 0
+  let serverId = ''
+  const start: StartServer = (command) => {
+    if (starts++ === 0) return startServer(command)
+    serverId = serverIdOf(command.stateDir)
+    return { ready: Promise.reject(new Error('planted')), kill: () => Promise.resolve() }
+  }
+  const report = await run({ durationMs: 60_000, kinds: ['server'], start })
+  onTestFinished(() => rmSync(report.logFile ?? '', { force: true }))
+  expect(report.findings).toContainEqual({ kind: 'stuck', what: 'after a fault of kind server: planted' })
+  expect(new Set(report.findings.map(({ kind }) => kind))).toEqual(new Set(['stuck']))
+  expect(report.remnants).toEqual([])
+  expect(await docker('ps', '-aq', '--filter', `label=workspace.server_id=${serverId}`)).toBe('')
+})
 
 /** Starts servers with a child process that outlives them and keeps their log open. */
 const leaving: StartServer = (command) => {
@@ -204,7 +201,7 @@ const leaving: StartServer = (command) => {
   return startServer({ ...command, environment: { ...command.environment, NODE_OPTIONS } })
 }
 
-test('a process that outlives its server is found and killed', { tags: ['extensive'] }, async () => {
+test('a process that outlives its server is found and killed', async () => {
   const report = await run({ durationMs: 8_000, kinds: ['server'], start: leaving })
   onTestFinished(() => rmSync(report.logFile ?? '', { force: true }))
   const pids = report.findings.map(({ what }) => /^process (\d+), whose server has ended$/.exec(what)?.[1])
@@ -214,26 +211,19 @@ test('a process that outlives its server is found and killed', { tags: ['extensi
   expect(report.remnants).toEqual([])
 })
 
-test(
-  'a run that is interrupted reports what it has and removes everything',
-  { tags: ['extensive'] },
-  async () => {
-    const before = directories()
-    const environment = userEnvironment({ WORKSPACE_DOCKER__NETWORK: 'host', TMPDIR: tmpdir() })
-    const { child, exit, stdout } = spawnCli(['torture', '--json'], environment)
-    await waitFor(
-      'a workspace',
-      async () => (await docker('ps', '-q', '--filter', 'name=ws-torture-')) !== '',
-    )
-    child.kill('SIGINT')
-    await exit
-    expect(JSON.parse(stdout())).toMatchObject({ findings: [], remnants: [] })
-    expect(await docker('ps', '-aq', '--filter', 'name=ws-torture-')).toBe('')
-    expect(directories()).toEqual(before)
-  },
-)
+test('a run that is interrupted reports what it has and removes everything', async () => {
+  const before = directories()
+  const environment = userEnvironment({ WORKSPACE_DOCKER__NETWORK: 'host', TMPDIR: tmpdir() })
+  const { child, exit, stdout } = spawnCli(['torture', '--json'], environment)
+  await waitFor('a workspace', async () => (await docker('ps', '-q', '--filter', 'name=ws-torture-')) !== '')
+  child.kill('SIGINT')
+  await exit
+  expect(JSON.parse(stdout())).toMatchObject({ findings: [], remnants: [] })
+  expect(await docker('ps', '-aq', '--filter', 'name=ws-torture-')).toBe('')
+  expect(directories()).toEqual(before)
+})
 
-test('an orphan is found and removed, but not one with another name', { tags: ['extensive'] }, async () => {
+test('an orphan is found and removed, but not one with another name', async () => {
   const names = ['torture-orphan', 'precious'].map((name) => `${name}-${process.pid}`)
   const [, precious = ''] = names
   onTestFinished(() => void docker('volume', 'rm', '-f', ...names))

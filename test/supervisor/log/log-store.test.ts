@@ -1,7 +1,7 @@
 import { closeSync, mkdirSync, readFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
-import fc from 'fast-check'
+import { fc } from '../../support/fast-check.ts'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { makePipe } from '../../../src/native/programs/pipe.ts'
 import { linesOf } from '../../../src/supervisor/log/log-line.ts'

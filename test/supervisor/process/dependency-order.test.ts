@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import { fc } from '../../support/fast-check.ts'
 import { expect, test } from 'vitest'
 import { dependenciesFirst, dependentsFirst } from '../../../src/supervisor/process/dependency-order.ts'
 import { processSpec } from '../../support/supervisor/process-spec.ts'

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import { fc } from '../../support/fast-check.ts'
 import { expect, test } from 'vitest'
 import type { HealthReport } from '../../../src/supervisor/health/health.ts'
 import type {

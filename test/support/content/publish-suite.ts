@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import fc from 'fast-check'
+import { fc } from '../fast-check.ts'
 import { describe, expect, test } from 'vitest'
 import { ObjectCache } from '../../../src/content/cache/object-cache.ts'
 import { Publications } from '../../../src/content/publication/publications.ts'

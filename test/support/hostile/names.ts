@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import { fc } from '../fast-check.ts'
 import type { NameTable } from '../../../src/native/match-names.ts'
 
 /** Returns names in the form that the native matcher reads. */

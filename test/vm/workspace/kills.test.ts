@@ -1,4 +1,3 @@
-// @module-tag extensive
 import { existsSync, readdirSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -12,6 +11,7 @@ import { COUNT, runInside } from '../../support/vm/run-inside.ts'
 import { machineRoots, vmSettings } from '../../support/vm/vm-server.ts'
 import { waitFor } from '../../support/wait-for.ts'
 import { call, makeWorkspace } from '../../support/workspace/workspace-server.ts'
+import { SEED } from '../../support/seed.ts'
 
 const KILLS = rounds(8, 200)
 const LONGEST_MS = 3_000
@@ -30,8 +30,7 @@ test(
       for (const pid of monitors()) process.kill(Number(pid), 'SIGKILL')
       roots.remove()
     })
-    const seed = Date.now() % 2 ** 32
-    const random = new Random(seed)
+    const random = new Random(SEED)
     const stateDir = join(tempDir(), 'state')
     const base = await vmSettings(roots)
     // A serial line: vhost-device-vsock cannot be suspended.
@@ -52,7 +51,7 @@ test(
     let forks = 0
     for (let kill = 0; kill < KILLS; kill++) {
       const action = random.pick(['suspend', 'start', 'fork', 'fork of a suspended'])
-      const what = `seed ${seed}, kill ${kill}, ${action}`
+      const what = `kill ${kill}, ${action}`
       const child = `fork-${forks}`
       if (action === 'start' || action === 'fork of a suspended')
         expect((await at('/main/suspend', 'POST')).status, what).toBe(200)

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import { fc } from '../../support/fast-check.ts'
 import { expect, test } from 'vitest'
 import { ExpiryWatch, JUMP_GRACE_MS, LATE_GRACE_MS } from '../../../src/workspace/activity/expiry-watch.ts'
 

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import { fc } from '../../support/fast-check.ts'
 import { expect, test } from 'vitest'
 import type { GuestMessage } from '../../../src/workspace/bus/guest-message.ts'
 import { WaitingMessages } from '../../../src/workspace/bus/waiting-messages.ts'

@@ -1,4 +1,3 @@
-// @module-tag slow
 import { execFile, execFileSync } from 'node:child_process'
 import {
   closeSync,
@@ -17,7 +16,7 @@ import {
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import * as fc from 'fast-check'
+import { fc } from '../../support/fast-check.ts'
 import { expect, test } from 'vitest'
 import { walkTrees } from '../../../src/native/files/disk.ts'
 import { admin, canMount, mountFileSystem } from '../../support/files/file-systems.ts'

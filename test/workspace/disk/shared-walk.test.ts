@@ -1,4 +1,4 @@
-import * as fc from 'fast-check'
+import { fc } from '../../support/fast-check.ts'
 import { expect, test } from 'vitest'
 import { SharedWalk } from '../../../src/workspace/disk/shared-walk.ts'
 

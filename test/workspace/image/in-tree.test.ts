@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import { fc } from '../../support/fast-check.ts'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import { fc } from '../../support/fast-check.ts'
 import { BlockList } from 'node:net'
 import { expect, test } from 'vitest'
 import {

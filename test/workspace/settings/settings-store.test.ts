@@ -1,7 +1,6 @@
-// @module-tag slow
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import fc from 'fast-check'
+import { fc } from '../../support/fast-check.ts'
 import { expect, test } from 'vitest'
 import { SettingsStore } from '../../../src/workspace/settings/settings-store.ts'
 import type { WorkspaceSettings } from '../../../src/workspace/workspace-settings.ts'

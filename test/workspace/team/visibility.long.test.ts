@@ -1,5 +1,4 @@
-// @module-tag slow
-import fc from 'fast-check'
+import { fc } from '../../support/fast-check.ts'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { FakeBackend } from '../../support/workspace/fake-backend.ts'
 import { startTeamServer, type TeamServer } from '../../support/workspace/team-server.ts'

@@ -1,4 +1,3 @@
-// @module-tag extensive
 import { execFileSync } from 'node:child_process'
 import { cpSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,10 +8,9 @@ import { startAnalyzer, type TestAnalyzer } from '../../../support/analyzer/anal
 import { compile, ImpactProgram, results } from '../../../support/analyzer/impact-program.ts'
 import { randomFor } from '../../../support/differential/random.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
+import { SEED } from '../../../support/seed.ts'
 
 const MUTATIONS = Number(process.env['IMPACT_MUTATIONS'] ?? 4)
-const seed = Number(process.env['IMPACT_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
-
 async function post(analyzer: TestAnalyzer, path: string, body: object): Promise<any> {
   const response = await fetch(`${analyzer.url}/api/v1${path}`, {
     method: 'POST',
@@ -31,10 +29,10 @@ function isSelected(selection: readonly any[], name: string): boolean {
   )
 }
 
-test(`every test whose result a mutation changes is selected (IMPACT_SEED=${seed})`, async () => {
+test('every test whose result a mutation changes is selected', async () => {
   const root = join(tempDir(), 'generated')
   const old = join(tempDir(), 'old')
-  new ImpactProgram(randomFor(seed, 0)).write(root)
+  new ImpactProgram(randomFor(SEED, 0)).write(root)
   compile(root)
   cpSync(join(root, 'target'), old, { recursive: true })
   const before = results(root)
@@ -47,8 +45,8 @@ test(`every test whose result a mutation changes is selected (IMPACT_SEED=${seed
   let noticed = 0
   let left = 0
   for (let round = 1; round <= MUTATIONS; round++) {
-    const program = new ImpactProgram(randomFor(seed, 0))
-    const random = randomFor(seed, round)
+    const program = new ImpactProgram(randomFor(SEED, 0))
+    const random = randomFor(SEED, round)
     const mutation = Array.from({ length: 1 + (round % 2) }, () => program.mutate(random)).join(', ')
     rmSync(join(root, 'src'), { recursive: true })
     program.write(root)

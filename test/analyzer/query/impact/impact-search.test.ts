@@ -3,10 +3,9 @@ import { ImpactSearch } from '../../../../src/analyzer/query/impact/impact-searc
 import { ReverseCalls } from '../../../../src/analyzer/query/impact/reverse-calls.ts'
 import { finish, RandomProgram } from '../../../support/analyzer/random-program.ts'
 import { Random } from '../../../support/differential/random.ts'
+import { SEED } from '../../../support/seed.ts'
 
 const PROGRAMS = 400
-
-const seed = Number(process.env['IMPACT_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
 
 function resultOf<T>(work: Generator<void, T>): T {
   for (;;) {
@@ -56,9 +55,9 @@ function distances(
 }
 
 test.each(['rta', 'cha'] as const)(
-  `random programs are affected by %s where the definition leads, by shortest paths (IMPACT_SEED=${seed})`,
+  'random programs are affected by %s where the definition leads, by shortest paths',
   (analysis) => {
-    const random = new Random(seed)
+    const random = new Random(SEED)
     let most = 0
     for (let round = 0; round < PROGRAMS; round++) {
       const program = new RandomProgram(random)

@@ -6,10 +6,9 @@ import {
   type FoundPaths,
 } from '../../../../src/analyzer/query/paths/find-paths.ts'
 import { Random } from '../../../support/differential/random.ts'
+import { SEED } from '../../../support/seed.ts'
 
 const GRAPHS = 500
-
-const seed = Number(process.env['PATH_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
 
 type Calls = readonly (readonly [caller: number, callee: number])[]
 
@@ -63,8 +62,8 @@ function allPaths(
 }
 
 describe('paths', () => {
-  test(`of random graphs are all paths, in order (PATH_SEED=${seed})`, () => {
-    const random = new Random(seed)
+  test('of random graphs are all paths, in order', () => {
+    const random = new Random(SEED)
     let most = 0
     for (let round = 0; round < GRAPHS; round++) {
       const size = 2 + random.below(7)

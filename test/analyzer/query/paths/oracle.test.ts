@@ -1,4 +1,3 @@
-// @module-tag slow
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { classFilesBelow, compiled } from '../../../support/analyzer/javac.ts'
@@ -6,6 +5,7 @@ import { projectOf, startAnalyzer, type TestAnalyzer } from '../../../support/an
 import { PrintedGraph } from '../../../support/analyzer/printed-graph.ts'
 import { reachedIn } from '../../../support/analyzer/printed-reach.ts'
 import { Random } from '../../../support/differential/random.ts'
+import { SEED } from '../../../support/seed.ts'
 
 const PAIRS = 100
 /** Complete enumeration is feasible to this depth. */
@@ -13,12 +13,10 @@ const DEPTH = 6
 const LIMIT = 100
 const ROOTS = 30
 
-const seed = Number(process.env['PATH_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
-
 for (const fixture of ['paths', 'shop', 'demo', 'kinds'])
   test(
-    `paths between methods of ${fixture}, and what they reach, are those that javap shows (PATH_SEED=${seed})`,
-    { tags: fixture === 'kinds' ? [] : ['extensive'] },
+    `paths between methods of ${fixture}, and what they reach, are those that javap shows`,
+    { tags: fixture === 'kinds' ? [] : ['long'] },
     async () => {
       const folder = compiled(fixture)
       const analyzer = await startAnalyzer(projectOf(fixture))
@@ -29,7 +27,7 @@ for (const fixture of ['paths', 'shop', 'demo', 'kinds'])
           .methodsOf(owner)
           .map((method) => ({ owner, name: (method.split('#')[1] ?? '').split(' ')[0] ?? '' })),
       )
-      const random = new Random(seed)
+      const random = new Random(SEED)
       let found = 0
       for (let round = 0; round < PAIRS; round++) {
         const from = random.pick(names)

@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest'
 import { NumberPool } from '../../../../src/analyzer/query/reach/number-pool.ts'
 import { Random } from '../../../support/differential/random.ts'
+import { SEED } from '../../../support/seed.ts'
 
-const seed = Number(process.env['POOL_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
-
-test(`numbers of up to 53 bits have the ids of a map (POOL_SEED=${seed})`, () => {
-  const random = new Random(seed)
+test('numbers of up to 53 bits have the ids of a map', () => {
+  const random = new Random(SEED)
   const pool = new NumberPool()
   const ids = new Map<number, number>()
   for (let round = 0; round < 20_000; round++) {

@@ -2,10 +2,9 @@ import { expect, test } from 'vitest'
 import { type Code, Traversal } from '../../../../src/analyzer/query/reach/traverse.ts'
 import { finish, RandomProgram } from '../../../support/analyzer/random-program.ts'
 import { Random } from '../../../support/differential/random.ts'
+import { SEED } from '../../../support/seed.ts'
 
 const PROGRAMS = 400
-
-const seed = Number(process.env['REACH_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
 
 /** Applies every rule until nothing changes. */
 function bruteForce(
@@ -40,43 +39,40 @@ function bruteForce(
   return { methods: [...methods].toSorted((a, b) => a - b), created: [...created].toSorted((a, b) => a - b) }
 }
 
-test.each(['rta', 'cha'] as const)(
-  `random programs reach by %s what every rule gives (REACH_SEED=${seed})`,
-  (analysis) => {
-    const random = new Random(seed)
-    let most = 0
-    for (let round = 0; round < PROGRAMS; round++) {
-      const program = new RandomProgram(random)
-      if (program.methodCount === 0) continue
-      const methods = [random.below(program.methodCount)]
-      const classes = random.chance(0.5) ? [random.below(program.classCount)] : []
-      const traversal = new Traversal(program, analysis)
-      finish(
-        traversal.run({
-          methods: methods.map((method) => [method, 0] as const),
-          classes: classes.map((classId) => [classId, 1] as const),
-        }),
-      )
-      const expected = bruteForce(program, { methods, classes }, analysis === 'cha')
-      const about = JSON.stringify({ round, program, methods, classes })
-      expect(
-        [...traversal.reached].toSorted((a, b) => a - b),
-        about,
-      ).toEqual(expected.methods)
-      const created = [...program.parents.keys()].filter((classId) => traversal.isCreated(classId))
-      expect(created, about).toEqual(expected.created)
-      const position = new Map(Array.from(traversal.reached, (method, at) => [method, at]))
-      for (const method of traversal.reached) {
-        const cause = traversal.causeOf(method)
-        // Every method comes after its cause, so that paths end at a root.
-        if (cause !== undefined && cause.is !== 'root')
-          expect(position.get(cause.from) ?? Infinity, about).toBeLessThan(position.get(method) ?? -1)
-      }
-      most = Math.max(most, expected.methods.length)
+test.each(['rta', 'cha'] as const)('random programs reach by %s what every rule gives', (analysis) => {
+  const random = new Random(SEED)
+  let most = 0
+  for (let round = 0; round < PROGRAMS; round++) {
+    const program = new RandomProgram(random)
+    if (program.methodCount === 0) continue
+    const methods = [random.below(program.methodCount)]
+    const classes = random.chance(0.5) ? [random.below(program.classCount)] : []
+    const traversal = new Traversal(program, analysis)
+    finish(
+      traversal.run({
+        methods: methods.map((method) => [method, 0] as const),
+        classes: classes.map((classId) => [classId, 1] as const),
+      }),
+    )
+    const expected = bruteForce(program, { methods, classes }, analysis === 'cha')
+    const about = JSON.stringify({ round, program, methods, classes })
+    expect(
+      [...traversal.reached].toSorted((a, b) => a - b),
+      about,
+    ).toEqual(expected.methods)
+    const created = [...program.parents.keys()].filter((classId) => traversal.isCreated(classId))
+    expect(created, about).toEqual(expected.created)
+    const position = new Map(Array.from(traversal.reached, (method, at) => [method, at]))
+    for (const method of traversal.reached) {
+      const cause = traversal.causeOf(method)
+      // Every method comes after its cause, so that paths end at a root.
+      if (cause !== undefined && cause.is !== 'root')
+        expect(position.get(cause.from) ?? Infinity, about).toBeLessThan(position.get(method) ?? -1)
     }
-    expect(most).toBeGreaterThan(8)
-  },
-)
+    most = Math.max(most, expected.methods.length)
+  }
+  expect(most).toBeGreaterThan(8)
+})
 
 test('a class with very many superclasses is initialized', () => {
   const depth = 50_000

@@ -1,4 +1,3 @@
-// @module-tag extensive
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -7,21 +6,20 @@ import { checkRules } from '../../../support/analyzer/check-rules.ts'
 import { startAnalyzer } from '../../../support/analyzer/analyzer-server.ts'
 import { Random } from '../../../support/differential/random.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
+import { SEED } from '../../../support/seed.ts'
 
 const PACKAGES = ['a', 'a.x', 'b', 'b.x.y', 'c']
 const CLASSES = 30
 const EDGES = 60
 const ROUNDS = 30
 
-const seed = Number(process.env['RULES_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
-
 interface Edge {
   readonly from: string
   readonly to: string
 }
 
-test(`rules about generated classes have the violations of a brute-force search (RULES_SEED=${seed})`, async () => {
-  const random = new Random(seed)
+test('rules about generated classes have the violations of a brute-force search', async () => {
+  const random = new Random(SEED)
   const classes = Array.from({ length: CLASSES }, (_, at) => `${random.pick(PACKAGES)}.C${at}`)
   const edges = distinct(
     Array.from({ length: EDGES }, () => ({ from: random.pick(classes), to: random.pick(classes) })),

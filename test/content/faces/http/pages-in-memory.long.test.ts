@@ -1,4 +1,3 @@
-// @module-tag slow
 import { brotliCompressSync } from 'node:zlib'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,8 +11,8 @@ import { FakeClock } from '../../../support/fake-clock.ts'
 import { Random } from '../../../support/differential/random.ts'
 import { rounds } from '../../../support/rounds.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
+import { SEED } from '../../../support/seed.ts'
 
-const SEED = Number(process.env['PAGES_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
 const ROUNDS = rounds(600, 50_000)
 const COMMON = 'docs.example:99'
 const HOSTS = [
@@ -232,59 +231,55 @@ async function writeSite(root: string, version: number): Promise<void> {
   await publish({ folder, repo: 'guide', deletes: true }, { store, nowMs: 0 })
 }
 
-for (const [at, [name, site]] of Object.entries(SITES).entries())
-  test(
-    `O8 responses from memory equal those of the routes: ${name} (PAGES_SEED=${SEED})`,
-    { timeout: 600_000, tags: at === 0 ? [] : ['extensive'] },
-    async () => {
-      const answers = vi.spyOn(PagesInMemory.prototype, 'answer')
-      const root = join(tempDir(), 'store')
-      const world = { clock: new FakeClock(), root, version: 1 }
-      await writeSite(root, world.version)
-      const given = { root, settings: { ...SETTINGS, ...site.settings }, clock: world.clock }
-      const early = await ComparedSite.start({ ...given, isRouted: false })
-      const routed = await ComparedSite.start({ ...given, isRouted: true })
-      const sites = [early, routed]
-      for (const each of sites) await logInAll(each)
-      for (const each of sites) await each.addToken('all', ['*'])
-      const random = new Random(SEED)
-      const seen = new Seen()
-      const story: unknown[] = []
-      let inMemory = 0
-      let recent: readonly SiteRequest[] = []
-      for (let i = 0; i < ROUNDS; i++) {
-        if (random.chance(0.06)) story.push(await happen(random, sites, world))
-        if (random.chance(0.1) || recent.length === 0)
-          recent = [plainRequest(random, site), ...recent].slice(0, WORKING_SET)
-        // Repeated requests are the ones that are answered from memory.
-        let asked = random.pick(recent)
-        while (random.chance(0.4)) asked = varied(random, seen, asked, site)
-        story.push(asked)
-        answers.mockClear()
-        const one = await early.ask(asked)
-        inMemory += answers.mock.results.filter(({ value }) => value !== undefined).length
-        answers.mockClear()
-        const other = await routed.ask(asked)
-        expect(answers.mock.results.filter(({ value }) => value !== undefined)).toEqual([])
-        // Counts differ as soon as one of them has been requested.
-        if (asked.path.startsWith('/metrics')) continue
-        expect({ story: story.slice(-12), answer: one }).toEqual({ story: story.slice(-12), answer: other })
-        seen.add(one)
-      }
-      expect(inMemory).toBeGreaterThan(ROUNDS / 30)
-      for (const each of sites) await logInAll(each)
-      const metrics: SiteRequest = {
-        ...plainRequest(random, site),
-        path: '/metrics',
-        hosts: [COMMON],
-        cookies: [`ann@${COMMON}`],
-      }
-      expect(await early.counts(metrics)).toEqual(await routed.counts(metrics))
-      const reads = await early.finish()
-      expect(reads.length).toBeGreaterThan(ROUNDS / 10)
-      // A version is added when a record is written, from the list of repositories as it then is.
-      const withoutVersions = (lines: readonly string[]) =>
-        lines.map((each) => each.replace(/,"version":"[^"]*"/, ''))
-      expect(withoutVersions(reads)).toEqual(withoutVersions(await routed.finish()))
-    },
-  )
+for (const [name, site] of Object.entries(SITES))
+  test(`O8 responses from memory equal those of the routes: ${name}`, { timeout: 600_000 }, async () => {
+    const answers = vi.spyOn(PagesInMemory.prototype, 'answer')
+    const root = join(tempDir(), 'store')
+    const world = { clock: new FakeClock(), root, version: 1 }
+    await writeSite(root, world.version)
+    const given = { root, settings: { ...SETTINGS, ...site.settings }, clock: world.clock }
+    const early = await ComparedSite.start({ ...given, isRouted: false })
+    const routed = await ComparedSite.start({ ...given, isRouted: true })
+    const sites = [early, routed]
+    for (const each of sites) await logInAll(each)
+    for (const each of sites) await each.addToken('all', ['*'])
+    const random = new Random(SEED)
+    const seen = new Seen()
+    const story: unknown[] = []
+    let inMemory = 0
+    let recent: readonly SiteRequest[] = []
+    for (let i = 0; i < ROUNDS; i++) {
+      if (random.chance(0.06)) story.push(await happen(random, sites, world))
+      if (random.chance(0.1) || recent.length === 0)
+        recent = [plainRequest(random, site), ...recent].slice(0, WORKING_SET)
+      // Repeated requests are the ones that are answered from memory.
+      let asked = random.pick(recent)
+      while (random.chance(0.4)) asked = varied(random, seen, asked, site)
+      story.push(asked)
+      answers.mockClear()
+      const one = await early.ask(asked)
+      inMemory += answers.mock.results.filter(({ value }) => value !== undefined).length
+      answers.mockClear()
+      const other = await routed.ask(asked)
+      expect(answers.mock.results.filter(({ value }) => value !== undefined)).toEqual([])
+      // Counts differ as soon as one of them has been requested.
+      if (asked.path.startsWith('/metrics')) continue
+      expect({ story: story.slice(-12), answer: one }).toEqual({ story: story.slice(-12), answer: other })
+      seen.add(one)
+    }
+    expect(inMemory).toBeGreaterThan(ROUNDS / 30)
+    for (const each of sites) await logInAll(each)
+    const metrics: SiteRequest = {
+      ...plainRequest(random, site),
+      path: '/metrics',
+      hosts: [COMMON],
+      cookies: [`ann@${COMMON}`],
+    }
+    expect(await early.counts(metrics)).toEqual(await routed.counts(metrics))
+    const reads = await early.finish()
+    expect(reads.length).toBeGreaterThan(ROUNDS / 10)
+    // A version is added when a record is written, from the list of repositories as it then is.
+    const withoutVersions = (lines: readonly string[]) =>
+      lines.map((each) => each.replace(/,"version":"[^"]*"/, ''))
+    expect(withoutVersions(reads)).toEqual(withoutVersions(await routed.finish()))
+  })

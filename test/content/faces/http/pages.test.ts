@@ -1,9 +1,8 @@
-// @module-tag slow
 import { randomBytes } from 'node:crypto'
 import { brotliCompressSync, brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { request } from 'node:http'
 import { buffer } from 'node:stream/consumers'
-import fc from 'fast-check'
+import { fc } from '../../../support/fast-check.ts'
 import { describe, expect, test } from 'vitest'
 import { startContent, type TestContent } from '../../../support/content/content-server.ts'
 import { sendRaw, statusOf } from '../../../support/http/raw-http.ts'

@@ -1,5 +1,5 @@
 import { Timeline } from '../../../../src/workspace/timeline/timeline.ts'
-import fc from 'fast-check'
+import { fc } from '../../../support/fast-check.ts'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import { fc } from '../../../support/fast-check.ts'
 import { expect, test } from 'vitest'
 import { uuidV7 } from '../../../../src/lib/envelope/uuid-v7.ts'
 import * as wire from '../../../../src/workspace/bus/cluster/wire.ts'

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { PassThrough, Writable } from 'node:stream'
-import fc from 'fast-check'
+import { fc } from '../../../support/fast-check.ts'
 import { expect, onTestFinished, test } from 'vitest'
 import ssh2, { type ClientChannel } from '../../../../src/lib/ssh/ssh2.ts'
 import { sftpPace } from '../../../../src/workspace/faces/ssh/sftp-pace.ts'

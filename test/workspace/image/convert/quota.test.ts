@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import { fc } from '../../../support/fast-check.ts'
 import { statfsSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import { fc } from '../../../../support/fast-check.ts'
 import stringWidth from 'string-width'
 import { expect, test } from 'vitest'
 import type { WireWhy } from '../../../../../src/supervisor/api/why.ts'
