@@ -1,4 +1,3 @@
-import { globSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
@@ -19,12 +18,9 @@ export const shared = {
   teardownTimeout: 20_000,
   tags: [
     {
-      name: 'extensive',
-      description: 'Left out by .ci/run, because it takes long and other tests cover most of it.',
-    },
-    {
-      name: 'slow',
-      description: 'A file that npm test leaves out, because it takes seconds. .ci/run includes it.',
+      name: 'long',
+      description:
+        'Runs only in npm run test:all, because it takes seconds and other tests cover most of it.',
     },
   ],
   expect: { poll: { timeout: 45_000 } },
@@ -65,7 +61,7 @@ export const unit = [
   'test/workspace/backend/docker/{container,exec/container-load}.test.ts',
   'test/workspace/backend/{firecracker,vz}/**/*.test.ts',
   'test/workspace/backend/qemu/{accelerator,command-line}.test.ts',
-  'test/workspace/backend/microvm/{files/hold-root,files/metadata,guest/ask-guest,guest/socket-dir}.test.ts',
+  'test/workspace/backend/microvm/{files/lock-root,files/metadata,guest/ask-guest,guest/socket-dir}.test.ts',
   'test/workspace/devcontainer/dev-container.test.ts',
   'test/workspace/faces/ssh/gc-trigger.test.ts',
   'test/workspace/faces/web/page/{list,parts,server}/**/*.test.ts',
@@ -79,16 +75,11 @@ export const unit = [
   'test/workspace/{files/watch,program/live-programs}.test.ts',
 ]
 
-/** Folders of the suites that have a separate configuration and command. */
-const otherSuites = ['cluster', 'foreign', 'long', 'package', 'vm'].map((name) => `test/${name}/**`)
-
-/** Files that `npm test` leaves out; a filter of tags would import them. */
-const slow =
-  process.env['TESTS'] === 'everyday'
-    ? globSync('test/**/*.test.ts', { cwd: import.meta.dirname }).filter((file) =>
-        readFileSync(join(import.meta.dirname, file), 'utf8').startsWith('// @module-tag slow\n'),
-      )
-    : []
+/** Files of the suites that have a separate configuration and command. */
+const otherSuites = [
+  ...['cluster', 'foreign', 'long', 'package', 'vm'].map((name) => `test/${name}/**`),
+  'test/**/*.long.test.ts',
+]
 
 const projects: TestProjectInlineConfiguration[] = [
   {
@@ -96,7 +87,7 @@ const projects: TestProjectInlineConfiguration[] = [
       ...shared,
       name: 'unit',
       include: unit,
-      exclude: slow,
+      exclude: otherSuites,
       pool: 'threads',
       isolate: false,
       setupFiles: ['test/support/unit.ts'],
@@ -107,7 +98,7 @@ const projects: TestProjectInlineConfiguration[] = [
       ...shared,
       name: 'system',
       include: ['test/**/*.test.ts'],
-      exclude: [...unit, ...slow, 'test/fixtures/**', ...otherSuites],
+      exclude: [...unit, 'test/fixtures/**', ...otherSuites],
     },
   },
 ]

@@ -6,7 +6,15 @@
 import { proofsPage } from './proofs/page.ts'
 import { OTHER_PROOFS, readPromises, type SpecifiedPromise } from './proofs/promises.ts'
 import { readRecord, writeRecord } from './proofs/record.ts'
-import { judge, listTests, readReport, recoveryText, runSuites, type TestRun } from './proofs/test-runs.ts'
+import {
+  judge,
+  listTests,
+  readReport,
+  recoveryText,
+  runsOf,
+  runSuites,
+  type TestRun,
+} from './proofs/test-runs.ts'
 
 /** Prints the result of each promise; returns whether all hold. */
 function printTable(kind: SpecifiedPromise['kind'], runs: readonly TestRun[]): boolean {
@@ -34,7 +42,7 @@ function printTable(kind: SpecifiedPromise['kind'], runs: readonly TestRun[]): b
 const [command = '', ...files] = process.argv.slice(2)
 const [file] = files
 if (command === 'threats' || command === 'faults') {
-  const runs = files.length > 0 ? files.flatMap((path) => readReport(path).runs) : runSuites(command)
+  const runs = files.length > 0 ? runsOf(files.map(readReport)) : runSuites(command)
   process.exitCode = printTable(command, runs) ? 0 : 1
 } else if (command === 'record' && file !== undefined && files.length > 1) {
   writeRecord(file, files.slice(1).map(readReport))

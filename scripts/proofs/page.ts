@@ -38,7 +38,7 @@ interface Proof {
 }
 
 const NOT_RUN =
-  '**Not run here.** This checkout has no results: `.ci/run` runs all suites and records them for this page. It lists the tests of each promise.'
+  '**Not run here.** This checkout has no results: `.ci/run` and `npm run test:all` record them for this page. It lists the tests of each promise.'
 
 function summary({ startedAt, commit, isChanged }: RunRecord, proofs: readonly Proof[]): string {
   const judged = proofs.filter(({ promise }) => !OTHER_PROOFS.has(promise.id))

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { packageRoot } from '../../src/lib/process/package.ts'
-import type { Report, TestRun } from './test-runs.ts'
+import { type Report, runsOf, type TestRun } from './test-runs.ts'
 
 /** Results of a run of all suites, from which the documentation site is built. */
 export interface RunRecord {
@@ -20,7 +20,7 @@ export function writeRecord(path: string, reports: readonly Report[]): void {
     startedAt: new Date(Math.min(...reports.map(({ startedMs }) => startedMs))).toISOString(),
     commit: git('rev-parse', 'HEAD'),
     isChanged: git('status', '--porcelain') !== '',
-    runs: reports.flatMap(({ runs }) => runs),
+    runs: runsOf(reports),
   }
   mkdirSync(dirname(path), { recursive: true })
   writeFileSync(path, `${JSON.stringify(record)}\n`)

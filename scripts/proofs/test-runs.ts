@@ -3,6 +3,7 @@ import { existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { packageRoot } from '../../src/lib/process/package.ts'
+import type { VitestReport } from '../suites/vitest-report.ts'
 import type { SpecifiedPromise } from './promises.ts'
 
 const SUITES = [
@@ -31,19 +32,6 @@ export interface Report {
   readonly runs: readonly TestRun[]
 }
 
-interface VitestReport {
-  readonly startTime: number
-  readonly testResults: readonly {
-    readonly name: string
-    readonly assertionResults: readonly {
-      readonly ancestorTitles: readonly string[]
-      readonly title: string
-      readonly status: string
-      readonly meta?: { readonly recoveryMs?: number }
-    }[]
-  }[]
-}
-
 /** Reads the tests that prove promises from a JSON report of vitest. */
 export function readReport(path: string): Report {
   const { startTime, testResults } = JSON.parse(readFileSync(path, 'utf8')) as VitestReport
@@ -53,6 +41,22 @@ export function readReport(path: string): Report {
     ),
   )
   return { startedMs: startTime, runs: runs.filter(({ ids }) => ids.length > 0) }
+}
+
+/** The tests of several reports; of one that is in more of them, the latest run. */
+export function runsOf(reports: readonly Report[]): readonly TestRun[] {
+  const latest = new Map<string, TestRun>()
+  for (const { runs } of reports.toSorted((a, b) => a.startedMs - b.startedMs)) {
+    for (const run of runs) {
+      const key = `${run.file} ${run.name}`
+      if (didRun(run) || !latest.has(key)) latest.set(key, run)
+    }
+  }
+  return [...latest.values()]
+}
+
+function didRun({ status }: TestRun): boolean {
+  return status === 'passed' || status === 'failed'
 }
 
 /** Runs the tests of all threats or faults in all suites. */

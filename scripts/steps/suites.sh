@@ -1,80 +1,65 @@
-# Runs test suites and sums them up. For bash scripts in the package's root: . scripts/steps/suites.sh Runs every
-# suite even if one fails; a suite that ran nothing counts as failed.
+# Runs test suites and sums them up. For bash scripts in the package's root: . scripts/steps/suites.sh
+# Every suite runs, even if one before it fails. Logs and vitest's reports are kept in build/reports.
 
-results=$(mktemp -d)
-trap 'rm -rf "$results"' EXIT
+reports=build/reports
+mkdir -p "$reports"
+sums=$(mktemp -d)
+trap 'rm -rf "$sums"' EXIT
+: >"$sums/table" >"$sums/failures"
 
-# suite NAME MINUTES COUNT COMMAND…: COUNT is a function that prints "PASSED FAILED [SKIPPED]" after the command has run.
+# suite NAME MINUTES COMMAND…: COMMAND is ended after MINUTES. Its last line is "N passed, N failed[, N skipped]"; without
+# one it counts as one test. One that ran nothing fails.
 suite() {
-  local name=$1 minutes=$2 count=$3 status=0 ok=0 bad=0 left=0 began=$SECONDS
-  shift 3
-  # Processes left by a hung suite must not outlive it.
-  if [ "$is_beside" = no ]; then
-    echo "== $name"
-    timeout --kill-after=30s "${minutes}m" "$@" 2>&1 | tee "$results/$name.log" || status=${PIPESTATUS[0]}
-  else
-    echo "== $name begins"
-    timeout --kill-after=30s "${minutes}m" "$@" >"$results/$name.log" 2>&1 &
-    trap "kill $!" TERM
-    wait $! || status=$?
-    flock "$results" sh -c 'echo "== $1"; cat "$2"' sh "$name" "$results/$name.log"
+  local name=$1 minutes=$2 status passed=0 failed=0 skipped=0 began=$SECONDS last
+  shift 2
+  echo "== $name"
+  # Also the processes of a suite that hangs end then.
+  timeout --kill-after=30s "${minutes}m" "$@" 2>&1 | tee "$reports/$name.log"
+  status=${PIPESTATUS[0]}
+  last=$(tail -n 1 "$reports/$name.log")
+  if [[ $last =~ ^([0-9]+)' passed, '([0-9]+)' failed'(', '([0-9]+)' skipped')?$ ]]; then
+    passed=${BASH_REMATCH[1]} failed=${BASH_REMATCH[2]} skipped=${BASH_REMATCH[4]:-0}
+    [ $((passed + failed)) -gt 0 ] || { failed=1; echo "FAILED $name: it ran nothing" >>"$sums/failures"; }
+  elif [ "$status" = 0 ]; then
+    passed=1
   fi
-  read -r ok bad left < <("$count" "$name" "$status") || { ok=0; bad=0; }
-  [ $((ok + bad)) -gt 0 ] || { bad=1; note "$name ran nothing"; }
-  # A suite may fail outside its tests: by an unhandled error or a time limit.
-  [ "$status" = 0 ] || [ "$bad" -gt 0 ] || { bad=1; note "$name ended with status $status"; }
-  note "$name: $ok passed, $bad failed, ${left:-0} skipped, $(((SECONDS - began) / 60)) min"
-  echo "$ok $bad" >>"$results/counts"
+  # For example by its time limit, or by an error outside of its tests.
+  if [ "$status" != 0 ] && [ "$failed" = 0 ]; then
+    failed=1
+    echo "FAILED $name: ended with status $status after $((SECONDS - began)) s" >>"$sums/failures"
+  fi
+  # A failure is followed by its first lines.
+  grep -aE -A 12 '^(FAILED|flaky:) ' "$reports/$name.log" | cut -c 1-500 >>"$sums/failures"
+  printf '%-14s %7d %7d %7d %9.1f\n' "$name" "$passed" "$failed" "$skipped" "$(((SECONDS - began) / 6))e-1" >>"$sums/table"
 }
 
-# beside LANE…: runs functions in parallel; the output of each suite is printed in one piece when it ends.
-is_beside=no
-beside() {
-  local lane lanes=()
-  for lane in "$@"; do
-    (is_beside=yes; "$lane") &
-    lanes+=($!)
-  done
-  trap 'kill "${lanes[@]}" 2>/dev/null; wait; exit 130' INT TERM
-  wait "${lanes[@]}"
-  trap - INT TERM
-}
-
-# vitest_suite NAME MINUTES COMMAND…: a suite whose command passes its last arguments to vitest; writes $results/NAME.json.
-# A failed test is repeated once, because other programs may have had the processors meanwhile. If it then passes,
-# sum_up lists it as flaky. What random input has found is never repeated.
+# vitest_suite NAME MINUTES once|again COMMAND… [-- FILE…]: a suite of vitest; with "again", files that fail run
+# again, alone (see scripts/run-vitest.ts). Keeps build/reports/NAME.json.
 vitest_suite() {
-  suite "$1" "$2" vitest_json "${@:3}" --retry.count=1 '--retry.condition=^(?!Property failed)' \
-    --reporter=default --reporter=json --outputFile.json="$results/$1.json"
+  suite "$1" "$2" scripts/on-node node scripts/run-vitest.ts "$reports/$1.json" "${@:3}"
 }
 
-note() { echo "== $1" | tee -a "$results/summary.log"; }
-one_step() { if [ "$2" = 0 ]; then echo 1 0; else echo 0 1; fi; }
-last_line() { sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p' "$results/$1.log" | tail -n 1; }
-# An attack that reached nothing counts as passed.
-attacks() { sed -n 's/^\([0-9]*\) attacks, \([0-9]*\) reached$/\1 \2/p' "$results/$1.log" | tail -n 1 | { read -r played reached && echo "$((played - reached)) $reached"; }; }
-# Counts the tests of a vitest report, and appends failed and flaky ones with their reasons to summary.log.
-# A file that fails before its first test counts as one failure.
-vitest_json() {
-  scripts/on-node node -e '
-    const [report, summary] = process.argv.slice(1)
-    const { testResults, numPassedTests, numPendingTests } = JSON.parse(fs.readFileSync(report, "utf8"))
-    const withErrors = (status) => testResults.flatMap(({ name, assertionResults: tests }) =>
-      tests.filter((test) => test.status === status && (status === "failed" || test.failureMessages.length > 0))
-        .map((test) => `${name}: ${test.fullName}\n${test.failureMessages.join("\n")}`))
-    const failed = testResults.filter(({ status, assertionResults: tests }) => status === "failed" && tests.length === 0)
-      .map(({ name, message }) => `${name}: ${message}`).concat(withErrors("failed"))
-    const list = (kind, texts) => texts.map((text) => `${kind} ${text.slice(0, 2000)}\n`).join("")
-    fs.appendFileSync(summary, list("FAILED", failed) + list("FLAKY", withErrors("passed")))
-    console.log(numPassedTests, failed.length, numPendingTests)' "$results/$1.json" "$results/summary.log" 2>/dev/null
+# Prints which promises of SPECIFICATION.md hold by the reports here, of this run and of others, and records them for the
+# page "Proofs" of the documentation site. A promise whose tests did not run is not a failure of this run.
+report_proofs() {
+  local kind
+  for kind in threats faults; do
+    echo "== $kind"
+    scripts/on-node node scripts/proofs.ts "$kind" "$reports"/*.json
+  done
+  scripts/on-node node scripts/proofs.ts record build/proofs.json "$reports"/*.json
 }
 
-# Repeats the sums for readers who see only the end of this output; the last line is "N passed, N failed". Fails if a
-# suite has failed.
+# Prints failures, flaky tests and a table, for readers who see only the end of this output; the last line is
+# "N passed, N failed". Fails if a suite has failed.
 sum_up() {
   local passed failed
-  cat "$results/summary.log"
-  read -r passed failed < <(awk '{ passed += $1; failed += $2 } END { print passed, failed }' "$results/counts")
+  grep -av '^flaky: ' "$sums/failures"
+  printf '\n%-14s %7s %7s %7s %9s\n' SUITE PASSED FAILED SKIPPED MINUTES
+  cat "$sums/table"
+  echo
+  grep -a '^flaky: ' "$sums/failures"
+  read -r passed failed < <(awk '{ passed += $2; failed += $3 } END { print passed, failed }' "$sums/table")
   echo "$passed passed, $failed failed"
   [ "$failed" = 0 ]
 }

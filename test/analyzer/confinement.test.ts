@@ -1,4 +1,3 @@
-// @module-tag slow
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ATTEMPTS, EXCESSES, WRITER_NEEDS, NEEDS } from '../support/confined/attempts.ts'
 import { type Canaries, createCanaries } from '../support/confined/canaries.ts'

@@ -1,4 +1,3 @@
-// @module-tag slow
 import { spawnSync } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
 import { forbidden } from '../../scripts/layer-rules.ts'
@@ -70,7 +69,7 @@ describe('layers', () => {
     expect(blind.status).toBe(1)
   })
 
-  test('the checkout has no violations', () => {
+  test('the checkout has no violations', { tags: ['long'] }, () => {
     expect(runLayers()).toMatchObject({ status: 0, lines: [''] })
   })
 })

@@ -1,4 +1,3 @@
-// @module-tag slow
 import { writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, it, test } from 'vitest'

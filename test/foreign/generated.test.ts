@@ -48,7 +48,7 @@ describe(`openapi-python-client ${versionOf([python, '--version'])}`, () => {
   })
 })
 
-describe(`OpenAPI Generator ${versionOf([...generator, 'version'])} for Go`, { tags: ['extensive'] }, () => {
+describe(`OpenAPI Generator ${versionOf([...generator, 'version'])} for Go`, () => {
   test('a generated client creates, lists, reads and deletes a workspace', async () => {
     const module = join(directory.path, 'go')
     const client = join(module, 'client')

@@ -97,7 +97,7 @@ test('the workspace guide matches what happens', async () => {
   expect(await exit).toBe(0)
 })
 
-test('the guide on untrusted code matches what happens', { tags: ['extensive'] }, async () => {
+test('the guide on untrusted code matches what happens', async () => {
   const cwd = tempDir()
   const upstream = await startUpstream()
   onTestFinished(() => upstream.close())
@@ -154,7 +154,7 @@ test('the guide on untrusted code matches what happens', { tags: ['extensive'] }
   )
 })
 
-test('the guide for a team matches what happens', { tags: ['extensive'] }, async () => {
+test('the guide for a team matches what happens', async () => {
   const cwd = tempDir()
   const account = { preferred_username: 'ana', groups: ['engineering'] }
   const { issuer } = await startDeviceProvider({ one: account }, 'one')
@@ -217,7 +217,7 @@ test('the supervisor guide matches what happens', async () => {
   )
 })
 
-test('the content server guide matches what happens', { tags: ['extensive'] }, async () => {
+test('the content server guide matches what happens', async () => {
   const cwd = tempDir()
   const ports = await freePorts(8090)
   const [port = ''] = ports.map(([, each]) => each)
@@ -251,7 +251,7 @@ test('the content server guide matches what happens', { tags: ['extensive'] }, a
   expect(await read('/repos/teapot/1.1/')).not.toContain('How to make it')
 })
 
-test('the analyzer guide matches what happens', { tags: ['extensive'] }, async () => {
+test('the analyzer guide matches what happens', async () => {
   const cwd = join(tempDir(), 'shop')
   mkdirSync(cwd)
   const { environment } = analyzerUser({ PATH })

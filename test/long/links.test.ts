@@ -83,7 +83,7 @@ test('F32 a tunnel over a slow link stays open until all data is transferred', a
   expect(performance.now() - beganMs).toBeGreaterThan(5_000)
 })
 
-test('F32 a file is written over a slow link as long as data arrives', { tags: ['extensive'] }, async () => {
+test('F32 a file is written over a slow link as long as data arrives', async () => {
   const { namespace, far, url, start } = await cable()
   const content = randomBytes(1_100_000)
   const file = join(tempDir(), 'file')

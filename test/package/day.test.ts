@@ -64,7 +64,7 @@ describe('in containers and machines', () => {
 
   test(
     'the day’s work in docs/tour.md runs as written and leaves nothing',
-    { timeout: 900_000, tags: ['extensive'] },
+    { timeout: 900_000, tags: ['long'] },
     async () => {
       const blocks = blocksOf('docs/tour.md')
       const [config] = blocks.filter(({ language }) => language === 'yaml')

@@ -49,10 +49,10 @@ test('the package lists its dependencies, and nothing else, in CycloneDX', async
 describe('installed on Node 22', () => {
   testInstalled('22')
 })
-describe('installed on Node 24', { tags: ['extensive'] }, () => {
+describe('installed on Node 24', { tags: ['long'] }, () => {
   testInstalled('24')
 })
-describe('installed on Node 26', { tags: ['extensive'] }, () => {
+describe('installed on Node 26', { tags: ['long'] }, () => {
   testInstalled('26')
 })
 

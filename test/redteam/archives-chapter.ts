@@ -17,9 +17,11 @@ const MOST_SECONDS = 60
 export function archivesChapter(): Chapter {
   return {
     name: 'archives',
-    async play(report) {
-      await playTakeover(report)
-      for (const { id, tries, files } of HOSTILE_ARCHIVES) {
+    async play(report, isWanted) {
+      await playTakeover(report, isWanted)
+      for (const { id: name, tries, files } of HOSTILE_ARCHIVES) {
+        const id = `archives/${name}`
+        if (!isWanted(id)) continue
         const root = mkdtempSync(join(tmpdir(), 'redteam-archives-'))
         try {
           for (const [path, bytes] of Object.entries(files())) {
@@ -28,8 +30,7 @@ export function archivesChapter(): Chapter {
           }
           const { result, peakMb, seconds } = await measured(() => scan(root))
           const isReached = peakMb > MOST_MB || seconds > MOST_SECONDS
-          const attack = { id: `archives/${id}`, tries }
-          report({ attack, isReached, seen: `${result}; ${peakMb} MiB, ${seconds} s` })
+          report({ attack: { id, tries }, isReached, seen: `${result}; ${peakMb} MiB, ${seconds} s` })
         } finally {
           rmSync(root, { recursive: true, force: true })
         }

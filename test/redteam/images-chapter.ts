@@ -34,7 +34,7 @@ const PROGRAM = join(import.meta.dirname, 'hostile-images.py')
 export function imagesChapter(): Chapter {
   return {
     name: 'images',
-    async play(report) {
+    async play(report, isWanted) {
       const closers: (() => unknown)[] = []
       try {
         const directory = mkdtempSync(join(tmpdir(), 'redteam-images-'))
@@ -57,7 +57,7 @@ export function imagesChapter(): Chapter {
         const ids = execFileSync('python3', [PROGRAM, '--list', '-', '-'], { encoding: 'utf8' })
           .trim()
           .split('\n')
-        for (const id of ids) {
+        for (const id of ids.filter((each) => isWanted(`images/${each}`))) {
           const archive = join(directory, 'hostile.tar')
           execFileSync('python3', [PROGRAM, id, archive, canary, disk])
           const attack: Attack = { id: `images/${id}`, tries: `an image with ${id.replaceAll('-', ' ')}` }

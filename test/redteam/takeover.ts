@@ -4,7 +4,7 @@ import { READERS } from '../support/confined/readers.ts'
 import type { Chapter } from './attack.ts'
 
 /** Simulates a jar that has taken over each analyzer process reading it, and runs its attempts in that process. */
-export async function playTakeover(report: Parameters<Chapter['play']>[0]): Promise<void> {
+export async function playTakeover(...[report, isWanted]: Parameters<Chapter['play']>): Promise<void> {
   const canaries = await createCanaries()
   try {
     for (const [name, start] of Object.entries(READERS)) {
@@ -15,8 +15,9 @@ export async function playTakeover(report: Parameters<Chapter['play']>[0]): Prom
           [EXCESSES, narrow],
         ] as const)
           for (const tries of Object.keys(attempts)) {
-            const ending = await reader.make(tries)
             const id = `archives/takeover/${name} ${tries}`.replaceAll(' ', '-')
+            if (!isWanted(id)) continue
+            const ending = await reader.make(tries)
             const isReached = 'reached' in ending
             const seen = isReached ? ending.reached : ending.refused
             report({

@@ -1,4 +1,3 @@
-// @module-tag slow
 import { expect, onTestFinished, test } from 'vitest'
 import { packageRoot } from '../../src/lib/process/package.ts'
 import { docker, uniqueName } from '../support/engine/docker.ts'

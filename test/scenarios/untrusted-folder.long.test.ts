@@ -1,4 +1,3 @@
-// @module-tag slow
 import { expect, test } from 'vitest'
 import { testFolders } from '../support/hostile/folder-suite.ts'
 import { HOSTILE_FOLDERS } from '../support/hostile/hostile-folders.ts'

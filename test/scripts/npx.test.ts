@@ -1,4 +1,3 @@
-// @module-tag slow
 import { realpathSync, statSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { packageRoot, packageVersion } from '../../src/lib/process/package.ts'

@@ -1,36 +1,81 @@
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { packageRoot } from '../../src/lib/process/package.ts'
+import { tempDir } from '../support/temp-dir.ts'
 
-const TESTS = `
+/** Fails in its first run. */
+const BUSY = `
+import { existsSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-let runs = 0
-test('on a busy machine', () => expect(++runs).toBe(2))
-test('by random input', () => {
-  if (++runs === 3) throw new Error('Property failed after 7 tests')
+test('on a busy machine', () => {
+  const file = import.meta.dirname + '/ran'
+  const ran = existsSync(file)
+  writeFileSync(file, '')
+  expect(ran).toBe(true)
 })
+test('beside it', () => undefined)
+`
+const BROKEN = `
+import { expect, test } from 'vitest'
 test('always', () => expect(1).toBe(2))
 `
 
-test('a suite repeats a failed test once, lists it as flaky, and never repeats what random input has found', () => {
-  // Inside the checkout, where imports find vitest.
+/** Runs suites in a copy of the scripts' directory layout and returns the lines of their summary. */
+function sumUp(script: string): { readonly status: number | null; readonly lines: readonly string[] } {
+  const reports = tempDir()
+  const { status, stdout } = spawnSync(
+    'bash',
+    ['-c', `. scripts/steps/suites.sh\nreports=${reports}\n${script}\nsum_up`],
+    {
+      cwd: packageRoot,
+      encoding: 'utf8',
+    },
+  )
+  return { status, lines: stdout.slice(stdout.lastIndexOf('\nSUITE')).trim().split('\n') }
+}
+
+/** Writes test files inside the checkout, where imports find vitest. */
+function testFiles(files: Readonly<Record<string, string>>): string {
   const root = join(packageRoot, 'node_modules/.cache', `suites-${process.pid}`)
   mkdirSync(root, { recursive: true })
   onTestFinished(() => rmSync(root, { recursive: true }))
-  writeFileSync(join(root, 'one.test.ts'), TESTS)
-  const script = `. scripts/steps/suites.sh
-vitest_suite demo 1 scripts/on-node npx vitest run --root '${root}' one.test.ts
-sum_up`
-  const { status, stdout } = spawnSync('bash', ['-c', script], { cwd: packageRoot, encoding: 'utf8' })
-  const verdicts = stdout.split('\n').filter((line) => /^(FAILED|FLAKY|==|\d+ passed)/.test(line))
-  expect(verdicts.slice(-5).map((line) => line.replace(root, ''))).toEqual([
-    'FAILED /one.test.ts: by random input',
-    'FAILED /one.test.ts: always',
-    'FLAKY /one.test.ts: on a busy machine',
-    '== demo: 1 passed, 2 failed, 0 skipped, 0 min',
-    '1 passed, 2 failed',
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(root, name), text)
+  return root
+}
+
+test('a file that fails runs again, alone: what passes then is flaky, what fails again has failed', () => {
+  const root = testFiles({ 'busy.test.ts': BUSY, 'broken.test.ts': BROKEN })
+  const suite = (mode: string) =>
+    sumUp(`vitest_suite demo 1 ${mode} scripts/on-node npx vitest run --root '${root}'`)
+  const again = suite('again')
+  expect(again.lines.slice(1)).toEqual([
+    expect.stringMatching(/^demo +2 +1 +0 +\d+\.\d$/),
+    '',
+    `flaky: ${relative(packageRoot, root)}/busy.test.ts: on a busy machine`,
+    '2 passed, 1 failed',
+  ])
+  expect(again.status).toBe(1)
+  rmSync(join(root, 'ran'))
+  expect(suite('once').lines.at(-1)).toBe('1 passed, 2 failed')
+})
+
+test('a suite fails that is cut off, runs nothing, or fails without a failed test', () => {
+  const { status, lines } = sumUp(`
+suite cut 0.02 sleep 60
+suite nothing 1 echo '0 passed, 0 failed'
+suite outside 1 sh -c 'echo "2 passed, 0 failed, 1 skipped"; exit 3'
+suite counted 1 sh -c 'echo "3 passed, 2 failed"; exit 1'
+suite step 1 true`)
+  expect(lines.slice(1)).toEqual([
+    expect.stringMatching(/^cut +0 +1 +0 /),
+    expect.stringMatching(/^nothing +0 +1 +0 /),
+    expect.stringMatching(/^outside +2 +1 +1 /),
+    expect.stringMatching(/^counted +3 +2 +0 /),
+    expect.stringMatching(/^step +1 +0 +0 /),
+    '',
+    '6 passed, 5 failed',
   ])
   expect(status).toBe(1)
 })

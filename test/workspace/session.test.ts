@@ -1,4 +1,3 @@
-// @module-tag slow
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Backend } from '../../src/workspace/backend/backend.ts'

@@ -1,4 +1,3 @@
-// @module-tag slow
 import { describe, expect, it } from 'vitest'
 import { oracleReader } from '../../oracle/class-reader/oracle-reader.ts'
 import { nativeReader } from '../../support/analyzer/class-readers.ts'

@@ -180,18 +180,22 @@ describe.each([nativeReader, oracleReader])('the $is reader', (reader) => {
     expect(names).not.toContain('demo/Marked')
   })
 
-  it('reads names of parameters from MethodParameters and from LocalVariableTable', async () => {
-    for (const [option, trait] of [
-      ['-parameters', 0],
-      ['-g', TRAIT.DEBUG_NAMES],
-    ] as const) {
-      const slice = await reader.readSlice([...classFilesBelow(compiled('demo', [option])).values()])
-      const calls = new ClassView(slice.facts, 'demo/Calls')
-      const { methods, parameters } = slice.facts
-      const wide = calls.method('wide')
-      const rows = calls.rows(methods.firstParameter, wide)
-      expect(rows.map((row) => calls.text(parameters.name[row]))).toEqual(['first', 'second', 'third'])
-      expect((methods.traits[wide] ?? 0) & TRAIT.DEBUG_NAMES).toBe(trait)
-    }
-  })
+  it(
+    'reads names of parameters from MethodParameters and from LocalVariableTable',
+    { tags: ['long'] },
+    async () => {
+      for (const [option, trait] of [
+        ['-parameters', 0],
+        ['-g', TRAIT.DEBUG_NAMES],
+      ] as const) {
+        const slice = await reader.readSlice([...classFilesBelow(compiled('demo', [option])).values()])
+        const calls = new ClassView(slice.facts, 'demo/Calls')
+        const { methods, parameters } = slice.facts
+        const wide = calls.method('wide')
+        const rows = calls.rows(methods.firstParameter, wide)
+        expect(rows.map((row) => calls.text(parameters.name[row]))).toEqual(['first', 'second', 'third'])
+        expect((methods.traits[wide] ?? 0) & TRAIT.DEBUG_NAMES).toBe(trait)
+      }
+    },
+  )
 })

@@ -1,4 +1,3 @@
-// @module-tag slow
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -71,7 +70,7 @@ describe('changes since a revision', () => {
     })
   })
 
-  test('are found by a few processes in many files of any content and size', async () => {
+  test('are found by a few processes in many files of any content and size', { tags: ['long'] }, async () => {
     const odd = ['', '\n', 'ü日🎉'.repeat(100), `\n${'a'.repeat(40)} blob 3\n`, '\0\u0001']
     const large = '// comment\n'.repeat(400_000)
     const old = Object.fromEntries([

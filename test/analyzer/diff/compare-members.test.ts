@@ -68,13 +68,13 @@ test.each([
   ['@Deprecated class', 'class', ['class changed']],
   ['class A', 'class A implements Runnable { public void run() {} } class B', undefined],
   ['void annotated() {}', 'void annotated() {} int more() { return 3; }', ['more added']],
-])('%j instead of %j is found', { tags: ['extensive'] }, (from, to, expected) => {
+])('%j instead of %j is found', { tags: ['long'] }, (from, to, expected) => {
   const found = changes(build(BASE), build(BASE.replace(from, to)))
   if (expected === undefined) expect(found).not.toEqual([])
   else expect(found.toSorted()).toEqual(expected.toSorted())
 })
 
-test('lines, names of variables and the order of constants are not changes', () => {
+test('lines, names of variables and the order of constants are not changes', { tags: ['long'] }, () => {
   expect(changes(build(BASE), build(`\n\n// moved\n${BASE}`))).toEqual([])
   expect(changes(build(BASE), build(BASE, '-g'))).toEqual([])
   // Another first method has its constants first.

@@ -1,4 +1,3 @@
-// @module-tag slow
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -86,22 +85,26 @@ describe('code of the project does not run', () => {
   })
 })
 
-test('an unreadable configuration is an issue of each file, and nothing is written', async () => {
-  const { post, read } = await styleProject({ 'src/A.java': WIDE, '.prettierrc': 'tabWidth: [4' })
-  const { remainingErrors } = await post('/format/file', { filePath: 'src/A.java', writeToFile: true })
-  expect(remainingErrors).toMatchObject([{ ruleId: 'options', canBeAutoCorrected: false }])
-  expect(remainingErrors[0].detail).toMatch(/\.prettierrc cannot be read/)
-  const { fileResults } = await post('/format/project', {})
-  expect(fileResults).toMatchObject([{ filePath: 'src/A.java', hasChanges: false }])
-  expect(read('src/A.java')).toBe(WIDE)
-})
+test(
+  'an unreadable configuration is an issue of each file, and nothing is written',
+  { tags: ['long'] },
+  async () => {
+    const { post, read } = await styleProject({ 'src/A.java': WIDE, '.prettierrc': 'tabWidth: [4' })
+    const { remainingErrors } = await post('/format/file', { filePath: 'src/A.java', writeToFile: true })
+    expect(remainingErrors).toMatchObject([{ ruleId: 'options', canBeAutoCorrected: false }])
+    expect(remainingErrors[0].detail).toMatch(/\.prettierrc cannot be read/)
+    const { fileResults } = await post('/format/project', {})
+    expect(fileResults).toMatchObject([{ filePath: 'src/A.java', hasChanges: false }])
+    expect(read('src/A.java')).toBe(WIDE)
+  },
+)
 
 test('an option out of range is an issue, not a crash', async () => {
   const { errors } = await formatted({ '.prettierrc': 'tabWidth: many' })
   expect(errors).toMatchObject([{ ruleId: 'options' }])
 })
 
-test('files in .prettierignore or .gitignore are skipped', async () => {
+test('files in .prettierignore or .gitignore are skipped', { tags: ['long'] }, async () => {
   const { post, read } = await styleProject({
     'src/A.java': WIDE,
     'gen/B.java': WIDE,

@@ -1,4 +1,3 @@
-// @module-tag slow
 import { rmSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { styleProject } from '../../support/analyzer/style-project.ts'

@@ -1,4 +1,3 @@
-// @module-tag slow
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -66,37 +65,41 @@ describe('a class of the project', () => {
     expect(ownLines(view)[0]?.trim()).toBe(line.trim())
   })
 
-  test('is decompiled if the project has no source, with lambdas, records and sealed types', async () => {
-    const sources = join(root, 'src')
-    const kept = join(root, '.kept')
-    execFileSync('mv', [sources, kept])
-    try {
-      const outer = await show('kinds.Outer')
-      expect(outer).toMatchObject({ sourceOrigin: 'DECOMPILED', isDecompiled: true, filePath: null })
-      expect(outer.content).toContain('return () -> 4;')
-      expect(outer.content).toContain('public static class Inner')
-      expect(outer.content).toContain('new Runnable()')
-      expect((await show('kinds.Point')).content).toContain('public record Point(int x, int y)')
-      expect((await show('kinds.Shape')).content).toMatch(
-        /sealed interface Shape permits Shape.Circle, Shape.Square/,
-      )
-      const corner = await show('kinds.Shape$Corner')
-      expect(ownLines(corner)[0]).toContain('enum Corner')
-      expect(await refused('kinds.Point', { allowDecompilation: false })).toEqual({
-        status: 404,
-        body: {
-          error: true,
-          code: 404,
-          type: 'NotFound',
-          fqn: 'kinds.Point',
-          reason: 'FILE_NOT_FOUND',
-          message: 'kinds.Point has no source in the project',
-        },
-      })
-    } finally {
-      execFileSync('mv', [kept, sources])
-    }
-  })
+  test(
+    'is decompiled if the project has no source, with lambdas, records and sealed types',
+    { tags: ['long'] },
+    async () => {
+      const sources = join(root, 'src')
+      const kept = join(root, '.kept')
+      execFileSync('mv', [sources, kept])
+      try {
+        const outer = await show('kinds.Outer')
+        expect(outer).toMatchObject({ sourceOrigin: 'DECOMPILED', isDecompiled: true, filePath: null })
+        expect(outer.content).toContain('return () -> 4;')
+        expect(outer.content).toContain('public static class Inner')
+        expect(outer.content).toContain('new Runnable()')
+        expect((await show('kinds.Point')).content).toContain('public record Point(int x, int y)')
+        expect((await show('kinds.Shape')).content).toMatch(
+          /sealed interface Shape permits Shape.Circle, Shape.Square/,
+        )
+        const corner = await show('kinds.Shape$Corner')
+        expect(ownLines(corner)[0]).toContain('enum Corner')
+        expect(await refused('kinds.Point', { allowDecompilation: false })).toEqual({
+          status: 404,
+          body: {
+            error: true,
+            code: 404,
+            type: 'NotFound',
+            fqn: 'kinds.Point',
+            reason: 'FILE_NOT_FOUND',
+            message: 'kinds.Point has no source in the project',
+          },
+        })
+      } finally {
+        execFileSync('mv', [kept, sources])
+      }
+    },
+  )
 
   test('is not read through a link that points outside of the project', async () => {
     const file = join(root, 'src/main/java/kinds/Point.java')

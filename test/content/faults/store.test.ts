@@ -1,4 +1,3 @@
-// @module-tag slow
 import { connect } from 'node:net'
 import { expect, test } from 'vitest'
 import { ObjectCache } from '../../../src/content/cache/object-cache.ts'
@@ -130,7 +129,7 @@ test('a response from the store outlives the reader who requested it', async () 
   expect(faulty.opened).toEqual(['repos/a/_files.json', 'repos/a/index.html'])
 })
 
-test('a fetch that started before a purge is not cached', async () => {
+test('a fetch that started before a purge is not cached', { tags: ['long'] }, async () => {
   const { ask, faulty, store } = await startFaulty()
   await ask('/repos/a/big.bin')
   faulty.fails = 'hangs'

@@ -1,4 +1,3 @@
-// @module-tag slow
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -12,7 +11,7 @@ publishSuite('fs', async () => new FsStore(tempDir()), 8)
 
 const READERS = 8
 
-test('Y6 under load a script belongs to the publication of its page', async () => {
+test('Y6 under load a script belongs to the publication of its page', { tags: ['long'] }, async () => {
   const { ask, store } = await startContent(
     {},
     { settings: { cache: { ttl: '300ms', negative_ttl: '300ms' } } },

@@ -1,4 +1,3 @@
-// @module-tag slow
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'

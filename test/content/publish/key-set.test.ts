@@ -1,4 +1,3 @@
-// @module-tag slow
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { CONTENTS, withForms } from '../../../src/content/publication/content-key.ts'

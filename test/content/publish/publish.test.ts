@@ -1,4 +1,3 @@
-// @module-tag slow
 import { createHash } from 'node:crypto'
 import {
   existsSync,
@@ -161,7 +160,7 @@ test('objects of other programs at keys that publishing once used are hidden, bu
   expect(await (await ask('/repos/guide/old.html')).text()).toBe('by hand')
 })
 
-test('Y15 unchanged files are not read again, and any change is noticed', async () => {
+test('Y15 unchanged files are not read again, and any change is noticed', { tags: ['long'] }, async () => {
   const store: Store = new FsStore(tempDir())
   const memoryDir = tempDir()
   const { folder } = publisher(store)

@@ -1,4 +1,3 @@
-// @module-tag slow
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -83,7 +82,7 @@ describe('the credential proxy', () => {
     ])
   })
 
-  test('after 3 s without a response the body contains the error', async () => {
+  test('after 3 s without a response the body contains the error', { tags: ['long'] }, async () => {
     const url = await proxy()
     const { status, body } = await call(url)
     expect(status).toBe(504)

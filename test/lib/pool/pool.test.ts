@@ -1,4 +1,3 @@
-// @module-tag slow
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -122,7 +121,7 @@ it('close keeps the process alive until the child has exited', () => {
   expect(out).toBe('closed\n')
 })
 
-it('a pool’s process exits when the front process is killed', async () => {
+it('a pool’s process exits when the front process is killed', { tags: ['long'] }, async () => {
   const program = `
     import { Pool } from ${JSON.stringify(poolModule)}
     const pool = new Pool({ name: 'test', maxThreads: 2 })

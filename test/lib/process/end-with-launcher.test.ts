@@ -1,4 +1,3 @@
-// @module-tag slow
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
@@ -47,7 +46,7 @@ test('a server that starts after its launcher has exited stops', async () => {
   await waitFor('its end', () => !isAlive(pid))
 })
 
-test('a daemon started by a shell in the background outlives the shell', async () => {
+test('a daemon started by a shell in the background outlives the shell', { tags: ['long'] }, async () => {
   const script = `"${process.execPath}" "${PROGRAM}" & wait`
   const { launcher, pid, lines } = await launch('sh', ['-c', script])
   launcher.kill('SIGKILL')

@@ -1,4 +1,3 @@
-// @module-tag extensive
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'

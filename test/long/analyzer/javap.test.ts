@@ -1,4 +1,3 @@
-// @module-tag extensive
 import { describe, expect, it } from 'vitest'
 import { TARGET } from '../../../src/analyzer/bytecode/columns.ts'
 import type { Facts } from '../../../src/analyzer/bytecode/facts.ts'

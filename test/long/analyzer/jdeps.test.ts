@@ -1,4 +1,3 @@
-// @module-tag extensive
 import { describe, expect, it } from 'vitest'
 import { listClasses } from '../../../src/analyzer/classpath/list-classes.ts'
 import { readClasses } from '../../../src/analyzer/classpath/read-classes.ts'

@@ -168,7 +168,7 @@ test('a new user runs every query on a built Maven project', { timeout: 600_000 
 
 test(
   'an annotation’s usages and attributes match those that Spring merges',
-  { timeout: 600_000, tags: ['extensive'] },
+  { timeout: 600_000 },
   async () => {
     const user = mavenUser()
     await user.json('start', '-p', root, '--mode', 'buildtool')

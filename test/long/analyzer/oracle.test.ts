@@ -37,7 +37,7 @@ describe(
       expect(await expectSame(javaBase())).toBeGreaterThan(6000 / STRIDE)
     })
 
-    it.each(largeJars)('about %s', { tags: ['extensive'] }, async (name) => {
+    it.each(largeJars)('about %s', async (name) => {
       const [jar] = listClasses(corpusJar(name), 17).containers
       expect(await expectSame(jar!)).toBeGreaterThan(700 / STRIDE)
     })

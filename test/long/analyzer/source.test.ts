@@ -1,4 +1,3 @@
-// @module-tag extensive
 import { copyFileSync, mkdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -22,25 +21,21 @@ async function started(jars: readonly string[], environment: Readonly<Record<str
 }
 
 describe('classes that Kotlin has compiled', () => {
-  test(
-    'are shown in Kotlin from their source archive, whose folders are not packages, and in Java on request',
-    { tags: ['extensive'] },
-    async () => {
-      const { show, analyzer } = await started([mavenJar(KOTLIN), mavenJar(`${KOTLIN}:jar:sources`)])
-      const pair = await show('kotlin.Pair')
-      expect(pair).toMatchObject({ language: 'kotlin', sourceOrigin: 'SOURCE_JAR', isDecompiled: false })
-      expect(pair.content).toContain('public data class Pair<out A, out B>(')
-      expect(pair.filePath).toMatch(/!\/.*\/Tuples\.kt$/)
-      const java = await show('kotlin.Pair', { lang: 'java' })
-      expect(java).toMatchObject({ language: 'java', sourceOrigin: 'DECOMPILED' })
-      expect(java.content).toContain('public final class Pair<A, B> implements Serializable {')
-      const { methodSource } = await analyzer.get('/source/kotlin.Pair/method/component1')
-      expect(methodSource).toMatchObject({
-        sourceOrigin: 'DECOMPILED',
-        signature: 'public final A component1()',
-      })
-    },
-  )
+  test('are shown in Kotlin from their source archive, whose folders are not packages, and in Java on request', async () => {
+    const { show, analyzer } = await started([mavenJar(KOTLIN), mavenJar(`${KOTLIN}:jar:sources`)])
+    const pair = await show('kotlin.Pair')
+    expect(pair).toMatchObject({ language: 'kotlin', sourceOrigin: 'SOURCE_JAR', isDecompiled: false })
+    expect(pair.content).toContain('public data class Pair<out A, out B>(')
+    expect(pair.filePath).toMatch(/!\/.*\/Tuples\.kt$/)
+    const java = await show('kotlin.Pair', { lang: 'java' })
+    expect(java).toMatchObject({ language: 'java', sourceOrigin: 'DECOMPILED' })
+    expect(java.content).toContain('public final class Pair<A, B> implements Serializable {')
+    const { methodSource } = await analyzer.get('/source/kotlin.Pair/method/component1')
+    expect(methodSource).toMatchObject({
+      sourceOrigin: 'DECOMPILED',
+      signature: 'public final A component1()',
+    })
+  })
 
   test('are decompiled to Java without one', async () => {
     const { show } = await started([mavenJar(KOTLIN)])

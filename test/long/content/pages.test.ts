@@ -120,43 +120,39 @@ test('words typed before the script has arrived are searched', async () => {
   await until('what was found', 'document.querySelectorAll("#hits li").length === 1')
 })
 
-test(
-  'the project’s own documentation can be published, browsed and searched',
-  { tags: ['extensive'] },
-  async () => {
-    const { url, store, ask } = await startContent()
-    const site = join(tempDir(), 'site')
-    execFileSync(join(packageRoot, 'scripts/site'), [site], { stdio: ['ignore', 'ignore', 'inherit'] })
-    await publish({ folder: site, repo: 'workspace-suite', deletes: true }, { store, nowMs: Date.now() })
-    const page = await openPage(`${url}/repos/workspace-suite/`)
-    const until = (what: string, expression: string): Promise<void> =>
-      waitFor(what, () => page.evaluate<boolean>(expression).catch(() => false))
-    await until('the focus', 'document.activeElement?.id === "password"')
-    await page.type('right')
-    await page.press('Enter')
-    await until('the site', 'document.querySelector("h1")?.textContent === "Workspace suite"')
-    const targets = await page.evaluate<readonly string[]>(
-      '[...document.querySelectorAll(".navbar a")].map(({ href }) => href).filter((href) => !href.includes("#"))',
+test('the project’s own documentation can be published, browsed and searched', async () => {
+  const { url, store, ask } = await startContent()
+  const site = join(tempDir(), 'site')
+  execFileSync(join(packageRoot, 'scripts/site'), [site], { stdio: ['ignore', 'ignore', 'inherit'] })
+  await publish({ folder: site, repo: 'workspace-suite', deletes: true }, { store, nowMs: Date.now() })
+  const page = await openPage(`${url}/repos/workspace-suite/`)
+  const until = (what: string, expression: string): Promise<void> =>
+    waitFor(what, () => page.evaluate<boolean>(expression).catch(() => false))
+  await until('the focus', 'document.activeElement?.id === "password"')
+  await page.type('right')
+  await page.press('Enter')
+  await until('the site', 'document.querySelector("h1")?.textContent === "Workspace suite"')
+  const targets = await page.evaluate<readonly string[]>(
+    '[...document.querySelectorAll(".navbar a")].map(({ href }) => href).filter((href) => !href.includes("#"))',
+  )
+  const pages = [...new Set(targets)].filter((target) => target.startsWith(url))
+  expect(pages.length).toBeGreaterThanOrEqual(15)
+  for (const target of pages) {
+    await page.evaluate(`location.href = ${JSON.stringify(target)}`)
+    await until(
+      target,
+      `location.href === ${JSON.stringify(target)} && document.querySelector("h1") !== null`,
     )
-    const pages = [...new Set(targets)].filter((target) => target.startsWith(url))
-    expect(pages.length).toBeGreaterThanOrEqual(15)
-    for (const target of pages) {
-      await page.evaluate(`location.href = ${JSON.stringify(target)}`)
-      await until(
-        target,
-        `location.href === ${JSON.stringify(target)} && document.querySelector("h1") !== null`,
-      )
-      // Every link on the same site works.
-      const links = await page.evaluate<readonly string[]>(
-        '[...document.querySelectorAll("[role=main] a")].map(({ href }) => href.split("#")[0])',
-      )
-      for (const link of new Set(links.filter((each) => each.startsWith(url))))
-        expect([link, (await ask(link.slice(url.length))).status]).toEqual([link, 200])
-    }
-    const { hits } = (await (await ask('/_api/search?q=workspace+prune')).json()) as {
-      hits: readonly unknown[]
-    }
-    expect(hits.length).toBeGreaterThan(0)
-    expect(page.complaints.filter((complaint) => !/"level":"(?:info|verbose)"/.test(complaint))).toEqual([])
-  },
-)
+    // Every link on the same site works.
+    const links = await page.evaluate<readonly string[]>(
+      '[...document.querySelectorAll("[role=main] a")].map(({ href }) => href.split("#")[0])',
+    )
+    for (const link of new Set(links.filter((each) => each.startsWith(url))))
+      expect([link, (await ask(link.slice(url.length))).status]).toEqual([link, 200])
+  }
+  const { hits } = (await (await ask('/_api/search?q=workspace+prune')).json()) as {
+    hits: readonly unknown[]
+  }
+  expect(hits.length).toBeGreaterThan(0)
+  expect(page.complaints.filter((complaint) => !/"level":"(?:info|verbose)"/.test(complaint))).toEqual([])
+})

@@ -1,4 +1,3 @@
-// @module-tag extensive
 import { afterAll, beforeAll } from 'vitest'
 import { S3Store } from '../../../src/content/store/s3-store.ts'
 import { parallelSuite } from '../../support/content/parallel-suite.ts'

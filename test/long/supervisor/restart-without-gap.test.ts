@@ -74,35 +74,31 @@ test('restarts that stop the run first lose no request that waits', { timeout: 3
   expect(load.sent).toBe(20 * RESTARTS)
 })
 
-test(
-  'F26 a supervisor killed during a restart leaves no second run',
-  { timeout: 300_000, tags: ['extensive'] },
-  async () => {
-    for (let moment = 0; moment < MOMENTS; moment++) {
-      const cmd = [process.execPath, 'web.cjs']
-      const web = { cmd, restart_order: 'start-first', proxy: {}, healthcheck: CHECK }
-      const user = await supervisorUser({ web }, { proxy: { enabled: true, port: 0 } })
-      webProgram(user.dir)
-      const first = await user.up()
-      await waitFor('it', async () => (await user.ask('/processes/web')).status === 'running')
-      const { pid } = await user.ask('/processes/web')
-      const restarting = user.ask('/processes/web/restart', 'POST').catch(() => undefined)
-      await waitClosely('the next run', () => webProgramsIn(user.dir).length === 2)
-      // Between its start and the end of the earlier one.
-      const endMs = performance.now() + (moment * 400) / MOMENTS
-      await waitClosely('the moment', () => performance.now() >= endMs)
-      first.child.kill('SIGKILL')
-      await first.ended
-      await restarting
-      await user.up()
-      await waitFor('it again', async () => (await user.ask('/processes/web')).status === 'running')
-      const { pid: after } = await user.ask('/processes/web')
-      expect(webProgramsIn(user.dir), `moment ${moment}, before ${pid}`).toEqual([after])
-      await user.supervisor('down')
-      expect(isAlive(after)).toBe(false)
-    }
-  },
-)
+test('F26 a supervisor killed during a restart leaves no second run', { timeout: 300_000 }, async () => {
+  for (let moment = 0; moment < MOMENTS; moment++) {
+    const cmd = [process.execPath, 'web.cjs']
+    const web = { cmd, restart_order: 'start-first', proxy: {}, healthcheck: CHECK }
+    const user = await supervisorUser({ web }, { proxy: { enabled: true, port: 0 } })
+    webProgram(user.dir)
+    const first = await user.up()
+    await waitFor('it', async () => (await user.ask('/processes/web')).status === 'running')
+    const { pid } = await user.ask('/processes/web')
+    const restarting = user.ask('/processes/web/restart', 'POST').catch(() => undefined)
+    await waitClosely('the next run', () => webProgramsIn(user.dir).length === 2)
+    // Between its start and the end of the earlier one.
+    const endMs = performance.now() + (moment * 400) / MOMENTS
+    await waitClosely('the moment', () => performance.now() >= endMs)
+    first.child.kill('SIGKILL')
+    await first.ended
+    await restarting
+    await user.up()
+    await waitFor('it again', async () => (await user.ask('/processes/web')).status === 'running')
+    const { pid: after } = await user.ask('/processes/web')
+    expect(webProgramsIn(user.dir), `moment ${moment}, before ${pid}`).toEqual([after])
+    await user.supervisor('down')
+    expect(isAlive(after)).toBe(false)
+  }
+})
 
 /** Sends requests until the load is over: over persistent and new connections, with bodies, and over upgraded ones. */
 function loadOn(port: number, load: Load): readonly Promise<void>[] {

@@ -169,7 +169,7 @@ test.for([
       expect(readdirSync(disk.at('images/blobs/sha256'))).toEqual([])
       expect(outside()).toBe(before)
     }
-    // strace counts the calls of each thread.
-    expect(kills).toBeGreaterThan(1)
+    // strace counts the calls of each thread, so only the first is certain to come.
+    expect(kills).toBeGreaterThan(0)
   },
 )

@@ -27,7 +27,7 @@ while ($c = $s->accept) { while (<$c>) { last if /^\\r?$/ } print $c "HTTP/1.1 2
 export function guestChannelsChapter(): Chapter {
   return {
     name: 'guest-channels',
-    async play(report) {
+    async play(report, isWanted) {
       const closers: (() => unknown)[] = []
       try {
         const machine = await plantHostileMachine('hostile')
@@ -51,6 +51,7 @@ export function guestChannelsChapter(): Chapter {
         for (const one of [...onLine, ...BUS_ATTACKS, ...CONTAINER_ATTACKS]) {
           const { id, tries, play } = one
           const attack = { id: `guest-channels/${id}`, tries }
+          if (!isWanted(attack.id)) continue
           const watch = watchServer(server, quiet)
           const harm = await play(parts).catch((error: unknown) => [`it broke off: ${messageOf(error)}`])
           // The line must be usable again for the agent of the next start.

@@ -1,4 +1,3 @@
-// @module-tag slow
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { userInfo } from 'node:os'

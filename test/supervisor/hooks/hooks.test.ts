@@ -1,4 +1,3 @@
-// @module-tag slow
 import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
@@ -193,19 +192,23 @@ test('events beyond the limit are dropped and counted, and a slow command is sto
   expect(logged.at(-1)).toContain('"dropped":50')
 })
 
-test('slow hooks delay neither a process nor, for long, the stop of the supervisor', async () => {
-  const dir = tempDir()
-  const { ask, until, running } = await startSupervisor(
-    { web: { cmd: 'exec sleep 1000' } },
-    { hooks: { slow: { on: EVENTS, command: 'touch begun; exec sleep 1000', timeout: '1h' } } },
-    dir,
-  )
-  await until('web', 'running')
-  await waitFor('the hook', () => existsSync(join(dir, 'begun')))
-  expect((await ask('/processes/web/restart', 'POST')).status).toBe(200)
-  expect((await ask('/processes/web')).body.restarts).toBe(1)
-  await running.stop()
-})
+test(
+  'slow hooks delay neither a process nor, for long, the stop of the supervisor',
+  { tags: ['long'] },
+  async () => {
+    const dir = tempDir()
+    const { ask, until, running } = await startSupervisor(
+      { web: { cmd: 'exec sleep 1000' } },
+      { hooks: { slow: { on: EVENTS, command: 'touch begun; exec sleep 1000', timeout: '1h' } } },
+      dir,
+    )
+    await until('web', 'running')
+    await waitFor('the hook', () => existsSync(join(dir, 'begun')))
+    expect((await ask('/processes/web/restart', 'POST')).status).toBe(200)
+    expect((await ask('/processes/web')).body.restarts).toBe(1)
+    await running.stop()
+  },
+)
 
 test('a reload replaces hooks without touching processes', async () => {
   const dir = tempDir()

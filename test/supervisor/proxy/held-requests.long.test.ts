@@ -1,4 +1,3 @@
-// @module-tag slow
 import { once } from 'node:events'
 import { rmSync } from 'node:fs'
 import { request } from 'node:http'

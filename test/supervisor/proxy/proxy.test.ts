@@ -1,4 +1,3 @@
-// @module-tag slow
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { connect, type AddressInfo } from 'node:net'

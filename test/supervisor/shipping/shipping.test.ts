@@ -1,4 +1,3 @@
-// @module-tag slow
 import { spawn } from 'node:child_process'
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
@@ -152,42 +151,46 @@ while True: print(server.recv(65536).decode(errors="replace"), flush=True)
   }
 }
 
-test('lines are sent to a datagram socket once each, also past a full queue and a restart of its server', async () => {
-  const dir = tempDir()
-  const path = join(dir, 'log')
-  const long = 'x'.repeat(10_000)
-  const { ask } = await startSupervisor(
-    {
-      web: {
-        cmd: `seq 1 2000; echo two >&2; echo ${long}; while [ ! -e more ]; do sleep 0.05; done; echo more; exec sleep 100`,
+test(
+  'lines are sent to a datagram socket once each, also past a full queue and a restart of its server',
+  { tags: ['long'] },
+  async () => {
+    const dir = tempDir()
+    const path = join(dir, 'log')
+    const long = 'x'.repeat(10_000)
+    const { ask } = await startSupervisor(
+      {
+        web: {
+          cmd: `seq 1 2000; echo two >&2; echo ${long}; while [ ! -e more ]; do sleep 0.05; done; echo more; exec sleep 100`,
+        },
       },
-    },
-    { log: { level: 'silent', ship: { local: { syslog: `unix://${path}` } } } },
-    dir,
-  )
-  // There is no socket at first.
-  await waitFor('the lines', async () => (await ask('/logs')).body.total_count === 2002)
-  const first = startReceiver(path)
-  await first.bound()
-  // The queue of a socket is full after a few datagrams, and the supervisor answers meanwhile.
-  expect((await ask('/status')).status).toBe(200)
-  first.read()
-  await waitFor('all lines', async () => first.lines().length >= 2002)
-  const numbers = first
-    .lines()
-    .flatMap((line) => /^<30>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d web: (\d+)$/.exec(line)?.[1] ?? [])
-  expect(numbers).toEqual(Array.from({ length: 2_000 }, (_, at) => String(at + 1)))
-  expect(first.lines().filter((line) => /^<27>.* web: two$/.test(line))).toHaveLength(1)
-  expect(first.lines().find((line) => line.includes('xxx'))).toHaveLength(8_192)
+      { log: { level: 'silent', ship: { local: { syslog: `unix://${path}` } } } },
+      dir,
+    )
+    // There is no socket at first.
+    await waitFor('the lines', async () => (await ask('/logs')).body.total_count === 2002)
+    const first = startReceiver(path)
+    await first.bound()
+    // The queue of a socket is full after a few datagrams, and the supervisor answers meanwhile.
+    expect((await ask('/status')).status).toBe(200)
+    first.read()
+    await waitFor('all lines', async () => first.lines().length >= 2002)
+    const numbers = first
+      .lines()
+      .flatMap((line) => /^<30>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d web: (\d+)$/.exec(line)?.[1] ?? [])
+    expect(numbers).toEqual(Array.from({ length: 2_000 }, (_, at) => String(at + 1)))
+    expect(first.lines().filter((line) => /^<27>.* web: two$/.test(line))).toHaveLength(1)
+    expect(first.lines().find((line) => line.includes('xxx'))).toHaveLength(8_192)
 
-  await first.end()
-  writeFileSync(join(dir, 'more'), '')
-  const second = startReceiver(path)
-  await second.bound()
-  second.read()
-  await waitFor('the line after the restart', async () => second.lines().length > 0)
-  expect(second.lines()).toEqual([expect.stringMatching(/ web: more$/)])
-})
+    await first.end()
+    writeFileSync(join(dir, 'more'), '')
+    const second = startReceiver(path)
+    await second.bound()
+    second.read()
+    await waitFor('the line after the restart', async () => second.lines().length > 0)
+    expect(second.lines()).toEqual([expect.stringMatching(/ web: more$/)])
+  },
+)
 
 test('lines are sent to a syslog server as datagrams', async () => {
   const server = createSocket('udp4').bind(0, '127.0.0.1')

@@ -1,4 +1,3 @@
-// @module-tag slow
 import { existsSync, mkdirSync, rmdirSync, statSync, writeFileSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { join } from 'node:path'

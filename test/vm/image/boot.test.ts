@@ -79,14 +79,14 @@ test('the first start formats a sparse upper, the second keeps its data, and the
   execFileSync('e2fsck', ['-fn', upper], { stdio: 'ignore' })
 })
 
-test('two machines share one image and do not see each other’s data', { tags: ['extensive'] }, async () => {
+test('two machines share one image and do not see each other’s data', async () => {
   const booted = await image(SCRIPT)
   const uppers = [newUpper(), newUpper()] as const
   const both = await Promise.all(uppers.map((upper) => boot(booted, upper, FORMAT)))
   for (const console of both) expect(console).toContain('guest: kept nothing')
 })
 
-test("an ELF kernel, as in Firecracker's images, boots too", { tags: ['extensive'] }, async () => {
+test("an ELF kernel, as in Firecracker's images, boots too", async () => {
   const booted = await image(SCRIPT, 'firecracker')
   const handle = openSync(booted.kernel, 'r')
   const magic = Buffer.alloc(4)
@@ -142,9 +142,7 @@ describe('with one image', () => {
   test.each(DAMAGE)('an upper %s is never formatted, and the guest reports it', (_how, damage) =>
     reportsDamage(damage),
   )
-  test.each(MORE_DAMAGE)('an upper %s is not formatted either', { tags: ['extensive'] }, (_how, damage) =>
-    reportsDamage(damage),
-  )
+  test.each(MORE_DAMAGE)('an upper %s is not formatted either', (_how, damage) => reportsDamage(damage))
 
   test('an unformatted upper with one byte of data is not formatted', async () => {
     const upper = newUpper()
@@ -158,7 +156,7 @@ describe('with one image', () => {
     expect(statSync(upper).blocks).toBe(0)
   })
 
-  test('a machine with one disk reports it', { tags: ['extensive'] }, async () => {
+  test('a machine with one disk reports it', async () => {
     expect(await faultOf(undefined, FORMAT.words)).toBe(
       'workspace-init: FAULT the kernel found only one virtio disk, vda; the VM should have two, the image and the upper',
     )
@@ -195,7 +193,7 @@ describe('with one image', () => {
   })
 })
 
-test('an image without an init is reported', { tags: ['extensive'] }, async () => {
+test('an image without an init is reported', async () => {
   const parts = await converter()
   execFileSync('rm', [`${parts.guestDir}/init`])
   const { manifest } = await convertTar(parts, pack(tinyTree()))

@@ -34,31 +34,27 @@ import { convertInChild } from '../../support/vm/convert-in-child.ts'
 const inside = (rootfs: string, request: string): string =>
   execFileSync('debugfs', ['-R', request, rootfs], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
 
-test(
-  'the same archive yields the same bytes at another time and in another store and directory',
-  { tags: ['extensive'] },
-  async () => {
-    const archive = pack(tinyTree())
-    const guest = guestDir(POWER_OFF)
-    const first = await convertTar(await converter({ guestDir: guest }), archive)
-    // Wait for a new second, so that all unpacked files get different times.
-    await waitFor('the next second', () => Date.now() - Date.parse(first.manifest.createdAt) > 1_100)
-    const parts = await converter({ guestDir: guest })
-    const stream = await tarSource(createReadStream(archive), { ...parts, name: 'elsewhere' })
-    const second = await convert(parts, stream, { progress: () => undefined })
-    await stream.close()
-    expect(second.files).toEqual(first.manifest.files)
-    expect(second.digest).toBe(first.manifest.digest)
-    expect(unfinishedBlobs(parts.store)).toEqual([])
-    const { rootfs, kernel, initrd } = await parts.store.resolve(second.digest)
-    for (const [file, name] of [
-      [rootfs, 'rootfs.ext4'],
-      [kernel, 'kernel'],
-      [initrd, 'initrd'],
-    ] as const)
-      expect(sha256(readFileSync(file))).toBe(second.files[name].digest)
-  },
-)
+test('the same archive yields the same bytes at another time and in another store and directory', async () => {
+  const archive = pack(tinyTree())
+  const guest = guestDir(POWER_OFF)
+  const first = await convertTar(await converter({ guestDir: guest }), archive)
+  // Wait for a new second, so that all unpacked files get different times.
+  await waitFor('the next second', () => Date.now() - Date.parse(first.manifest.createdAt) > 1_100)
+  const parts = await converter({ guestDir: guest })
+  const stream = await tarSource(createReadStream(archive), { ...parts, name: 'elsewhere' })
+  const second = await convert(parts, stream, { progress: () => undefined })
+  await stream.close()
+  expect(second.files).toEqual(first.manifest.files)
+  expect(second.digest).toBe(first.manifest.digest)
+  expect(unfinishedBlobs(parts.store)).toEqual([])
+  const { rootfs, kernel, initrd } = await parts.store.resolve(second.digest)
+  for (const [file, name] of [
+    [rootfs, 'rootfs.ext4'],
+    [kernel, 'kernel'],
+    [initrd, 'initrd'],
+  ] as const)
+    expect(sha256(readFileSync(file))).toBe(second.files[name].digest)
+})
 
 test('an image contains the archive’s files with owners, modes and times, and our files', async () => {
   const tree = tinyTree()
@@ -117,7 +113,7 @@ test('an image with systemd gets our units enabled and no machine ID', async () 
   expect(inside(rootfs, 'cat /etc/machine-id')).toBe('')
 })
 
-test("an image's newest kernel with modules is used", { tags: ['extensive'] }, async () => {
+test("an image's newest kernel with modules is used", async () => {
   const tree = tinyTree()
   const { file, modules } = testKernel()
   mkdirSync(join(tree, 'boot'))

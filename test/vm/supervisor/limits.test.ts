@@ -1,4 +1,3 @@
-// @module-tag extensive
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Backend } from '../../../src/workspace/backend/backend.ts'

@@ -1,4 +1,3 @@
-// @module-tag extensive
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { dockerBackend, removeLeftovers, uniqueName } from '../../support/engine/docker.ts'
 import { machineRoots, qemuBackend } from '../../support/vm/vm-server.ts'

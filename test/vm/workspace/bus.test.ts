@@ -6,12 +6,12 @@ import { waitFor } from '../../support/wait-for.ts'
 import { call, makeWorkspace, type TestServer } from '../../support/workspace/workspace-server.ts'
 
 const LINES = [
-  { line: 'hybrid vsock', settings: {}, tags: [] },
-  { line: 'a serial port', settings: { vhost_device_vsock: '/nonexistent' }, tags: ['extensive'] },
+  { line: 'hybrid vsock', settings: {} },
+  { line: 'a serial port', settings: { vhost_device_vsock: '/nonexistent' } },
 ]
 
-for (const { line, settings, tags } of LINES)
-  describe(`over ${line}`, { tags }, () => {
+for (const { line, settings } of LINES)
+  describe(`over ${line}`, () => {
     const roots = machineRoots()
     let server: TestServer
     let ssh: OpenSsh

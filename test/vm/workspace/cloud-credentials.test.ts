@@ -1,4 +1,3 @@
-// @module-tag extensive
 import { join } from 'node:path'
 import { rolldown } from 'rolldown'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'

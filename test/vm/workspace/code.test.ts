@@ -1,4 +1,3 @@
-// @module-tag extensive
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type CodeOptions, connect, type Workspace } from '../../../src/workspace/client/sdk/connect.ts'
 import { uniqueName } from '../../support/engine/docker.ts'

@@ -1,4 +1,3 @@
-// @module-tag extensive
 import { expect, onTestFinished, test } from 'vitest'
 import { machineRoots, vmServer, vmSettings } from '../../support/vm/vm-server.ts'
 import { callStream, makeSandbox } from '../../support/workspace/e2b-client.ts'

@@ -96,7 +96,7 @@ test('forks of a running machine continue its programs with another identity, an
   expect(readdirSync(join(roots.root, 'forks'))).toEqual([])
 })
 
-test('forks of its disk boot with another identity', { tags: ['extensive'] }, async () => {
+test('forks of its disk boot with another identity', async () => {
   await call(`${server.url}/api/workspaces/a-2`, 'DELETE')
   const forked = await post('source/fork', { names: ['disk'], memory: false })
   expect(forked).toMatchObject({ status: 201, body: { memory: false, workspaces: [{ name: 'disk' }] } })
@@ -106,38 +106,34 @@ test('forks of its disk boot with another identity', { tags: ['extensive'] }, as
   await call(`${server.url}/api/workspaces/disk`, 'DELETE')
 })
 
-test(
-  'a suspended machine is forked with its memory, and stays suspended',
-  { tags: ['extensive'] },
-  async () => {
-    await run('a-1', 'echo second >/workspace/second; echo kept >/dev/shm/kept')
-    // Never sees the name of another machine than its own, nor random numbers of before the fork.
-    await run(
-      'a-1',
-      `nohup sh -c 'while :; do echo $(hostname) $(od -An -N16 -tx1 /dev/urandom) >>/dev/shm/seen; done' >/dev/null 2>&1 &`,
-    )
-    await expect
-      .poll(async () => Number(await run('a-1', 'wc -l </dev/shm/seen')), { timeout: 60_000 })
-      .toBeGreaterThan(0)
-    expect((await post('a-1/suspend')).status).toBe(200)
-    expect(await post('a-1/fork', { names: ['late'] })).toMatchObject({
-      status: 201,
-      body: { memory: true, paused_ms: 0, workspaces: [{ status: 'running', forked_from: 'a-1' }] },
-    })
-    expect(await run('late', 'cat /workspace/second /dev/shm/kept; hostname')).toBe('second\nkept\nlate\n')
-    expect((await call(`${server.url}/api/workspaces/a-1`)).body.status).toBe('suspended')
-    expect((await post('a-1/start')).status).toBe(200)
-    expectDistinct(await Promise.all(['source', 'a-1', 'late'].map(identityOf)))
-    const seen = async (name: string) => (await run(name, 'cat /dev/shm/seen')).trim().split('\n')
-    const [parent, child] = [await seen('a-1'), await seen('late')]
-    const common = child.findIndex((line, index) => line !== parent[index])
-    expect(common).toBeGreaterThan(0)
-    // Of the first line, the program had the name already.
-    expect(
-      child.slice(common + 1).filter((line) => !line.startsWith('late ') || parent.includes(line)),
-    ).toEqual([])
-  },
-)
+test('a suspended machine is forked with its memory, and stays suspended', async () => {
+  await run('a-1', 'echo second >/workspace/second; echo kept >/dev/shm/kept')
+  // Never sees the name of another machine than its own, nor random numbers of before the fork.
+  await run(
+    'a-1',
+    `nohup sh -c 'while :; do echo $(hostname) $(od -An -N16 -tx1 /dev/urandom) >>/dev/shm/seen; done' >/dev/null 2>&1 &`,
+  )
+  await expect
+    .poll(async () => Number(await run('a-1', 'wc -l </dev/shm/seen')), { timeout: 60_000 })
+    .toBeGreaterThan(0)
+  expect((await post('a-1/suspend')).status).toBe(200)
+  expect(await post('a-1/fork', { names: ['late'] })).toMatchObject({
+    status: 201,
+    body: { memory: true, paused_ms: 0, workspaces: [{ status: 'running', forked_from: 'a-1' }] },
+  })
+  expect(await run('late', 'cat /workspace/second /dev/shm/kept; hostname')).toBe('second\nkept\nlate\n')
+  expect((await call(`${server.url}/api/workspaces/a-1`)).body.status).toBe('suspended')
+  expect((await post('a-1/start')).status).toBe(200)
+  expectDistinct(await Promise.all(['source', 'a-1', 'late'].map(identityOf)))
+  const seen = async (name: string) => (await run(name, 'cat /dev/shm/seen')).trim().split('\n')
+  const [parent, child] = [await seen('a-1'), await seen('late')]
+  const common = child.findIndex((line, index) => line !== parent[index])
+  expect(common).toBeGreaterThan(0)
+  // Of the first line, the program had the name already.
+  expect(
+    child.slice(common + 1).filter((line) => !line.startsWith('late ') || parent.includes(line)),
+  ).toEqual([])
+})
 
 test('a server continues a machine that a killed one left paused, and removes the copy', async () => {
   await call(`${server.url}/api/workspaces/late`, 'DELETE')
@@ -156,7 +152,7 @@ test('a server continues a machine that a killed one left paused, and removes th
   expect(readdirSync(join(roots.root, 'forks'))).toEqual([])
 })
 
-test('a server lets programs continue that a killed one left frozen', { tags: ['extensive'] }, async () => {
+test('a server lets programs continue that a killed one left frozen', async () => {
   const { id } = metadataOf('source')
   const lines = async () => Number(await run('source', 'wc -l </dev/shm/numbers'))
   const line = await dialGuest('serial', { id, socketDir: join(roots.runDir, id) }, AGENT_PORT)

@@ -1,4 +1,3 @@
-// @module-tag extensive
 import { delimiter, dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { packageRoot } from '../../../src/lib/process/package.ts'

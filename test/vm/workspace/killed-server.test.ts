@@ -57,34 +57,30 @@ test('F1 a server killed at any step of creating a machine leaves nothing of it'
   }
 })
 
-test(
-  'F1 a server killed while a machine runs, stops or is deleted finds it in that state',
-  { tags: ['extensive'] },
-  async () => {
-    const again = machineRoots()
-    onTestFinished(() => again.remove())
-    const stateDir = join(tempDir(), 'state')
-    const settings = await vmSettings(again)
-    let server = await serve({ stateDir, settings })
-    const demo = () => `${server.url}/api/workspaces/demo`
-    await makeWorkspace(server.url, { name: 'demo' })
-    const { pid } = (await call(demo())).body
-    const stopping = call(`${demo()}/stop`, 'POST')
-    stopping.catch(() => undefined)
-    await server.end('SIGKILL')
-    server = await serve({ stateDir, settings })
-    // Either it had started to shut down or had not been asked yet.
-    const { body } = await call(demo())
-    expect(['running', 'stopped', 'error']).toContain(body.status)
-    if (body.status === 'running') expect(body.pid).toBe(pid)
-    const deleting = call(demo(), 'DELETE')
-    deleting.catch(() => undefined)
-    await waitClosely('the disk is deleted', () => !existsSync(join(again.root, 'uppers/demo/upper.ext4')))
-    await server.end('SIGKILL')
-    server = await serve({ stateDir, settings })
-    expect((await call(`${server.url}/api/workspaces`)).body).toEqual({ workspaces: [] })
-    for (const directory of ['instances', 'uppers']) await untilEmpty(join(again.root, directory))
-    // The process that adopted it reaps it in its own time.
-    await waitFor('its monitor to exit', () => /^(?:Z|)$/.test(readProcStat(pid)?.state ?? ''))
-  },
-)
+test('F1 a server killed while a machine runs, stops or is deleted finds it in that state', async () => {
+  const again = machineRoots()
+  onTestFinished(() => again.remove())
+  const stateDir = join(tempDir(), 'state')
+  const settings = await vmSettings(again)
+  let server = await serve({ stateDir, settings })
+  const demo = () => `${server.url}/api/workspaces/demo`
+  await makeWorkspace(server.url, { name: 'demo' })
+  const { pid } = (await call(demo())).body
+  const stopping = call(`${demo()}/stop`, 'POST')
+  stopping.catch(() => undefined)
+  await server.end('SIGKILL')
+  server = await serve({ stateDir, settings })
+  // Either it had started to shut down or had not been asked yet.
+  const { body } = await call(demo())
+  expect(['running', 'stopped', 'error']).toContain(body.status)
+  if (body.status === 'running') expect(body.pid).toBe(pid)
+  const deleting = call(demo(), 'DELETE')
+  deleting.catch(() => undefined)
+  await waitClosely('the disk is deleted', () => !existsSync(join(again.root, 'uppers/demo/upper.ext4')))
+  await server.end('SIGKILL')
+  server = await serve({ stateDir, settings })
+  expect((await call(`${server.url}/api/workspaces`)).body).toEqual({ workspaces: [] })
+  for (const directory of ['instances', 'uppers']) await untilEmpty(join(again.root, directory))
+  // The process that adopted it reaps it in its own time.
+  await waitFor('its monitor to exit', () => /^(?:Z|)$/.test(readProcStat(pid)?.state ?? ''))
+})

@@ -1,4 +1,3 @@
-// @module-tag extensive
 import { chmodSync, globSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { packageRoot } from '../../../src/lib/process/package.ts'

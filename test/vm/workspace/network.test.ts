@@ -41,7 +41,7 @@ test('a machine on a tap device is reachable at its address and reaches the host
   }
 })
 
-test('a machine without a network works', { tags: ['extensive'] }, async () => {
+test('a machine without a network works', async () => {
   const backend = await qemuBackend(roots, { network: 'none' })
   await backend.open(() => undefined)
   try {

@@ -1,4 +1,3 @@
-// @module-tag extensive
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'

@@ -145,7 +145,7 @@ test('the image is shared and read-only, and the disk above it is sparse', async
   expect(blocks * 512).toBeLessThan(200 * 2 ** 20)
 })
 
-test('written files survive stop and start, and a reset deletes them', { tags: ['extensive'] }, async () => {
+test('written files survive stop and start, and a reset deletes them', async () => {
   const url = `${server.url}/api/workspaces/demo`
   await inside('echo kept > /workspace/file')
   expect(await call(`${url}/reset`, 'POST')).toMatchObject({

@@ -93,56 +93,49 @@ describe('a suspended VM', () => {
     expect(await bootId()).not.toBe(firstBoot)
   })
 
-  test(
-    'is either running or suspended after the server was killed at any step',
-    { tags: ['extensive'] },
-    async () => {
-      const roots = freshRoots()
-      const stateDir = join(tempDir(), 'state')
-      const settings = await settingsOf(roots)
-      let server = await serve({ stateDir, settings })
-      const demo = () => `${server.url}/api/workspaces/demo`
-      await makeWorkspace(server.url, { name: 'demo' })
-      const exec = (command: string) => runInside(demo(), command)
-      await exec(COUNT)
-      let count = Number(await exec('sleep 1; cat /dev/shm/n'))
-      const metadata = () =>
-        JSON.parse(readFileSync(join(roots.root, 'instances/demo/metadata.json'), 'utf8'))
-      const steps: readonly (readonly ['suspend' | 'start', string, () => boolean])[] = [
-        ['suspend', 'at its start', () => existsSync(memoryOf(roots))],
-        ['suspend', 'at half', () => existsSync(memoryOf(roots)) && statSync(memoryOf(roots)).size > 1e7],
-        ['suspend', 'when it is recorded', () => metadata().memory != null],
-        ['start', 'at its start', () => metadata().run === null],
-        ['start', 'when it is recorded', () => metadata().run !== null],
-      ]
-      for (const [action, step, isThere] of steps) {
-        const before = (await call(demo())).body.status
-        if (action === 'start' && before === 'running') await call(`${demo()}/suspend`, 'POST')
-        if (action === 'suspend' && before === 'suspended') await call(`${demo()}/start`, 'POST')
-        const change = call(`${demo()}/${action}`, 'POST')
-        change.catch(() => undefined)
-        await waitClosely(`${action} ${step}`, isThere)
-        await server.end('SIGKILL')
-        server = await serve({ stateDir, settings })
-        const after = (await call(demo())).body.status
-        if (after !== 'running') {
-          const { status, body } = await call(`${demo()}/start`, 'POST')
-          expect(status, `${action} ${step}, then ${after}: ${JSON.stringify(body)}\n${server.log()}`).toBe(
-            200,
-          )
-        }
-        const now = Number(await exec('sleep 1; cat /dev/shm/n'))
-        expect(now, `${action} ${step}`).toBeGreaterThan(count)
-        count = now
-        expect(Math.abs(Number(await exec('date +%s')) * 1000 - Date.now())).toBeLessThan(10_000)
-        expect(existsSync(memoryOf(roots)), `${action} ${step}`).toBe(false)
+  test('is either running or suspended after the server was killed at any step', async () => {
+    const roots = freshRoots()
+    const stateDir = join(tempDir(), 'state')
+    const settings = await settingsOf(roots)
+    let server = await serve({ stateDir, settings })
+    const demo = () => `${server.url}/api/workspaces/demo`
+    await makeWorkspace(server.url, { name: 'demo' })
+    const exec = (command: string) => runInside(demo(), command)
+    await exec(COUNT)
+    let count = Number(await exec('sleep 1; cat /dev/shm/n'))
+    const metadata = () => JSON.parse(readFileSync(join(roots.root, 'instances/demo/metadata.json'), 'utf8'))
+    const steps: readonly (readonly ['suspend' | 'start', string, () => boolean])[] = [
+      ['suspend', 'at its start', () => existsSync(memoryOf(roots))],
+      ['suspend', 'at half', () => existsSync(memoryOf(roots)) && statSync(memoryOf(roots)).size > 1e7],
+      ['suspend', 'when it is recorded', () => metadata().memory != null],
+      ['start', 'at its start', () => metadata().run === null],
+      ['start', 'when it is recorded', () => metadata().run !== null],
+    ]
+    for (const [action, step, isThere] of steps) {
+      const before = (await call(demo())).body.status
+      if (action === 'start' && before === 'running') await call(`${demo()}/suspend`, 'POST')
+      if (action === 'suspend' && before === 'suspended') await call(`${demo()}/start`, 'POST')
+      const change = call(`${demo()}/${action}`, 'POST')
+      change.catch(() => undefined)
+      await waitClosely(`${action} ${step}`, isThere)
+      await server.end('SIGKILL')
+      server = await serve({ stateDir, settings })
+      const after = (await call(demo())).body.status
+      if (after !== 'running') {
+        const { status, body } = await call(`${demo()}/start`, 'POST')
+        expect(status, `${action} ${step}, then ${after}: ${JSON.stringify(body)}\n${server.log()}`).toBe(200)
       }
-      expect((await call(demo(), 'DELETE')).status).toBe(204)
-      expect(await findMachine({ disk: join(roots.root, 'uppers/demo/upper.ext4') })).toEqual([])
-    },
-  )
+      const now = Number(await exec('sleep 1; cat /dev/shm/n'))
+      expect(now, `${action} ${step}`).toBeGreaterThan(count)
+      count = now
+      expect(Math.abs(Number(await exec('date +%s')) * 1000 - Date.now())).toBeLessThan(10_000)
+      expect(existsSync(memoryOf(roots)), `${action} ${step}`).toBe(false)
+    }
+    expect((await call(demo(), 'DELETE')).status).toBe(204)
+    expect(await findMachine({ disk: join(roots.root, 'uppers/demo/upper.ext4') })).toEqual([])
+  })
 
-  test('refuses what cannot be suspended, and leaves it running', { tags: ['extensive'] }, async () => {
+  test('refuses what cannot be suspended, and leaves it running', async () => {
     const roots = freshRoots()
     const server = await vmServer(roots)
     onTestFinished(() => server.stop())

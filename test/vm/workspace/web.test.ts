@@ -1,4 +1,3 @@
-// @module-tag extensive
 import { createHash, randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openTerminal } from '../../support/workspace/terminal-client.ts'

@@ -1,4 +1,3 @@
-// @module-tag slow
 import { Timeline } from '../../../src/workspace/timeline/timeline.ts'
 import { spawn } from 'node:child_process'
 import { createServer, type AddressInfo } from 'node:net'
@@ -272,7 +271,7 @@ test('idle stop spares a workspace whose use cannot be determined', async () => 
   expect(world.status()).toBe('running')
 })
 
-test('idle stop in a server spares open tunnels, and is off by default', async () => {
+test('idle stop in a server spares open tunnels, and is off by default', { tags: ['long'] }, async () => {
   const echo = createServer((socket) => socket.pipe(socket)).listen(0, '127.0.0.1')
   await new Promise((resolve) => echo.once('listening', resolve))
   onTestFinished(() => void echo.close())

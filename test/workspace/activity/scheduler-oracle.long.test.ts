@@ -1,4 +1,3 @@
-// @module-tag slow
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { Random } from '../../../src/lib/random/random.ts'

@@ -1,4 +1,3 @@
-// @module-tag slow
 import { cp, mkdir, readdir } from 'node:fs/promises'
 import { request } from 'node:http'
 import { join } from 'node:path'
@@ -167,7 +166,7 @@ test('an archive that is cut anywhere is refused and leaves nothing', async () =
   }
 })
 
-test('an archive with a changed byte is refused, or it has the same files', async () => {
+test('an archive with a changed byte is refused, or it has the same files', { tags: ['long'] }, async () => {
   const random = new Random(2)
   const listing = async () =>
     (

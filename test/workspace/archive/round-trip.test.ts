@@ -1,4 +1,3 @@
-// @module-tag slow
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { dockerBackend, leftovers, removeLeftovers, uniqueName } from '../../support/engine/docker.ts'
 import { FakeBackend } from '../../support/workspace/fake-backend.ts'

@@ -1,4 +1,3 @@
-// @module-tag slow
 import { chownSync, existsSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
@@ -15,7 +14,7 @@ const engines = BACKENDS.filter(({ isVariant }) => isVariant !== true)
 
 describe.each(engines)('the $kind backend', (row) => {
   const { make: makeBackend, isDocker, isReal, isRemote = false, name: backendName } = row
-  const rarely = { tags: row.isSlow === true ? ['extensive'] : [] }
+  const rarely = { tags: row.isSlow === true ? ['long'] : [] }
   let backend: Backend
   const changes: BackendChange[] = []
   const shared = uniqueName('shared')
@@ -161,6 +160,7 @@ describe.each(engines)('the $kind backend', (row) => {
 
   test.skipIf(isRemote)(
     'a checkpoint of a running workspace has its files, which a rewind puts back exactly, and others are deleted',
+    { tags: ['long'] },
     async () => {
       const { name, workspace } = await makeForTest('rewound')
       const { checkpoints } = backend

@@ -1,4 +1,3 @@
-// @module-tag slow
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Backend } from '../../../src/workspace/backend/backend.ts'
 import { readLoginEnvironment } from '../../../src/workspace/backend/login-environment.ts'

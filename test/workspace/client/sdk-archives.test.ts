@@ -1,4 +1,3 @@
-// @module-tag slow
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { connect, type Workspace } from '../../../src/workspace/client/sdk/connect.ts'

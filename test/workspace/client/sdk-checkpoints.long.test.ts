@@ -1,4 +1,3 @@
-// @module-tag slow
 import { expect, onTestFinished, test } from 'vitest'
 import { connect } from '../../../src/workspace/client/sdk/connect.ts'
 import { dockerBackend, removeLeftovers, uniqueName } from '../../support/engine/docker.ts'

@@ -51,7 +51,7 @@ test('the examples of the page work', async () => {
   expect(lengths.reduce((sum, each) => sum + each, 0)).toBe(300_000)
 })
 
-test('the examples of the page about code work', { tags: ['extensive'] }, async () => {
+test('the examples of the page about code work', { tags: ['long'] }, async () => {
   const own = uniqueName('code-page')
   onTestFinished(() => removeLeftovers(own))
   await makeWorkspace(server.url, { name: own })

@@ -1,4 +1,3 @@
-// @module-tag slow
 import { randomBytes, randomUUID } from 'node:crypto'
 import { openAsBlob, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'

@@ -1,4 +1,3 @@
-// @module-tag slow
 import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { connect } from 'node:net'

@@ -1,4 +1,3 @@
-// @module-tag slow
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -105,19 +104,23 @@ test('each use of a credential and each refusal is an audit entry without the se
   expect(entries()).not.toContain(SECRET)
 })
 
-test('the proxy is open again after a restart of the workspace, of its container and of the server', async () => {
-  await call(`${server.url}/api/workspaces/${name}/stop`, 'POST')
-  expect((await egress()).open).toBe(false)
-  await call(`${server.url}/api/workspaces/${name}/start`, 'POST')
-  expect(await request()).toBe('200')
+test(
+  'the proxy is open again after a restart of the workspace, of its container and of the server',
+  { tags: ['long'] },
+  async () => {
+    await call(`${server.url}/api/workspaces/${name}/stop`, 'POST')
+    expect((await egress()).open).toBe(false)
+    await call(`${server.url}/api/workspaces/${name}/start`, 'POST')
+    expect(await request()).toBe('200')
 
-  await docker('restart', '-t', '0', `ws-${name}`)
-  await waitFor('the proxy', async () => (await request()) === '200')
+    await docker('restart', '-t', '0', `ws-${name}`)
+    await waitFor('the proxy', async () => (await request()) === '200')
 
-  server = await server.restart()
-  await waitFor('the proxy', async () => (await egress()).open)
-  expect(await request()).toBe('200')
-})
+    server = await server.restart()
+    await waitFor('the proxy', async () => (await egress()).open)
+    expect(await request()).toBe('200')
+  },
+)
 
 test.each([
   [{ egress_profile: 'others' }, 'no profile "others" (its egress.profiles: agents)'],

@@ -1,4 +1,3 @@
-// @module-tag slow
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { run } from '../../../src/lib/process/run.ts'

@@ -1,4 +1,3 @@
-// @module-tag slow
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -16,30 +15,34 @@ const LONGEST_MS = 6
 test.each([
   ['dash', 150],
   ['bash', 50],
-])('an upload of which the client leaves at any moment leaves no file, in %s', async (shell, runs) => {
-  const directory = tempDir()
-  for (let run = 0; run < runs; run++) {
-    const temporary = `.upload-${run}`
-    const program = spawn(shell, ['-c', WRITE, 'sh', join(directory, 'file'), '5', '', temporary, ''], {
-      detached: true,
-      stdio: ['pipe', 'ignore', 'pipe'],
-    })
-    const ended = once(program, 'exit')
-    program.stdin.write('abc')
-    await waitFor('the upload', () => Promise.resolve(existsSync(join(directory, temporary))))
-    program.stdin.end()
-    // In half of the runs, the client is so far away that a message cannot be written.
-    if (run % 2 === 0) program.stderr.destroy()
-    await delay((LONGEST_MS * run) / runs)
-    try {
-      process.kill(-(program.pid ?? 0), 'SIGHUP')
-    } catch {
-      // It has ended already.
+])(
+  'an upload of which the client leaves at any moment leaves no file, in %s',
+  { tags: ['long'] },
+  async (shell, runs) => {
+    const directory = tempDir()
+    for (let run = 0; run < runs; run++) {
+      const temporary = `.upload-${run}`
+      const program = spawn(shell, ['-c', WRITE, 'sh', join(directory, 'file'), '5', '', temporary, ''], {
+        detached: true,
+        stdio: ['pipe', 'ignore', 'pipe'],
+      })
+      const ended = once(program, 'exit')
+      program.stdin.write('abc')
+      await waitFor('the upload', () => Promise.resolve(existsSync(join(directory, temporary))))
+      program.stdin.end()
+      // In half of the runs, the client is so far away that a message cannot be written.
+      if (run % 2 === 0) program.stderr.destroy()
+      await delay((LONGEST_MS * run) / runs)
+      try {
+        process.kill(-(program.pid ?? 0), 'SIGHUP')
+      } catch {
+        // It has ended already.
+      }
+      await ended
     }
-    await ended
-  }
-  expect(readdirSync(directory)).toEqual([])
-})
+    expect(readdirSync(directory)).toEqual([])
+  },
+)
 
 test.each([
   ['all of it', 'content\nMARK', 'content\n'],

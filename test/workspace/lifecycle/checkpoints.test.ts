@@ -1,4 +1,3 @@
-// @module-tag slow
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { fault } from '../../../src/workspace/errors.ts'
 import { FakeBackend } from '../../support/workspace/fake-backend.ts'

@@ -1,4 +1,3 @@
-// @module-tag slow
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { dockerBackend, removeLeftovers, uniqueName } from '../../support/engine/docker.ts'
 import { FakeBackend } from '../../support/workspace/fake-backend.ts'

@@ -1,4 +1,3 @@
-// @module-tag slow
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { connect } from '../../../src/workspace/client/sdk/connect.ts'
 import { fault } from '../../../src/workspace/errors.ts'

@@ -1,4 +1,3 @@
-// @module-tag slow
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Egress, NetworkPolicy } from '../../../src/workspace/network/policy.ts'
 import { ADDRESSES, createGuest, KINDS, type NetworkGuest } from '../../support/vm/network-guests.ts'

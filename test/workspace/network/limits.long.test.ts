@@ -1,4 +1,3 @@
-// @module-tag slow
 import { createServer, type Server } from 'node:net'
 import { once } from 'node:events'
 import { afterAll, beforeAll, expect, test } from 'vitest'

@@ -1,4 +1,3 @@
-// @module-tag slow
 import { expect, onTestFinished, test } from 'vitest'
 import { tempDir } from '../../support/temp-dir.ts'
 import { waitFor } from '../../support/wait-for.ts'

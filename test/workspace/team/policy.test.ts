@@ -1,4 +1,3 @@
-// @module-tag slow
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ACCESS_LEVELS } from '../../../src/workspace/access-level.ts'

@@ -1,4 +1,3 @@
-// @module-tag slow
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { PassThrough } from 'node:stream'
@@ -145,22 +144,26 @@ test.each([
   expect([notesOf(last), loggedLast()]).toEqual([['one', 'two'], ''])
 })
 
-test('B5 the file keeps the latest 20 entries of a workspace and does not grow without end', async () => {
-  const path = newPath()
-  const { file } = await openFile(path)
-  for (let n = 0; n < 3_000; n += 5) {
-    for (let at = n; at < n + 5; at++) file.add(demo, note(String(at)))
-    // Others are added while these are written.
-    await setTimeout(Math.random() * 2)
-    if (Math.random() < 0.6) continue
+test(
+  'B5 the file keeps the latest 20 entries of a workspace and does not grow without end',
+  { tags: ['long'] },
+  async () => {
+    const path = newPath()
+    const { file } = await openFile(path)
+    for (let n = 0; n < 3_000; n += 5) {
+      for (let at = n; at < n + 5; at++) file.add(demo, note(String(at)))
+      // Others are added while these are written.
+      await setTimeout(Math.random() * 2)
+      if (Math.random() < 0.6) continue
+      await file.close()
+      expect(notesOf((await openFile(path)).file)).toEqual(notesOf(file))
+    }
     await file.close()
-    expect(notesOf((await openFile(path)).file)).toEqual(notesOf(file))
-  }
-  await file.close()
-  expect(readFileSync(path, 'utf8').split('\n').length).toBeLessThan(1_200)
-  const { file: next } = await openFile(path)
-  expect(notesOf(next)).toEqual(Array.from({ length: 20 }, (_, at) => String(2_980 + at)))
-})
+    expect(readFileSync(path, 'utf8').split('\n').length).toBeLessThan(1_200)
+    const { file: next } = await openFile(path)
+    expect(notesOf(next)).toEqual(Array.from({ length: 20 }, (_, at) => String(2_980 + at)))
+  },
+)
 
 test('a disk that cannot be written is reported once, and everything is written when it can', async () => {
   const path = join(tempDir(), 'missing', 'timelines.jsonl')

@@ -1,4 +1,3 @@
-// @module-tag slow
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { createServer, type Socket } from 'node:net'
 import { buffer, text } from 'node:stream/consumers'

@@ -99,7 +99,7 @@ describe('one class', () => {
     })
   })
 
-  test('has the names of its parameters if the class file has them', async () => {
+  test('has the names of its parameters if the class file has them', { tags: ['long'] }, async () => {
     const named = await startAnalyzer(projectOf('shop', ['-parameters']))
     try {
       const { classInfo } = await named.get('/classes/shop.model.Order')

@@ -1,4 +1,3 @@
-// @module-tag slow
 import { createHash } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -156,7 +155,7 @@ async function startSite(hasPreviews: boolean, switcher: boolean) {
 for (const switcher of [false, true])
   test(
     `an expired version is not served, listed, found or resolved, from caches neither: switcher ${switcher}`,
-    { tags: switcher ? [] : ['extensive'] },
+    { tags: ['long'] },
     async () => {
       const preview = await startSite(true, switcher)
       const without = await startSite(false, switcher)

@@ -1,4 +1,3 @@
-// @module-tag slow
 import { expect, test } from 'vitest'
 import { RepoBrowser } from '../../../support/content/repo-browser.ts'
 import { COMMON, loggedIn, startRepoHosts } from '../../../support/content/repo-site.ts'

@@ -1,4 +1,3 @@
-// @module-tag slow
 import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 import { formatIndex } from '../../../../src/content/search/search-index.ts'

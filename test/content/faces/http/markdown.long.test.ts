@@ -1,4 +1,3 @@
-// @module-tag slow
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { findReads } from '../../../../src/content/reads/find-reads.ts'

@@ -1,4 +1,3 @@
-// @module-tag slow
 import { text } from 'node:stream/consumers'
 import { request } from 'node:http'
 import { buffer } from 'node:stream/consumers'

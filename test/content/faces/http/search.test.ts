@@ -1,4 +1,3 @@
-// @module-tag slow
 import { text as textOf } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 import { formatIndex, type IndexedPage } from '../../../../src/content/search/search-index.ts'

@@ -1,4 +1,3 @@
-// @module-tag slow
 import { expect, test } from 'vitest'
 import { createSecret } from '../../../../src/content/session/service-token.ts'
 import { digestOf } from '../../../../src/lib/http/secret-form.ts'

@@ -1,4 +1,3 @@
-// @module-tag slow
 import { expect, test } from 'vitest'
 import { cheapHash } from '../../../support/content/cheap-hash.ts'
 import { startContent } from '../../../support/content/content-server.ts'
@@ -83,14 +82,18 @@ test('O2 a login resets the attempts of its user at its address, but no others',
   expect(await status('one more', '10.0.0.1')).toBe(429)
 })
 
-test('O2 hashing is limited, excess requests get a time to retry, and one address cannot fill the queue', async () => {
-  // Some 200 ms each: many times as long as a request takes to arrive, even on a loaded machine.
-  const { attempt } = await start(() => '$scrypt$ln=17,r=8,p=1$c2FsdHNhbHRzYWx0$q83vEjRWeJq83vEjRWeJqw')
-  const flood = NAMES.slice(0, 40).map((name) => attempt(name, '10.0.0.1'))
-  const others = NAMES.slice(40, 50).map((name, at) => attempt(name, `10.0.1.${at}`))
-  const [refused, passed] = [await Promise.all(flood), await Promise.all(others)]
-  expect(passed.map(({ status }) => status)).toEqual(others.map(() => 401))
-  const later = refused.filter(({ status }) => status === 429)
-  expect(later.length).toBeGreaterThan(10)
-  expect(later.every(({ retryAfter }) => retryAfter === '1')).toBe(true)
-})
+test(
+  'O2 hashing is limited, excess requests get a time to retry, and one address cannot fill the queue',
+  { tags: ['long'] },
+  async () => {
+    // Some 200 ms each: many times as long as a request takes to arrive, even on a loaded machine.
+    const { attempt } = await start(() => '$scrypt$ln=17,r=8,p=1$c2FsdHNhbHRzYWx0$q83vEjRWeJq83vEjRWeJqw')
+    const flood = NAMES.slice(0, 40).map((name) => attempt(name, '10.0.0.1'))
+    const others = NAMES.slice(40, 50).map((name, at) => attempt(name, `10.0.1.${at}`))
+    const [refused, passed] = [await Promise.all(flood), await Promise.all(others)]
+    expect(passed.map(({ status }) => status)).toEqual(others.map(() => 401))
+    const later = refused.filter(({ status }) => status === 429)
+    expect(later.length).toBeGreaterThan(10)
+    expect(later.every(({ retryAfter }) => retryAfter === '1')).toBe(true)
+  },
+)

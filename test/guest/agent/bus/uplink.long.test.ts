@@ -1,4 +1,3 @@
-// @module-tag slow
 import { type Duplex, duplexPair } from 'node:stream'
 import { expect, onTestFinished, test } from 'vitest'
 import { Uplink } from '../../../../guest/agent/bus/uplink.ts'

@@ -50,20 +50,16 @@ test(
   },
 )
 
-test(
-  'an unresolvable module does not affect the others',
-  { timeout: 300_000, tags: ['extensive'] },
-  async () => {
-    const root = mavenProject()
-    const without = needs('shop.nowhere', 'nothing', '1')
-    write(root, { 'web/pom.xml': `${head}${parent}<artifactId>web</artifactId>${without}</project>` })
-    const { libraries, isWhole } = await buildToolClassPath(question(root))
-    expect(isWhole).toBe(false)
-    expect(libraries.map((jar) => basename(jar))).toEqual(['commons-lang3-3.14.0.jar'])
-  },
-)
+test('an unresolvable module does not affect the others', { timeout: 300_000 }, async () => {
+  const root = mavenProject()
+  const without = needs('shop.nowhere', 'nothing', '1')
+  write(root, { 'web/pom.xml': `${head}${parent}<artifactId>web</artifactId>${without}</project>` })
+  const { libraries, isWhole } = await buildToolClassPath(question(root))
+  expect(isWhole).toBe(false)
+  expect(libraries.map((jar) => basename(jar))).toEqual(['commons-lang3-3.14.0.jar'])
+})
 
-test('Maven without a network is reported as such', { timeout: 300_000, tags: ['extensive'] }, async () => {
+test('Maven without a network is reported as such', { timeout: 300_000 }, async () => {
   const root = mavenProject(needs('shop.nowhere', 'nothing', '1'))
   write(root, { '.mvn/maven.config': '--offline\n' })
   await expect(buildToolClassPath(question(root))).rejects.toThrow(
@@ -71,7 +67,7 @@ test('Maven without a network is reported as such', { timeout: 300_000, tags: ['
   )
 })
 
-test('the project’s mvnw runs on the configured JVM', { timeout: 300_000, tags: ['extensive'] }, async () => {
+test('the project’s mvnw runs on the configured JVM', { timeout: 300_000 }, async () => {
   const root = mavenProject()
   const home = join(tempDir(), 'jdk')
   symlinkSync(jvm?.home ?? '', home)

@@ -36,7 +36,7 @@ async function remains(stateDir: string): Promise<readonly string[]> {
 
 test(
   'F1 a server killed at any step of a fork leaves nothing of it, and its source runs',
-  { timeout: 240_000, tags: ['extensive'] },
+  { timeout: 240_000 },
   async (context) => {
     const stateDir = join(tempDir(), 'state')
     const proxy = await engineProxy()

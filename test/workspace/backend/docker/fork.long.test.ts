@@ -1,4 +1,3 @@
-// @module-tag slow
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { messageOf } from '../../../../src/lib/errors/message.ts'

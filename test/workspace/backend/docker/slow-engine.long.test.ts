@@ -1,4 +1,3 @@
-// @module-tag slow
 import { expect, onTestFinished, test } from 'vitest'
 import { DockerEngine } from '../../../../src/workspace/backend/docker/engine/engine.ts'
 import { backendCreate } from '../../../support/workspace/backend-create.ts'

@@ -60,7 +60,7 @@ test('a snapshot is a sparse copy with everything a new workspace needs', async 
   expect(await snapshots.find('other')).toBeUndefined()
 })
 
-test('a copy is an independent disk', async () => {
+test('a copy is an independent disk', { tags: ['long'] }, async () => {
   const { files, snapshots } = await stoppedMachine()
   await take(snapshots, 'ready')
   await files.begin('next')

@@ -1,4 +1,3 @@
-// @module-tag slow
 import { test } from 'vitest'
 import {
   raceCreateWithPrune,

@@ -1,4 +1,3 @@
-// @module-tag slow
 import { rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { HOUR_MS, MachineDisk } from '../../../support/workspace/machine-disk.ts'

@@ -1,4 +1,3 @@
-// @module-tag slow
 import { createReadStream, existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

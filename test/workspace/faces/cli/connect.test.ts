@@ -1,4 +1,3 @@
-// @module-tag slow
 import { spawn } from 'node:child_process'
 import { connect, createServer } from 'node:net'
 import { text } from 'node:stream/consumers'

@@ -1,4 +1,3 @@
-// @module-tag slow
 import { execFileSync } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
 import {
@@ -94,7 +93,7 @@ test('cp keeps names, contents, modes, times and links in both directions', asyn
   expect(lstatSync(join(back, 'sparse')).blocks * 512).toBeLessThan(1024 * 1024)
 })
 
-test('cp places a source like the local cp', async () => {
+test('cp places a source like the local cp', { tags: ['long'] }, async () => {
   const root = tempDir()
   mkdirSync(join(root, 'src/sub'), { recursive: true })
   writeFileSync(join(root, 'src/sub/file'), 'one')

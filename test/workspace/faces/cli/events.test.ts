@@ -1,4 +1,3 @@
-// @module-tag slow
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
 import { waitFor } from '../../../support/wait-for.ts'

@@ -1,4 +1,3 @@
-// @module-tag slow
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
 import { userEnvironment, workspaceCli } from '../../../support/workspace/workspace-cli.ts'

@@ -1,4 +1,3 @@
-// @module-tag slow
 import { spawn } from 'node:child_process'
 import { chmodSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'

@@ -1,4 +1,3 @@
-// @module-tag slow
 import { relative } from 'node:path'
 import { expect, test } from 'vitest'
 import { cliServer } from '../../../support/workspace/cli-server.ts'

@@ -1,4 +1,3 @@
-// @module-tag slow
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'

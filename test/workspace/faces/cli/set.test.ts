@@ -1,12 +1,16 @@
-// @module-tag slow
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
 import { userEnvironment, workspaceCli } from '../../../support/workspace/workspace-cli.ts'
-import { startWorkspaceServer, type TestServer } from '../../../support/workspace/workspace-server.ts'
+import {
+  makeWorkspace,
+  startWorkspaceServer,
+  type TestServer,
+} from '../../../support/workspace/workspace-server.ts'
 
 let server: TestServer
 beforeAll(async () => {
   server = await startWorkspaceServer({ backends: () => [new FakeBackend()] })
+  await makeWorkspace(server.url, { name: 'other' })
 })
 afterAll(() => server.stop())
 
@@ -17,7 +21,7 @@ const json = async (...argv: readonly string[]) => {
   return JSON.parse(stdout)
 }
 
-test('create and set pass settings, and list and show print them', async () => {
+test('create and set pass settings, and list and show print them', { tags: ['long'] }, async () => {
   const expiring = ['--expires', '7d', '--expire-action', 'delete', '--label', 'a=b', '--stop-after', '2h']
   const created = await json('create', 'demo', ...expiring)
   expect(created).toMatchObject({ labels: { a: 'b' }, idle: { stop_after: 7200 }, expire_action: 'delete' })
@@ -62,7 +66,7 @@ test.each([
   [['--rest', 'hibernate'], 'suspend'],
   [['--label', 'x'], 'KEY=VALUE'],
 ] as const)('set refuses %j with the remedy', async (flags, remedy) => {
-  const { status, stderr } = await cli('set', 'demo', ...flags)
+  const { status, stderr } = await cli('set', 'other', ...flags)
   expect(status).not.toBe(0)
   expect(stderr).toContain(remedy)
 })

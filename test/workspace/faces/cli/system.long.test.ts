@@ -1,4 +1,3 @@
-// @module-tag slow
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -1,4 +1,3 @@
-// @module-tag slow
 import { randomUUID } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

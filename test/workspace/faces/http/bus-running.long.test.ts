@@ -1,4 +1,3 @@
-// @module-tag slow
 import { writeFileSync } from 'node:fs'
 import { type IncomingMessage, request } from 'node:http'
 import { join } from 'node:path'

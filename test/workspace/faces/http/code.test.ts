@@ -1,4 +1,3 @@
-// @module-tag slow
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { connect, type CodeEvent, type Workspace } from '../../../../src/workspace/client/sdk/connect.ts'
 import { dockerBackend, uniqueName } from '../../../support/engine/docker.ts'
@@ -229,7 +228,7 @@ import "node:fs";
       })
   })
 
-  test('code that exceeds its time is interrupted and keeps its state', async () => {
+  test('code that exceeds its time is interrupted and keeps its state', { tags: ['long'] }, async () => {
     await python('kept = "yes"')
     await javascript('let kept = "yes"')
     for (const code of [
@@ -254,7 +253,7 @@ import "node:fs";
     expect(await plain(javascript('kept'))).toEqual(["'yes'"])
   })
 
-  test('code that ignores the interrupt ends with its context', async () => {
+  test('code that ignores the interrupt ends with its context', { tags: ['long'] }, async () => {
     const { id } = await workspace.code.createContext('python')
     const code = 'import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: pass'
     await expect(python(code, { context: id, timeoutMs: 100 })).rejects.toMatchObject({

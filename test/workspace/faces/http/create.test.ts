@@ -1,4 +1,3 @@
-// @module-tag slow
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { fault } from '../../../../src/workspace/errors.ts'
 import { BAD_NAMES, GOOD_NAMES, NO_NAMES } from '../../../contract/names.ts'

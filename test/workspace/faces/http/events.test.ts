@@ -1,4 +1,3 @@
-// @module-tag slow
 import { connect } from 'node:net'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { readEventStream } from '../../../support/http/event-stream.ts'

@@ -1,4 +1,3 @@
-// @module-tag slow
 import { createHash, randomBytes } from 'node:crypto'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -98,7 +97,7 @@ describe.each(KINDS)('files of a workspace ($kind)', ({ backend, kind }) => {
     ).toEqual(['012', '45', '789', '9', '', '', ''])
   })
 
-  test('files with odd names are written, listed, read, moved and removed', async () => {
+  test('files with odd names are written, listed, read, moved and removed', { tags: ['long'] }, async () => {
     const inside = `${dir}/odd`
     for (const each of ODD_NAMES) {
       const response = await write(`${inside}/${each}`, `content of ${each}`, { create_parents: 'true' })

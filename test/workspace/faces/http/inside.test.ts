@@ -1,4 +1,3 @@
-// @module-tag slow
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
@@ -73,7 +72,7 @@ describe('the inside of a container', () => {
     expect((await api('ports/80/wait?timeout_ms=-1')).status).toBe(400)
   })
 
-  test('ports are found among thousands of connections', async () => {
+  test('ports are found among thousands of connections', { tags: ['long'] }, async () => {
     const inside = createServer((connection) => connection.end())
     await new Promise<void>((resolve) => inside.listen(0, '127.0.0.1', resolve))
     onTestFinished(() => void inside.close())

@@ -1,4 +1,3 @@
-// @module-tag slow
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { connect } from 'node:net'

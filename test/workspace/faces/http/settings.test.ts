@@ -1,4 +1,3 @@
-// @module-tag slow
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -323,7 +322,7 @@ test('a template and the configuration give schedules, and a single workspace sh
   expect(await show('never')).not.toHaveProperty('next_stop')
 })
 
-test('a server starts a stopped workspace at the time of its schedule', async () => {
+test('a server starts a stopped workspace at the time of its schedule', { tags: ['long'] }, async () => {
   let offsetMs = 0
   const clock = { ...systemClock, wallMs: () => Date.now() + offsetMs }
   const server = await startWorkspaceServer({ backends: () => [new FakeBackend()], clock })

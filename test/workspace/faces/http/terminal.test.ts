@@ -1,4 +1,3 @@
-// @module-tag slow
 import { createHash } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -71,38 +70,42 @@ describe('a terminal in a container', () => {
     },
   )
 
-  test('a program that prints 100 MB waits for a slow reader, and nothing is lost', async () => {
-    const size = 100 * MEGABYTE
-    let pending = 0
-    let mostPending = 0
-    const digest = createHash('sha256')
-    const terminal = await openTerminal(url(), {
-      takes: false,
-      onData(data) {
-        digest.update(data)
-        pending += data.length
-        mostPending = Math.max(mostPending, pending)
-      },
-    })
-    const take = setInterval(() => {
-      if (pending > 0) terminal.say({ type: 'taken', bytes: pending })
-      pending = 0
-    }, 5)
-    const before = process.memoryUsage.rss()
-    let mostMemory = before
-    const watch = setInterval(() => (mostMemory = Math.max(mostMemory, process.memoryUsage.rss())), 50)
-    // Raw mode, so that output arrives unchanged; exec, so that nothing is printed after it.
-    terminal.type('PS1=; stty raw -echo; clear\r')
-    const started = terminal.receivedBytes()
-    terminal.type(`exec head -c ${size} /dev/zero\n`)
-    expect((await terminal.closed).code).toBe(1000)
-    clearInterval(take)
-    clearInterval(watch)
-    expect(terminal.receivedBytes() - started).toBeGreaterThanOrEqual(size)
-    expect(terminal.receivedBytes() - started).toBeLessThan(size + 10_000)
-    expect(mostPending).toBeLessThan(2 * MEGABYTE)
-    expect(mostMemory - before).toBeLessThan(150 * MEGABYTE)
-  })
+  test(
+    'a program that prints 100 MB waits for a slow reader, and nothing is lost',
+    { tags: ['long'] },
+    async () => {
+      const size = 100 * MEGABYTE
+      let pending = 0
+      let mostPending = 0
+      const digest = createHash('sha256')
+      const terminal = await openTerminal(url(), {
+        takes: false,
+        onData(data) {
+          digest.update(data)
+          pending += data.length
+          mostPending = Math.max(mostPending, pending)
+        },
+      })
+      const take = setInterval(() => {
+        if (pending > 0) terminal.say({ type: 'taken', bytes: pending })
+        pending = 0
+      }, 5)
+      const before = process.memoryUsage.rss()
+      let mostMemory = before
+      const watch = setInterval(() => (mostMemory = Math.max(mostMemory, process.memoryUsage.rss())), 50)
+      // Raw mode, so that output arrives unchanged; exec, so that nothing is printed after it.
+      terminal.type('PS1=; stty raw -echo; clear\r')
+      const started = terminal.receivedBytes()
+      terminal.type(`exec head -c ${size} /dev/zero\n`)
+      expect((await terminal.closed).code).toBe(1000)
+      clearInterval(take)
+      clearInterval(watch)
+      expect(terminal.receivedBytes() - started).toBeGreaterThanOrEqual(size)
+      expect(terminal.receivedBytes() - started).toBeLessThan(size + 10_000)
+      expect(mostPending).toBeLessThan(2 * MEGABYTE)
+      expect(mostMemory - before).toBeLessThan(150 * MEGABYTE)
+    },
+  )
 
   test('a page that acknowledges nothing is sent no more than the limit', async () => {
     const terminal = await openTerminal(url(), { takes: false, onData: () => undefined })
@@ -151,7 +154,7 @@ describe('a terminal in a container', () => {
     expect((await terminal.closed).code).toBe(1009)
   })
 
-  test('the 33rd terminal of a workspace is refused until one is closed', async () => {
+  test('the 33rd terminal of a workspace is refused until one is closed', { tags: ['long'] }, async () => {
     const open = await Promise.all(Array.from({ length: 32 }, () => openTerminal(url())))
     await expect(openTerminal(url())).rejects.toThrow(/^503 .*TOO_MANY_TERMINALS/)
     open[0]?.socket.terminate()

@@ -1,4 +1,3 @@
-// @module-tag slow
 import { execFileSync, spawn } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,3 @@
-// @module-tag slow
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'

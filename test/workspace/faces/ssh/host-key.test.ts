@@ -1,4 +1,3 @@
-// @module-tag slow
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import ssh2 from 'ssh2'

@@ -1,4 +1,3 @@
-// @module-tag slow
 import { readFileSync } from 'node:fs'
 import { execFileSync, spawn } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'

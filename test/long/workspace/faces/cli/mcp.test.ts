@@ -120,7 +120,7 @@ describe('an agent limited to one workspace', () => {
     expect(await ask('processes')).toContain(String(id))
   })
 
-  test('runs code that keeps its state', { tags: ['extensive'] }, async () => {
+  test('runs code that keeps its state', async () => {
     await installInterpreters(await connect({ url: server.url }).get(name))
     const { ask, fail } = await agentOf('--workspace', name)
     expect(await ask('run_code', { code: 'x = [1]\nprint("out")\nx' })).toMatch(

@@ -10,7 +10,7 @@ const LOGINS = 1_200
 /** Without explicit garbage collection each login leaves about 17 KiB. */
 const MOST_BYTES_EACH = 8 * 1024
 
-test('SSH worker processes do not grow with every login', { tags: ['extensive'] }, async () => {
+test('SSH worker processes do not grow with every login', async () => {
   const stateDir = join(tempDir(), 'state')
   const server = await serve({ stateDir, settings: { ssh: { processes: 1 } } })
   const { private: privateKey } = ssh2.utils.generateKeyPairSync('ed25519')

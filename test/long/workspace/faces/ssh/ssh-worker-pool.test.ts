@@ -67,20 +67,16 @@ test('a killed worker loses only its own connections and is replaced', async () 
   living.client.kill('SIGTERM')
 })
 
-test(
-  'a client that pauses reading 1 GB makes no worker grow and receives all of it later',
-  { tags: ['extensive'] },
-  async () => {
-    const { client, exit, bytes } = session('head -c 1000000000 /dev/zero')
-    await waitFor('the transfer', () => bytes() > 50_000_000)
-    client.kill('SIGSTOP')
-    const grown = await growth()
-    client.kill('SIGCONT')
-    expect(await exit).toBe(0)
-    await waitFor('the rest', () => bytes() === 1_000_000_000)
-    expect(grown).toBeLessThan(32 * 2 ** 20)
-  },
-)
+test('a client that pauses reading 1 GB makes no worker grow and receives all of it later', async () => {
+  const { client, exit, bytes } = session('head -c 1000000000 /dev/zero')
+  await waitFor('the transfer', () => bytes() > 50_000_000)
+  client.kill('SIGSTOP')
+  const grown = await growth()
+  client.kill('SIGCONT')
+  expect(await exit).toBe(0)
+  await waitFor('the rest', () => bytes() === 1_000_000_000)
+  expect(grown).toBeLessThan(32 * 2 ** 20)
+})
 
 test('a program that does not read its input makes no worker grow', async () => {
   const { client } = session('sleep 1000')

@@ -1,4 +1,3 @@
-// @module-tag slow
 import { once } from 'node:events'
 import { expect, onTestFinished, test } from 'vitest'
 import { dockerBackend, removeLeftovers, TEST_IMAGE, uniqueName } from '../../../../support/engine/docker.ts'

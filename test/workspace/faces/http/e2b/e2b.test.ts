@@ -1,4 +1,3 @@
-// @module-tag slow
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -88,7 +87,7 @@ describe('the interface for clients of E2B', () => {
     ])
   })
 
-  test('a command outlives its client until its own timeout', async () => {
+  test('a command outlives its client until its own timeout', { tags: ['long'] }, async () => {
     const limit = { ...sandbox, 'connect-timeout-ms': '3000' }
     const response = await openStream(server.url, START, encodeMessage(shell('sleep 100')), limit)
     for await (const message of readMessages(response)) {
@@ -213,20 +212,24 @@ describe('the interface for clients of E2B', () => {
     expect(await secondsAfter('connect', {})).toBe(300)
   })
 
-  test('a timeout of 0 ends a sandbox', async () => {
+  test('a timeout of 0 ends a sandbox', { tags: ['long'] }, async () => {
     const made = await makeSandbox(server.url)
     expect(await post(`sandboxes/${idOf(made)}/timeout`, { timeout: 0 })).toMatchObject({ status: 204 })
     await expect.poll(async () => (await call(`${server.url}/e2b/sandboxes/${idOf(made)}`)).status).toBe(404)
   })
 
-  test('a sandbox is deleted when its timeout ends, although a command runs in it', async () => {
-    const short = await makeSandbox(server.url, { timeout: 1 })
-    const response = await openStream(server.url, START, encodeMessage(shell('sleep 100')), short)
-    response.resume()
-    onTestFinished(() => void response.destroy())
-    const status = async () => (await call(`${server.url}/e2b/sandboxes/${idOf(short)}`)).status
-    await expect.poll(status).toBe(404)
-  })
+  test(
+    'a sandbox is deleted when its timeout ends, although a command runs in it',
+    { tags: ['long'] },
+    async () => {
+      const short = await makeSandbox(server.url, { timeout: 1 })
+      const response = await openStream(server.url, START, encodeMessage(shell('sleep 100')), short)
+      response.resume()
+      onTestFinished(() => void response.destroy())
+      const status = async () => (await call(`${server.url}/e2b/sandboxes/${idOf(short)}`)).status
+      await expect.poll(status).toBe(404)
+    },
+  )
 
   test('an upload that is cut off leaves the old content, and nothing else', async () => {
     await post('filesystem.Filesystem/MakeDir', { path: 'cut' }, sandbox)
