@@ -1,9 +1,9 @@
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { analyzerUser, builtProject } from '../../../support/analyzer/analyzer-cli.ts'
-import { smallJdk } from '../../../support/analyzer/jdk.ts'
-import { tempDir } from '../../../support/temp-dir.ts'
+import { analyzerUser, builtProject } from '../../support/analyzer/analyzer-cli.ts'
+import { smallJdk } from '../../support/analyzer/jdk.ts'
+import { tempDir } from '../../support/temp-dir.ts'
 
 /** Creates stand-ins for the project's build tool and JVM; each leaves a trace when run. */
 function trapped() {

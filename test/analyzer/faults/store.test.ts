@@ -3,9 +3,9 @@ import { randomInt } from 'node:crypto'
 import { closeSync, openSync, rmSync, statSync, truncateSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, type TestContext } from 'vitest'
-import { projectOf, startAnalyzer } from '../../../support/analyzer/analyzer-server.ts'
-import { recovery } from '../../../support/recovery.ts'
-import { tempDir } from '../../../support/temp-dir.ts'
+import { projectOf, startAnalyzer } from '../../support/analyzer/analyzer-server.ts'
+import { recovery } from '../../support/recovery.ts'
+import { tempDir } from '../../support/temp-dir.ts'
 
 const root = projectOf('shop')
 const QUERIES = [
@@ -52,7 +52,7 @@ test.each([
   ['cut in the middle of a page', cutInAPage],
   ['smashed in 60 places', smashed],
   ['smashed in 60 other places', smashed],
-])('F7 a store that was %s is rebuilt, and no answer is wrong', async (_how, damage) => {
+])('F7 a store that was %s is rebuilt, and no answer is wrong', { tags: ['long'] }, async (_how, damage) => {
   const { environment, expected, file } = await filledCache()
   damage(file, statSync(file).size)
   const analyzer = await startAnalyzer(root, environment)
@@ -122,6 +122,7 @@ test.for([
   ['taken away', (file: string) => rmSync(file)],
 ] as const)(
   'F7 a store that is %s while a server runs gives no wrong answer, and a refresh makes it again',
+  { tags: ['long'] },
   async ([, damage], context) => {
     const { environment, expected, file } = await filledCache()
     const analyzer = await startAnalyzer(root, environment)
