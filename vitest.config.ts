@@ -81,10 +81,14 @@ const otherSuites = [
   'test/**/*.long.test.ts',
 ]
 
+/** More than in other suites, because these tests wait longer than they compute. */
+const maxWorkers = shared.maxWorkers + 1
+
 const projects: TestProjectInlineConfiguration[] = [
   {
     test: {
       ...shared,
+      maxWorkers,
       name: 'unit',
       include: unit,
       exclude: otherSuites,
@@ -96,6 +100,7 @@ const projects: TestProjectInlineConfiguration[] = [
   {
     test: {
       ...shared,
+      maxWorkers,
       name: 'system',
       include: ['test/**/*.test.ts'],
       exclude: [...unit, 'test/fixtures/**', ...otherSuites],

@@ -5,6 +5,7 @@ import { expect, it } from 'vitest'
 import { duLogicalBytes, duPhysicalBytes } from '../support/files/du.ts'
 import { tempDir } from '../support/temp-dir.ts'
 import { walkTree, walkTreeInJs } from '../support/files/walk.ts'
+import { rounds } from '../support/rounds.ts'
 
 type Step =
   | { readonly make: 'directory' | 'symlink' | 'link'; readonly at: number; readonly to: number }
@@ -54,6 +55,6 @@ it('walkTrees, its fallback and du agree when the tree is random', async () => {
       expect(native.physicalBytes).toBe(duPhysicalBytes(tree))
       expect(native.logicalBytes).toBe(duLogicalBytes(tree))
     }),
-    { numRuns: 60 },
+    { numRuns: rounds(12, 60) },
   )
 })

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { matchNames, type NamePart } from '../../src/native/match-names.ts'
 import { matchTexts } from '../oracle/match-names.ts'
 import { anyName, anyPattern, nameTableOf } from '../support/hostile/names.ts'
+import { rounds } from '../support/rounds.ts'
 
 const parts: readonly NamePart[] = ['whole', 'className', 'package', 'descriptor']
 
@@ -21,7 +22,7 @@ describe('matchNames', () => {
           expect(matchNames(table, ids, text, part)).toEqual(matchTexts(table, ids, text, part))
         },
       ),
-      { numRuns: 20_000 },
+      { numRuns: rounds(4_000, 20_000) },
     )
   })
 

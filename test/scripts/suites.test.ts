@@ -65,17 +65,21 @@ test('a suite fails that is cut off, runs nothing, or fails without a failed tes
   const { status, lines } = sumUp(`
 suite cut 0.02 sleep 60
 suite nothing 1 echo '0 passed, 0 failed'
+suite silent 1 true
 suite outside 1 sh -c 'echo "2 passed, 0 failed, 1 skipped"; exit 3'
 suite counted 1 sh -c 'echo "3 passed, 2 failed"; exit 1'
-suite step 1 true`)
+step step 1 true
+step broken 1 false`)
   expect(lines.slice(1)).toEqual([
     expect.stringMatching(/^cut +0 +1 +0 /),
     expect.stringMatching(/^nothing +0 +1 +0 /),
+    expect.stringMatching(/^silent +0 +1 +0 /),
     expect.stringMatching(/^outside +2 +1 +1 /),
     expect.stringMatching(/^counted +3 +2 +0 /),
     expect.stringMatching(/^step +1 +0 +0 /),
+    expect.stringMatching(/^broken +0 +1 +0 /),
     '',
-    '6 passed, 5 failed',
+    '6 passed, 7 failed',
   ])
   expect(status).toBe(1)
 })

@@ -1,6 +1,6 @@
 import { SEED } from './seed.ts'
 
-/** Scales the number of rounds: few in normal runs, all in `npm run test:races`. */
+/** Scales the number of rounds, such as those of a property: few in normal runs, all in `npm run test:all`. */
 export function rounds(few: number, all: number): number {
   return process.env['RACES'] === 'all' ? all : few
 }

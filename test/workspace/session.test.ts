@@ -37,6 +37,8 @@ describe.each([
     for (const each of [name, empty]) await call(`${server.url}/api/workspaces`, 'POST', { name: each })
   })
   afterAll(async () => {
+    // In the fake backend, it would outlive its workspace.
+    await tmux('kill-server')
     for (const each of [name, empty]) await call(`${server.url}/api/workspaces/${each}`, 'DELETE')
     await server.stop()
   })

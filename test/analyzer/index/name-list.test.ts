@@ -4,6 +4,7 @@ import { NameList } from '../../../src/analyzer/index/name-list.ts'
 import type { NamePart } from '../../../src/native/match-names.ts'
 import { matchTexts } from '../../oracle/match-names.ts'
 import { anyName, anyPattern, nameTableOf } from '../../support/hostile/names.ts'
+import { rounds } from '../../support/rounds.ts'
 
 const parts: readonly NamePart[] = ['whole', 'className', 'package', 'descriptor']
 
@@ -21,6 +22,6 @@ test('list finds among any names those that a look at each of them finds', () =>
             expect([...list.match(pattern, part)]).toEqual([...matchTexts(table, ids, pattern, part)])
       },
     ),
-    { numRuns: 5_000 },
+    { numRuns: rounds(1_000, 5_000) },
   )
 })

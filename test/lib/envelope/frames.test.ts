@@ -10,6 +10,7 @@ import { encodeFrame, FrameDecoder, FrameFault } from '../../../src/lib/envelope
 import { readEnvelopes, readEnvelopesInJs } from '../../../src/native/net/envelopes.ts'
 import { loadAddon } from '../../../src/native/load.ts'
 import { uuidV7 } from '../../../src/lib/envelope/uuid-v7.ts'
+import { rounds } from '../../support/rounds.ts'
 
 const MAX = 1024
 const envelope: Envelope = {
@@ -123,7 +124,7 @@ describe('B4 the addon accepts the same as JavaScript', () => {
       fc.property(payload, (any) => {
         same(encodeFrame({ ...envelope, payload: any }))
       }),
-      { numRuns: 3_000 },
+      { numRuns: rounds(600, 3_000) },
     )
   })
 
@@ -141,7 +142,7 @@ describe('B4 the addon accepts the same as JavaScript', () => {
         const rest = frame.subarray(place + (isInserted ? 0 : bytes.length))
         same(framed(Buffer.concat([frame.subarray(4, place), bytes, rest])))
       }),
-      { numRuns: 20_000 },
+      { numRuns: rounds(4_000, 20_000) },
     )
   })
 })

@@ -1,6 +1,7 @@
 import { fc } from '../../support/fast-check.ts'
 import { describe, expect, test } from 'vitest'
 import { fitAnswer } from '../../../src/lib/mcp/fit-answer.ts'
+import { rounds } from '../../support/rounds.ts'
 
 const rows = Array.from({ length: 40 }, (_, at) => ({ name: `Class${at}`, source: 'PROJECT', line: at }))
 
@@ -48,7 +49,7 @@ describe('an answer as text', () => {
         const lists = Object.keys(value).length
         expect(fitAnswer(value, maxTokens).length).toBeLessThanOrEqual(3 * maxTokens + 400 * (lists + 1))
       }),
-      { numRuns: 300 },
+      { numRuns: rounds(60, 300) },
     )
   })
 })

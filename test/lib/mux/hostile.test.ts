@@ -6,6 +6,7 @@ import { encodeFrame, FRAME, type FrameKind } from '../../../src/lib/mux/frame.t
 import { MAX_CHANNELS, Mux } from '../../../src/lib/mux/mux.ts'
 import { addPiece } from '../../../src/lib/mux/pieces.ts'
 import { waitFor } from '../../support/wait-for.ts'
+import { rounds } from '../../support/rounds.ts'
 
 /** Maximum memory of a channel: twice its window, and two partly filled blocks. */
 const MAX_BUFFERED_BYTES = 2 * WINDOW_BYTES + 2 * 8 * 1024
@@ -65,7 +66,7 @@ test('B5 H12 for any frames the buffered data stays within the windows', { tags:
         mux.close()
       },
     ),
-    { numRuns: 300 },
+    { numRuns: rounds(60, 300) },
   )
 })
 

@@ -6,6 +6,7 @@ import { encodeFrame, FRAME, MAX_FRAME_BYTES, MAX_PAYLOAD_BYTES } from '../../..
 import { Mux } from '../../../src/lib/mux/mux.ts'
 import { MarkScanner, serveSerial } from '../../../src/lib/mux/serial.ts'
 import { waitFor } from '../../support/wait-for.ts'
+import { rounds } from '../../support/rounds.ts'
 
 const WORD = Buffer.from('9f1c77f0workspaceBEGIN', 'latin1')
 const NUMBER = Buffer.from('0123456789abcdef')
@@ -40,7 +41,7 @@ test('a mark is found however the bytes in and around it are split', () => {
       expect(marks).toBe(1)
       expect(bytes.subarray(bytes.length - after.length)).toEqual(after)
     }),
-    { numRuns: 200 },
+    { numRuns: rounds(40, 200) },
   )
 })
 

@@ -9,6 +9,7 @@ import { contentSchema } from '../../../src/content/config-schema.ts'
 import { supervisorSchema } from '../../../src/supervisor/config-schema.ts'
 import { workspaceSchema } from '../../../src/workspace/config.ts'
 import { cliSchema } from '../../../src/workspace/client/find-server.ts'
+import { rounds } from '../../support/rounds.ts'
 
 const everyKeyword = Type.Object(
   {
@@ -100,7 +101,7 @@ it.each(Object.entries(schemas))('the violations of a value are the same as Ajvâ
       )
       expect(filled).toEqual(theirs)
     }),
-    { numRuns: 300 },
+    { numRuns: rounds(60, 300) },
   )
 })
 

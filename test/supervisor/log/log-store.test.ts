@@ -10,6 +10,7 @@ import { createNativeLogStore } from '../../../src/supervisor/log/native-log-sto
 import { createPortableLogStore } from '../../../src/supervisor/log/portable-log-store.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import { waitFor } from '../../support/wait-for.ts'
+import { rounds } from '../../support/rounds.ts'
 
 const LIMIT = 16 * 1024
 const AMPLE = { lines: 1_000_000, bytes: 2 ** 28 }
@@ -61,7 +62,7 @@ describe.each([
           expect(texts(source)).toEqual(lines.map((line) => (line.endsWith('\r') ? line.slice(0, -1) : line)))
         },
       ),
-      { numRuns: 60 },
+      { numRuns: rounds(12, 60) },
     )
   })
 

@@ -5,6 +5,7 @@ import { Bus, type Outlet } from '../../../src/workspace/bus/bus.ts'
 import type { BusEvent } from '../../../src/workspace/bus/bus-event.ts'
 import type { GuestMessage } from '../../../src/workspace/bus/guest-message.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
+import { rounds } from '../../support/rounds.ts'
 
 const step = fc.oneof(
   fc.record({
@@ -67,6 +68,6 @@ test('B2 B5 each message is delivered once and in order, or counted, whenever th
       expect([...got, ...gone].toSorted()).toEqual(sent.toSorted())
       expect(got).toEqual(got.toSorted((x, y) => (order.get(x) ?? 0) - (order.get(y) ?? 0)))
     }),
-    { numRuns: 100 },
+    { numRuns: rounds(20, 100) },
   )
 })

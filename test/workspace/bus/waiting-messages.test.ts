@@ -2,6 +2,7 @@ import { fc } from '../../support/fast-check.ts'
 import { expect, test } from 'vitest'
 import type { GuestMessage } from '../../../src/workspace/bus/guest-message.ts'
 import { WaitingMessages } from '../../../src/workspace/bus/waiting-messages.ts'
+import { rounds } from '../../support/rounds.ts'
 
 const MAX_REQUESTS = 1_000
 const MAX_BYTES = 16 * 1024 * 1024
@@ -67,6 +68,6 @@ test('B5 a queue stays within its bounds and never refuses a workspace below its
       expect(waiting.has('demo')).toBe(false)
       expect(waiting.takeOldest('demo')).toBeUndefined()
     }),
-    { numRuns: 60 },
+    { numRuns: rounds(12, 60) },
   )
 })

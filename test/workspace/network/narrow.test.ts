@@ -12,6 +12,7 @@ import {
   parseEgress,
   PRIVATE_NETWORKS,
 } from '../../../src/workspace/network/policy.ts'
+import { rounds } from '../../support/rounds.ts'
 
 const ADDRESSES = ['203.0.113.9', '198.51.100.7', '10.1.2.3', '10.9.9.9', '192.168.77.1']
 const NETWORKS = [
@@ -75,7 +76,7 @@ test('N2 limits never widen a policy, and those that would are refused at creati
         server.allowHostPorts.filter((port) => wire.allow_host_ports?.includes(port) ?? true),
       )
     }),
-    { numRuns: 2_000 },
+    { numRuns: rounds(400, 2_000) },
   )
 })
 
@@ -93,7 +94,7 @@ test('N2 a policy narrowed after the creation applies to older limits', () => {
         if (allows(both.egress, address)) expect(allows(now.egress, address)).toBe(true)
       for (const port of both.allowHostPorts) expect(now.allowHostPorts).toContain(port)
     }),
-    { numRuns: 2_000 },
+    { numRuns: rounds(400, 2_000) },
   )
 })
 

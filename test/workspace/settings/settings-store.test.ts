@@ -6,6 +6,7 @@ import { SettingsStore } from '../../../src/workspace/settings/settings-store.ts
 import type { WorkspaceSettings } from '../../../src/workspace/workspace-settings.ts'
 import type { Workspace } from '../../../src/workspace/workspace.ts'
 import { tempDir } from '../../support/temp-dir.ts'
+import { rounds } from '../../support/rounds.ts'
 
 const DEMO: Workspace = {
   name: 'Demo',
@@ -73,7 +74,7 @@ test('settings of any kind survive a restart, for exactly their workspace', asyn
       expect(readdirSync(join(stateDir, 'settings'))).toEqual([])
       expect((await SettingsStore.open(stateDir)).complete(DEMO)).toEqual(DEMO)
     }),
-    { numRuns: 100 },
+    { numRuns: rounds(20, 100) },
   )
 })
 
@@ -103,7 +104,7 @@ test('a damaged file is an error without an expiry, for any damage', async () =>
       expect(found.settingsError).toContain('damaged')
       expect(pick(found)).toEqual({ labels: DEMO.labels })
     }),
-    { numRuns: 300 },
+    { numRuns: rounds(60, 300) },
   )
 })
 
@@ -121,7 +122,7 @@ test('a write that was interrupted at any byte keeps the settings before it', as
       expect(pick((await SettingsStore.open(stateDir)).complete(DEMO))).toEqual(before)
       expect(readdirSync(join(stateDir, 'settings'))).toEqual(['demo.json'])
     }),
-    { numRuns: 100 },
+    { numRuns: rounds(20, 100) },
   )
 })
 

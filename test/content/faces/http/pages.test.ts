@@ -6,6 +6,7 @@ import { fc } from '../../../support/fast-check.ts'
 import { describe, expect, test } from 'vitest'
 import { startContent, type TestContent } from '../../../support/content/content-server.ts'
 import { sendRaw, statusOf } from '../../../support/http/raw-http.ts'
+import { rounds } from '../../../support/rounds.ts'
 
 const PAGE = `<!doctype html><h1>Guide</h1>${'<p>words and words</p>'.repeat(500)}`
 const FILES = {
@@ -160,7 +161,7 @@ describe('paths', () => {
         const location = answer.headers.get('location')
         if (location !== null) expect(new URL(location, url).origin).toBe(url)
       }),
-      { numRuns: 300 },
+      { numRuns: rounds(60, 300) },
     )
   })
 

@@ -9,6 +9,7 @@ import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
 import { openSsh } from '../../../support/workspace/open-ssh.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 import { makeWorkspace, startWorkspaceServer } from '../../../support/workspace/workspace-server.ts'
+import { rounds } from '../../../support/rounds.ts'
 
 /** Returns a message of that many bytes, including its length prefix. */
 function message(bytes: number): Buffer {
@@ -74,7 +75,7 @@ test('requests pass unchanged and are delayed, regardless of chunk boundaries', 
       // Plus one chunk and one request that ends in the next chunk.
       expect(state.mostHeldBytes).toBeLessThan(most + Math.max(...pieces) + Math.max(...all))
     }),
-    { numRuns: 200 },
+    { numRuns: rounds(40, 200) },
   )
 })
 

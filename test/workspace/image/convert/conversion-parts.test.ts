@@ -14,6 +14,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { conversionParts } from '../../../../src/workspace/image/convert/conversion-parts.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
+import { rounds } from '../../../support/rounds.ts'
 
 /**
  * Modules that the initrd loads, one that only the root file system has, and other files of the directory.
@@ -74,7 +75,7 @@ test('any change to a file of the kernel’s modules yields another image', () =
       CHANGES[change](join(directory, name))
       expect(parts().modules).not.toBe(before.modules)
     }),
-    { numRuns: 100 },
+    { numRuns: rounds(20, 100) },
   )
 })
 

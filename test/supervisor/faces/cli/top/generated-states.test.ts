@@ -12,6 +12,7 @@ import {
 } from '../../../../../src/supervisor/faces/cli/top/state/state.ts'
 import { paintRow } from '../../../../../src/supervisor/faces/cli/top/text/rows.ts'
 import { render } from '../../../../../src/supervisor/faces/cli/top/view/render.ts'
+import { rounds } from '../../../../support/rounds.ts'
 
 /** Text with what rearranges screens: escapes, tabs, wide, joined and combining characters, other directions, halves. */
 const text = fc
@@ -161,7 +162,7 @@ function forSessions(check: (state: State) => void): void {
         check(state)
       }
     }),
-    { numRuns: 150 },
+    { numRuns: rounds(30, 150) },
   )
 }
 
