@@ -30,11 +30,11 @@ export const shared = {
 export const COMPUTING_WORKERS = Math.max(2, Math.floor(availableParallelism() / 2))
 
 /**
- * Files whose tests start no process and open no socket, by folder or name, as test/support/unit.ts ensures. They
- * share
- * threads and modules. A new file is a system test until it is listed here.
+ * Files whose tests start no process and open no socket, as test/support/unit.ts ensures. They share threads and modules.
+ * A new one has the suffix `.unit.test.ts`.
  */
 export const unit = [
+  'test/**/*.unit.test.ts',
   'test/analyzer/classpath/{nested-archive,project-layout}.test.ts',
   'test/analyzer/index/{name-list,quarantine,retired-slices}.test.ts',
   'test/analyzer/query/paths/find-paths.test.ts',

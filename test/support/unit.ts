@@ -4,13 +4,13 @@ import { syncBuiltinESMExports } from 'node:module'
 import net from 'node:net'
 
 /**
- * Setup of the unit tests, which start no process and open no socket; `vitest.config.ts` lists them. Any attempt to do so throws, no
+ * Setup of the unit tests, which start no process and open no socket (`NAME.unit.test.ts`). Any attempt to do so throws, no
  * matter how deep in the code under test.
  */
 
 function refuse(what: string): () => never {
   return () => {
-    throw new Error(`a unit test ${what}: move its file to the system tests in vitest.config.ts`)
+    throw new Error(`a unit test ${what}: take ".unit" out of the name of its file`)
   }
 }
 

@@ -30,7 +30,7 @@ describe('the addon creates the same digest as the oracle, byte for byte', () =>
     expect(openDigest(native).callees.count).toBeGreaterThan(10)
   })
 
-  it('of damaged class files', async () => {
+  it('of damaged class files', { tags: ['long'] }, async () => {
     const [native, oracle] = await bothDigests(damagedFolder(3000))
     expect(Buffer.from(native).equals(Buffer.from(oracle))).toBe(true)
     expect(openDigest(native).classes.count).toBeGreaterThan(300)

@@ -170,7 +170,7 @@ describe('references', () => {
   })
 })
 
-test('without debug information there are no line numbers', async () => {
+test('without debug information there are no line numbers', { tags: ['long'] }, async () => {
   const bare = await startAnalyzer(projectOf('shop', ['-g:none']))
   try {
     const { methods } = await bare.get(`/calls/${SELF}`)

@@ -80,7 +80,7 @@ function oddTree(): string {
   return root
 }
 
-test('cp keeps names, contents, modes, times and links in both directions', async () => {
+test('cp keeps names, contents, modes, times and links in both directions', { tags: ['long'] }, async () => {
   const tree = oddTree()
   const before = describeTree(Buffer.from(tree))
   const there = await cp(tree, 'dev:copy')
