@@ -1,5 +1,5 @@
 // Runs a suite of vitest, for scripts/steps/suites.sh:
-//   node scripts/run-vitest.ts REPORT once|again COMMAND… [-- FILE…]
+//   node scripts/run-vitest.ts REPORT once|again COMMAND… [--files FILE…]
 // COMMAND runs vitest with the arguments that are appended: FILE…, by default all files. REPORT is vitest's JSON report.
 // With "again", files in which a test failed run again, one at a time: a test that passes then is printed as
 // `flaky: FILE: TEST`. Prints `FAILED FILE: TEST` and its errors for each failed test; the last line is
@@ -15,11 +15,11 @@ import {
 } from './suites/vitest-report.ts'
 
 const [report = '', mode, ...rest] = process.argv.slice(2)
-const separator = rest.indexOf('--')
+const separator = rest.indexOf('--files')
 const command = separator < 0 ? rest : rest.slice(0, separator)
 const files = separator < 0 ? [] : rest.slice(separator + 1)
 if ((mode !== 'once' && mode !== 'again') || command.length === 0) {
-  console.error('usage: node scripts/run-vitest.ts REPORT once|again COMMAND… [-- FILE…]')
+  console.error('usage: node scripts/run-vitest.ts REPORT once|again COMMAND… [--files FILE…]')
   process.exit(2)
 }
 

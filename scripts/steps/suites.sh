@@ -4,7 +4,7 @@
 reports=reports
 sums=$(mktemp -d)
 trap 'rm -rf "$sums"' EXIT
-: >"$sums/table" >"$sums/failures"
+: >"$sums/table" >"$sums/failures" >"$sums/flaky"
 
 # suite NAME MINUTES COMMAND…: COMMAND is ended after MINUTES. Its last line is "N passed, N failed[, N skipped]"; a suite
 # without one has failed.
@@ -24,7 +24,8 @@ suite() {
     echo "FAILED $name: ended with status $status" >>"$sums/failures"
   fi
   # A failure is followed by its first lines.
-  grep -aE -A 12 '^(FAILED|flaky:) ' "$reports/$name.log" | cut -c 1-500 >>"$sums/failures"
+  grep -a -A 12 '^FAILED ' "$reports/$name.log" | cut -c 1-500 >>"$sums/failures"
+  grep -a '^flaky: ' "$reports/$name.log" >>"$sums/flaky"
   add_row "$name" "$passed" "$failed" "$skipped" "$began"
 }
 
@@ -40,7 +41,7 @@ step() {
   fi
 }
 
-# vitest_suite NAME MINUTES once|again COMMAND… [-- FILE…]: a suite of vitest; with "again", files that fail run
+# vitest_suite NAME MINUTES once|again COMMAND… [--files FILE…]: a suite of vitest; with "again", files that fail run
 # again, alone (see scripts/run-vitest.ts). Keeps reports/NAME.json.
 vitest_suite() {
   suite "$1" "$2" scripts/on-node node scripts/run-vitest.ts "$reports/$1.json" "${@:3}"
@@ -79,11 +80,11 @@ report_proofs() {
 # "N passed, N failed". Fails if a suite has failed.
 sum_up() {
   local passed failed
-  grep -av '^flaky: ' "$sums/failures"
+  cat "$sums/failures"
   printf '\n%-14s %7s %7s %7s %9s\n' SUITE PASSED FAILED SKIPPED MINUTES
   cat "$sums/table"
   echo
-  grep -a '^flaky: ' "$sums/failures"
+  cat "$sums/flaky"
   read -r passed failed < <(awk '{ passed += $2; failed += $3 } END { print passed, failed }' "$sums/table")
   echo "$passed passed, $failed failed"
   [ "$failed" = 0 ]

@@ -225,7 +225,7 @@ for (const { kind, make: makeBackend, isDocker, isReal, isDirect, isVariant, isS
     })
 
     test('hanging up ends the input of a program that survives it', async () => {
-      const mark = `/tmp/hung-up-${300_000 + Math.floor(Math.random() * 100_000)}`
+      const mark = `/tmp/${uniqueName('hung-up')}`
       const process = await backend.exec(shared, sh(`trap '' HUP; echo; cat >/dev/null; : >${mark}`))
       await new Promise((resolve) => process.stdout.once('data', resolve))
       await process.hangUp()
