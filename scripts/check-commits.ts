@@ -33,8 +33,7 @@ const ERROR = 2
 
 const rules = {
   'header-max-length': [ERROR, 'always', 72],
-  'type-empty': [ERROR, 'never'],
-  'subject-empty': [ERROR, 'never'],
+  'header-area': [ERROR, 'always'],
   'subject-full-stop': [ERROR, 'never', '.'],
   'body-leading-blank': [ERROR, 'always'],
   'subject-imperative': [ERROR, 'always'],
@@ -43,10 +42,14 @@ const rules = {
 
 const plugin = {
   rules: {
+    'header-area': ({ type, subject }: Parsed): Outcome => [
+      Boolean(type) && Boolean(subject),
+      'begin with what it changes, as in "workspace/bus: release the listener when its stream closes"',
+    ],
     'subject-imperative': ({ subject }: Parsed): Outcome => {
-      const verb = subject?.split(/[\s,]/)[0] ?? ''
+      const verb = subject?.split(/[\s,]/)[0]
       return [
-        isImperative(verb),
+        verb === undefined || isImperative(verb),
         `begin with a verb in the imperative, as in "release the listener", not with "${verb}"`,
       ]
     },
@@ -59,6 +62,8 @@ const plugin = {
 
 interface Parsed {
   readonly header?: string | null
+  /** The area, before the first ": ". */
+  readonly type?: string | null
   readonly subject?: string | null
 }
 
@@ -104,7 +109,7 @@ function message(path: string, changed: string | undefined): Commit {
 async function problemsOf({ name, text, lines }: Commit): Promise<readonly string[]> {
   const { errors, input } = await lint(text, rules, {
     plugins: { local: plugin },
-    parserOpts: { headerPattern: /^([\w/.,* -]+): (.+)$/, headerCorrespondence: ['type', 'subject'] },
+    parserOpts: { headerPattern: /^([\w/.,*: -]+?): (.+)$/, headerCorrespondence: ['type', 'subject'] },
   })
   const [header = '', ...body] = input.trim().split('\n')
   const unexplained = lines > LINES_WITHOUT_BODY && body.join('').trim() === ''

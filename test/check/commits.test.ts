@@ -25,7 +25,8 @@ describe('the commit message check', () => {
     ['the past tense', 'lib/http: refused bodies without a length', 'imperative'],
     ['a participle', 'lib/http: refusing bodies without a length', 'imperative'],
     ['the third person', 'lib/http: refuses bodies without a length', 'imperative'],
-    ['no area', 'refuse bodies without a length', 'type may not be empty'],
+    ['no area', 'refuse bodies without a length', 'begin with what it changes'],
+    ['an area without a subject', 'lib/http: ', 'begin with what it changes'],
     ['a full stop', 'lib/http: refuse bodies without a length.', 'full stop'],
     ['a body that follows at once', 'lib/http: refuse bodies\nThey hang.', 'leading blank'],
   ])('refuses %s', (_, message, problem) => {
@@ -37,6 +38,7 @@ describe('the commit message check', () => {
   test.each([
     'workspace/bus: release the listener when its stream closes',
     'analyzer, content: name kinds in code once\n\nEvery use has its own kind now.',
+    'test:all: pass reporters to vitest',
     'lib/http: address the race between close and end',
   ])('accepts %s', (message) => {
     expect(check(message)).toEqual({ status: 0, stderr: '' })
