@@ -6,12 +6,8 @@ import { packageRoot } from '../../src/lib/process/package.ts'
 import type { VitestReport } from '../suites/vitest-report.ts'
 import type { SpecifiedPromise } from './promises.ts'
 
-const SUITES = [
-  'vitest.config.ts',
-  'vitest.long.config.ts',
-  'vitest.foreign.config.ts',
-  'vitest.vm.config.ts',
-]
+/** Projects of vitest that prove promises. */
+const PROJECTS = ['unit', 'everyday', 'long', 'foreign', 'vm']
 const PATTERNS = { threats: '[A-EG-Z]', faults: 'F' } as const
 
 /** A test that proves promises. */
@@ -63,11 +59,13 @@ function didRun({ status }: TestRun): boolean {
 export function runSuites(kind: SpecifiedPromise['kind']): readonly TestRun[] {
   const reports = mkdtempSync(join(tmpdir(), 'proofs-'))
   try {
-    return SUITES.flatMap((config, index) => {
-      const report = join(reports, `${index}.json`)
+    return PROJECTS.flatMap((project) => {
+      const report = join(reports, `${project}.json`)
       const output = ['--reporter=dot', '--reporter=json', `--outputFile.json=${report}`]
       const only = ['--testNamePattern', `(?:^| )${PATTERNS[kind]}\\d{1,2},? `]
-      spawnSync('npx', ['vitest', 'run', '--config', config, ...only, ...output], { stdio: ['ignore', 2, 2] })
+      spawnSync('npx', ['vitest', 'run', '--project', project, ...only, ...output], {
+        stdio: ['ignore', 2, 2],
+      })
       return existsSync(report) ? readReport(report).runs : []
     })
   } finally {

@@ -7,7 +7,7 @@ import type { Chapter } from './attack.ts'
 const ANSWERS = 400
 const REQUESTS = 3_000
 const SEEDS = 4
-/** Every nth folder; test/scenarios and test/long enter all of them. */
+/** Every nth folder; test/scenarios/untrusted-folder.long.test.ts enters all of them. */
 const EVERY = 4
 
 /** Hostile clients and upstreams of the request proxy, and the author of a folder that a user enters. */

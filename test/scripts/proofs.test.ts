@@ -27,7 +27,7 @@ beforeAll(() => {
     ofFault('d', 'skipped'),
   ]
   const failing = { ancestorTitles: [], title: 'P4 e', status: 'failed' }
-  const name = join(packageRoot, 'test/long/some.test.ts')
+  const name = join(packageRoot, 'test/some.long.test.ts')
   const testResults = [{ name, assertionResults: [...assertionResults, failing] }]
   writeFileSync(report, JSON.stringify({ startTime: Date.UTC(2026, 10, 26), testResults }))
 })
@@ -55,7 +55,7 @@ test('the page shows the recorded results with commit, date, tests and files', a
   expect(stdout).toMatch(/^\| \[F3\]\(#f3\) \| .* \| not run \| {2}\|$/m)
   expect(stdout).toMatch(/^\| \[F37\]\(#f37\) \| .* \| proven by `npm run test:native` \| {2}\|$/m)
   expect(stdout).toContain(
-    '`test/long/some.test.ts`\n\n- passed: F1 F2, with \\*stars\\* › a &lt;b\\>\n- passed: F1 F2, with \\*stars\\* › c\n',
+    '`test/some.long.test.ts`\n\n- passed: F1 F2, with \\*stars\\* › a &lt;b\\>\n- passed: F1 F2, with \\*stars\\* › c\n',
   )
 })
 
@@ -64,7 +64,7 @@ test('without recorded results, the page lists the tests of each promise as not 
   expect(stdout).toContain('**Not run here.**')
   expect(stdout).not.toMatch(/\| holds/)
   const [, f36 = ''] = /^### F36\n([^]*?)\n### /m.exec(stdout) ?? []
-  expect(f36).toContain('`test/long/workspace/faults/sigterm.test.ts`')
+  expect(f36).toContain('`test/workspace/faults/sigterm.long.test.ts`')
   expect(f36).toContain(
     '- not run: F36 a server stops within 10 s after SIGTERM at any moment and then starts clean',
   )

@@ -12,7 +12,7 @@ import { answerHybrid, HYBRID_EXCHANGES } from '../../../src/lib/ssh/hybrid-exch
 const raw = (key: crypto.KeyObject, bytes: number) =>
   key.export({ type: 'spki', format: 'der' }).subarray(-bytes)
 
-// A client in Go uses it too: test/foreign/libraries.test.ts.
+// A client in Go uses it too: test/workspace/faces/ssh/libraries.foreign.test.ts.
 describe.skipIf(HYBRID_EXCHANGES.length === 0)('the post-quantum key exchange', () => {
   const lattice = generateKeyPairSync('ml-kem-768')
   const curve = generateKeyPairSync('x25519')

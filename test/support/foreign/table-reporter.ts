@@ -11,7 +11,9 @@ export default class TableReporter implements Reporter {
       const { children } = module
       const own = [...children.tests()]
       const suites = [...children.suites()].map((suite) => rowOf(suite.name, [...suite.children.allTests()]))
-      return own.length === 0 ? suites : [rowOf(basename(module.moduleId, '.test.ts'), own), ...suites]
+      return own.length === 0
+        ? suites
+        : [rowOf(basename(module.moduleId, '.foreign.test.ts'), own), ...suites]
     })
     console.log(['', '| Client | Passed | Cases |', '| --- | --- | --- |', ...rows.toSorted(), ''].join('\n'))
   }

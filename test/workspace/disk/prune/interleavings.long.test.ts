@@ -6,7 +6,7 @@ import {
   raceStartWithPrune,
 } from '../../../support/workspace/prune-races.ts'
 
-// test/long/workspace/prune.test.ts runs the same races by the thousands.
+// test/workspace/disk/prune/prune.long.test.ts runs the same races by the thousands.
 
 test('P4 a workspace started while it is being pruned is either started or deleted, never both', () =>
   raceStartWithPrune(25))

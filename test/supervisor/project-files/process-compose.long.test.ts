@@ -1,0 +1,126 @@
+import { execFileSync } from 'node:child_process'
+import { cpSync, globSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { expect, test } from 'vitest'
+import { packageRoot } from '../../../src/lib/process/package.ts'
+import { runBoth, runProcessCompose } from '../../support/supervisor/project-runners.ts'
+
+const LIMIT_MS = 120_000
+
+/** Projects that each use one key, or an edge case of it. */
+const PROJECTS: Readonly<Record<string, string>> = {
+  'the conditions of a dependency that fails': `
+  _once: {command: "exit 1"}
+  ended: {command: "echo ended", depends_on: {_once: {condition: process_completed}}}
+  started: {command: "echo started", depends_on: {_once: {condition: process_started}}}
+  skipped: {command: "echo skipped", depends_on: {_once: {condition: process_completed_successfully}}}
+  after: {command: "echo after", depends_on: {skipped: {condition: process_completed}}}
+  default: {command: "echo default", depends_on: {_once: {}}}`,
+  'a ready log line': `
+  server: {command: "echo one; sleep 0.5; echo 'now READY to serve'; sleep 1", ready_log_line: READY to}
+  client: {command: "echo client", depends_on: {server: {condition: process_log_ready}}}`,
+  'a readiness probe that succeeds': `
+  server: {command: "rm -f up; sleep 1; touch up; sleep 3", readiness_probe: {exec: {command: "[[ -e up ]]"}, period_seconds: 1, failure_threshold: 5}}
+  client: {command: "echo client", depends_on: {server: {condition: process_healthy}}}`,
+  'restarts up to a limit': `
+  failing: {command: "echo try; exit 3", availability: {restart: on_failure, max_restarts: 2}}
+  fine: {command: "echo fine", availability: {restart: on_failure, max_restarts: 2}}
+  always: {command: "echo always", availability: {restart: always, max_restarts: 1, backoff_seconds: 2}}`,
+  'an exit that stops all, with its status': `
+  other: {command: "sleep 100"}
+  main: {command: "echo main; exit 42", availability: {exit_on_end: true}}`,
+  'a failure that stops all': `
+  other: {command: "sleep 100"}
+  main: {command: "exit 7", availability: {restart: exit_on_failure}}`,
+  'a skipped process that stops all': `
+  failing: {command: "exit 1"}
+  other: {command: "sleep 100"}
+  main: {command: "echo never", depends_on: {failing: {condition: process_completed_successfully}}, availability: {exit_on_skipped: true}}`,
+  'bash, variables and templates': `
+  bash: {command: "[[ a == a ]] && echo $$0 $USER \${USER} $NONE. $$PC_PROC_NAME $$PC_REPLICA_NUM"}
+  template: {command: "echo {{.WHO}} {{ .WHO }} {{.PC_REPLICA_NUM}} {{.NONE}}", vars: {WHO: me}}
+  list: {entrypoint: [printf, "%s\\\\n", "a b", "$USER"]}
+  env: {command: "echo $$A $$B $$C", environment: [A=1, "B=x=y"]}
+  plain: {command: "echo $$DOT.", is_dotenv_disabled: true}
+  dot: {command: "echo $$DOT $DOT", environment: [DOT=own]}`,
+  replicas: `
+  d: {command: "echo {{.PC_REPLICA_NUM}} $$PC_REPLICA_NUM", replicas: 3}`,
+  'processes that do not start': `
+  off: {command: "echo off", disabled: true}
+  on: {command: "echo on"}`,
+  'both streams, long lines and binary output': `
+  noisy: {command: "seq 1 500; seq 501 600 >&2; head -c 3000 /dev/zero | tr '\\\\0' x; echo"}`,
+  'a command that stops a process': `
+  server: {command: "trap '' TERM; while ! [ -e stop ]; do sleep 0.05; done; echo stopped", shutdown: {command: "touch stop"}}
+  main: {command: "sleep 0.5", availability: {exit_on_end: true}}`,
+}
+
+test.concurrent.each(Object.entries(PROJECTS))(
+  '%s: as process-compose',
+  { timeout: LIMIT_MS },
+  async (_what, processes) => {
+    const { theirs, ours } = await runBoth(runProcessCompose, (dir) => {
+      writeFileSync(join(dir, '.env'), 'DOT=of the file\n')
+      const file = join(dir, 'process-compose.yaml')
+      writeFileSync(file, `version: "0.5"\nprocesses:${processes}\n`)
+      return file
+    })
+    expect(ours).toEqual(theirs)
+  },
+)
+
+test.concurrent.each([[['back']], [['default']], [['back', 'front']], [[]]])(
+  'only the namespaces %j: as process-compose',
+  { timeout: LIMIT_MS },
+  async (groups) => {
+    const { theirs, ours } = await runBoth(
+      runProcessCompose,
+      (dir) => {
+        const file = join(dir, 'process-compose.yaml')
+        writeFileSync(
+          file,
+          `processes:
+  db: {command: "echo db", namespace: back}
+  api: {command: "echo api", namespace: back, depends_on: {db: {condition: process_completed}}, replicas: 2}
+  web: {command: "echo web", namespace: front}
+  other: {command: "echo other"}
+`,
+        )
+        return file
+      },
+      groups,
+    )
+    expect(ours).toEqual(theirs)
+    expect(ours.lines.length).toBeGreaterThan(0)
+  },
+)
+
+/** process-compose's own projects with an intentionally different outcome, and the reason. */
+const DIFFERENT: Readonly<Record<string, string>> = {
+  issue_189: 'a process stopped by a readiness probe is restarted',
+  issue_191: 'it prints the time',
+  issue_238: 'is_elevated is refused',
+  issue_258: 'is_daemon is refused',
+  issue_316: 'env_cmds is refused',
+  issue_72: 'is_daemon is refused',
+}
+
+const own = execFileSync('go', ['list', '-m', '-f', '{{.Dir}}', 'github.com/f1bonacc1/process-compose'], {
+  cwd: join(packageRoot, '.node/peers/go'),
+  encoding: 'utf8',
+}).trim()
+const projects = globSync('{fixtures,fixtures-code,issues/*}/process-compose*.{yaml,yml}', {
+  cwd: own,
+}).filter((file) => !(basename(dirname(file)) in DIFFERENT) && !file.includes('.override.'))
+
+test("process-compose's own projects are found", () => expect(projects.length).toBeGreaterThan(20))
+
+test.concurrent.each(projects)('%s: as process-compose', { timeout: LIMIT_MS }, async (file) => {
+  const { theirs, ours } = await runBoth(runProcessCompose, (dir) => {
+    // Some write into their own folder.
+    cpSync(join(own, dirname(file)), dir, { recursive: true })
+    execFileSync('chmod', ['-R', 'u+w', dir])
+    return join(dir, basename(file))
+  })
+  expect(ours).toEqual(theirs)
+})

@@ -1,0 +1,2 @@
+// The common suite, on pods.
+import './login-environment.test.ts'

@@ -1,0 +1,2 @@
+// The common suite, on pods.
+import './programs.test.ts'

@@ -1,0 +1,2 @@
+// The common suite, on machines.
+import './programs.test.ts'
