@@ -3,8 +3,11 @@ import { lstat, readdir, readFile, readlink, realpath, stat } from 'node:fs/prom
 import { dirname, isAbsolute, join } from 'node:path'
 import { messageOf } from '../../lib/errors/message.ts'
 
-/** Errors for processes that exit and files that are closed while being inspected. */
-const VANISHED = ['ENOENT', 'ESRCH']
+/**
+ * Errors for processes that exit, files that are closed and loop devices that are detached while being inspected; of an
+ * attribute that is removed after it was opened, sysfs reports ENODEV.
+ */
+const VANISHED = ['ENOENT', 'ESRCH', 'ENODEV']
 /** The same, and errors for processes that this one may not inspect. */
 const HIDDEN = [...VANISHED, 'EACCES', 'EPERM']
 
