@@ -56,7 +56,7 @@ static Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("walkTrees", Napi::Function::New(env, walkTrees, "walkTrees"));
   exports.Set("LogStore", LogStore::define(env));
   exports.Set("ExitWatch", defineExitWatch(env));
-  exports.Set("becomeSubreaper", Napi::Function::New(env, becomeSubreaper, "becomeSubreaper"));
+  exports.Set("setSubreaper", Napi::Function::New(env, setSubreaper, "setSubreaper"));
   exports.Set("sendDatagram", Napi::Function::New(env, sendDatagram, "sendDatagram"));
   exports.Set("notifyManager", Napi::Function::New(env, notifyManager, "notifyManager"));
   exports.Set("reapChild", Napi::Function::New(env, reapChild, "reapChild"));

@@ -120,8 +120,8 @@ Napi::Value spawnProgram(const Napi::CallbackInfo& info) {
   throw systemError(env, failure.error, call, call == "chdir" ? directory : call == "cgroup" ? cgroup : argv.first());
 }
 
-Napi::Value becomeSubreaper(const Napi::CallbackInfo& info) {
-  return Napi::Boolean::New(info.Env(), spawn::becomeSubreaper() == 0);
+Napi::Value setSubreaper(const Napi::CallbackInfo& info) {
+  return Napi::Boolean::New(info.Env(), spawn::setSubreaper(info[0].ToBoolean()) == 0);
 }
 
 Napi::Value reapChild(const Napi::CallbackInfo& info) {

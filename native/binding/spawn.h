@@ -11,8 +11,8 @@ namespace workspace::binding {
  */
 Napi::Value spawnProgram(const Napi::CallbackInfo& info);
 
-/** becomeSubreaper(): boolean. Whether this process is now the parent of its descendants' orphans. */
-Napi::Value becomeSubreaper(const Napi::CallbackInfo& info);
+/** setSubreaper(isSubreaper): boolean. Whether this process now is, or is not, the parent of its descendants' orphans. */
+Napi::Value setSubreaper(const Napi::CallbackInfo& info);
 
 /** reapChild(pid: number): boolean. Reaps an exited child; returns whether there was one. */
 Napi::Value reapChild(const Napi::CallbackInfo& info);

@@ -136,7 +136,7 @@ pid_t start(const Request& request, Failure& failure) {
   return -1;
 }
 
-int becomeSubreaper() { return prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0 ? errno : 0; }
+int setSubreaper(bool isSubreaper) { return prctl(PR_SET_CHILD_SUBREAPER, isSubreaper ? 1 : 0, 0, 0, 0) < 0 ? errno : 0; }
 
 }  // namespace workspace::spawn
 
@@ -149,7 +149,7 @@ pid_t start(const Request&, Failure& failure) {
   return -1;
 }
 
-int becomeSubreaper() { return ENOSYS; }
+int setSubreaper(bool) { return ENOSYS; }
 
 }  // namespace workspace::spawn
 

@@ -45,7 +45,7 @@ struct Failure {
  */
 pid_t start(const Request& request, Failure& failure);
 
-/** Makes this process the parent of its descendants' orphans. Source: PR_SET_CHILD_SUBREAPER, prctl(2). */
-int becomeSubreaper();
+/** Makes this process the parent of its descendants' orphans, or not. Source: PR_SET_CHILD_SUBREAPER, prctl(2). */
+int setSubreaper(bool isSubreaper);
 
 }  // namespace workspace::spawn

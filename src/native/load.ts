@@ -62,7 +62,7 @@ export interface Addon {
     cgroup: string,
     isTerminal: boolean,
   ): number
-  becomeSubreaper(): boolean
+  setSubreaper(isSubreaper: boolean): boolean
   reapChild(pid: number): boolean
   sendDatagram(socket: string, bytes: Uint8Array): void
   notifyManager(socket: string, text: string): void

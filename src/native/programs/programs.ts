@@ -129,9 +129,21 @@ export class ExitWatch {
   }
 }
 
-/** Makes this process the parent of its descendants' orphans. Returns whether it succeeded. */
-export function becomeSubreaper(): boolean {
-  return canStartPrograms() && addon().becomeSubreaper()
+/** Users of this process that need its descendants' orphans. */
+const subreapers = new Set<symbol>()
+
+/**
+ * Makes this process the parent of its descendants' orphans until the returned function is called, by the last one if several
+ * need them. Returns undefined if it cannot be.
+ */
+export function becomeSubreaper(): (() => void) | undefined {
+  if (!canStartPrograms() || !addon().setSubreaper(true)) return undefined
+  const user = Symbol('subreaper')
+  subreapers.add(user)
+  return () => {
+    // Orphans that nobody reaps any more would remain zombies and keep their process groups.
+    if (subreapers.delete(user) && subreapers.size === 0) addon().setSubreaper(false)
+  }
 }
 
 /** Reaps an exited child, so that its id can be reused. Returns whether there was one. */

@@ -36,7 +36,8 @@ export function openEngine({
   readonly platform: NodeJS.Platform
 }): Engine {
   const isNative = platform === 'linux'
-  const strays = new StrayFinder(instance, isNative && becomeSubreaper())
+  const leaveOrphans = isNative ? becomeSubreaper() : undefined
+  const strays = new StrayFinder(instance, leaveOrphans !== undefined)
   const groups = isNative ? ControlGroups.open(`supervisor-${instance.slice(0, 8)}`) : undefined
   const reaper = isNative ? new OrphanReaper(strays, clock) : undefined
   const parts: RunnerParts = { instance, environment, strays, groups, reaper, warn }
@@ -49,6 +50,7 @@ export function openEngine({
     groups,
     logs,
     close() {
+      leaveOrphans?.()
       reaper?.stop()
       native?.close()
       groups?.close()

@@ -1,6 +1,8 @@
+import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { readProcStat } from '../../../src/lib/process/proc-stat.ts'
 import { ControlGroups } from '../../../src/supervisor/process/control-groups.ts'
 import { followSchedule } from '../../../src/supervisor/process/schedule.ts'
 import { startSupervisor, type TestSupervisor } from '../../support/supervisor/supervisor.ts'
@@ -71,6 +73,24 @@ describe.runIf(areControlGroupsThere())('with writable control groups', () => {
     expect(existsSync(all)).toBe(false)
   })
 })
+
+test.runIf(process.platform === 'linux')(
+  'a process is the parent of its descendants’ orphans while any of its supervisors runs, and not afterwards',
+  async () => {
+    const parentOfOrphan = (): number | undefined => {
+      const { stdout } = spawnSync('sh', ['-c', 'sleep 1000 >/dev/null 2>&1 & echo $!'], { encoding: 'utf8' })
+      const pid = Number(stdout)
+      onTestFinished(() => void process.kill(pid, 'SIGKILL'))
+      return readProcStat(pid)?.parent
+    }
+    const first = await startSupervisor({})
+    const second = await startSupervisor({})
+    await first.running.stop()
+    expect(parentOfOrphan()).toBe(process.pid)
+    await second.running.stop()
+    expect(parentOfOrphan()).not.toBe(process.pid)
+  },
+)
 
 test('a scheduled process is not started initially', async () => {
   const { ask } = await startSupervisor({
