@@ -90,6 +90,7 @@ interface RootLink {
 /** Dependencies of a publish. */
 export interface PublishDeps {
   readonly store: Store
+  /** Wall-clock time before the folder is read. */
   readonly nowMs: number
   /** Time after which servers no longer read an earlier publication: their `cache.ttl`. */
   readonly ttlMs?: number
@@ -130,7 +131,6 @@ interface Local {
   /** All files of the folder. */
   readonly found: readonly LocalFile[]
   readonly files: readonly LocalFile[]
-  readonly startedMs: number
   readonly memory: HashMemory | undefined
 }
 
@@ -150,7 +150,6 @@ async function publishTo(
   const { store, nowMs, ttlMs = 0 } = deps
   const memory =
     deps.memoryDir === undefined ? undefined : await HashMemory.open(deps.memoryDir, request.folder)
-  const startedMs = Date.now()
   const { files: found, skipped } = await listFolder(request.folder, memory)
   const files = found.filter(({ path }) => !OWN.has(path))
   if (files.length === 0) throw fault('PUBLISH_INVALID', `the folder ${request.folder} has no files`)
@@ -161,7 +160,7 @@ async function publishTo(
     store,
     target,
     async (before) => {
-      const result = await send(target, { found, files, startedMs, memory }, before, request, deps)
+      const result = await send(target, { found, files, memory }, before, request, deps)
       const isSame = before !== undefined && isSameManifest(before, result.manifest)
       return { next: isSame ? 'same' : result.manifest, result }
     },
@@ -192,7 +191,7 @@ async function publishTo(
 /** Sends the contents that the store does not have, and returns the manifest that follows another. */
 async function send(
   target: string,
-  { found, files, startedMs, memory }: Local,
+  { found, files, memory }: Local,
   earlier: Manifest | undefined,
   request: PublishRequest,
   { store, nowMs, onProgress }: PublishDeps,
@@ -205,11 +204,11 @@ async function send(
   } catch (error) {
     // A remembered hash that is wrong must not fail the next run too.
     const isWrong = isFault(error) && error.code === 'PUBLISH_INVALID'
-    await memory?.remember(isWrong ? [] : found, startedMs)
+    await memory?.remember(isWrong ? [] : found, nowMs)
     throw error
   }
   // Not earlier: its file may be in the folder, and would change before it is sent.
-  await memory?.remember(found, startedMs)
+  await memory?.remember(found, nowMs)
 
   const gone = request.deletes ? absentPaths(before, files) : []
   const indexed = files.filter((file) => isSearched(file) && isIndexable(file))

@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises'
-import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test, vi } from 'vitest'
 import { FollowedFiles } from '../../../src/lib/fs/followed-files.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { tempDir } from '../../support/temp-dir.ts'
+import { waitFor } from '../../support/wait-for.ts'
 
 /** Follows files that must have the same content, as a certificate and its key belong together. */
 async function start(...paths: readonly string[]) {
@@ -25,7 +25,7 @@ async function start(...paths: readonly string[]) {
     const looks = read.mock.calls.length
     await clock.pass(2_000)
     // The comparison reads files, for which no timer counts.
-    await vi.waitFor(() => expect(clock.timers).toBe(1))
+    await waitFor('the next look to be planned', () => clock.timers === 1)
     expect(read.mock.calls.length - looks).toBeLessThanOrEqual(1)
   }
   return { followed, clock, changes, end, look, read }
@@ -53,9 +53,9 @@ test('a replaced file is read once, and not before it has settled', async () => 
 test('a file that is written in place is read again', async () => {
   const path = join(tempDir(), 'token')
   writeFileSync(path, 'one')
+  // Of another time for certain: a file system's clock advances in steps.
+  utimesSync(path, 1, 1)
   const { followed, look } = await start(path)
-  // A file system's clock advances in steps.
-  await delay(20)
   writeFileSync(path, 'two')
   for (let i = 0; i < 2; i++) await look()
   expect(followed.value).toBe('two')

@@ -1,7 +1,6 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { PassThrough } from 'node:stream'
-import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { abortOnClose } from '../../../src/lib/http/abort-on-close.ts'
 import { createHttpServer, type HttpServer } from '../../../src/lib/http/server.ts'
@@ -14,6 +13,8 @@ const logger = createLogger({ level: 'silent', format: 'json' })
 
 /** Number of requests for /work. */
 let working = 0
+/** Answers the request for /held, once there is one. */
+let answerHeld: (() => void) | undefined
 
 async function start(options: Partial<Parameters<typeof createHttpServer>[0]> = {}) {
   const server = createHttpServer({
@@ -40,7 +41,10 @@ async function start(options: Partial<Parameters<typeof createHttpServer>[0]> = 
     working--
     throw signal.reason
   })
-  server.app.get('/slow', () => delay(300).then(() => ({ ok: true })))
+  server.app.get('/held', async () => {
+    await new Promise<void>((resolve) => (answerHeld = resolve))
+    return { ok: true }
+  })
   server.app.get('/stream', (_request, reply) => {
     const stream = server.openStream(reply)
     stream.send({ n: 1 })
@@ -288,12 +292,14 @@ describe('an HTTP server', () => {
   test('F36 stop ends streams, lets a running request finish and refuses new ones', async () => {
     const stopping = await start()
     const stream = await fetch(`${stopping.url}/stream`)
-    const running = fetch(`${stopping.url}/slow`)
-    await delay(100)
-    await stopping.server.stop()
-    expect((await running).status).toBe(200)
+    const running = fetch(`${stopping.url}/held`)
+    await waitFor('the request', () => answerHeld !== undefined)
+    const stopped = stopping.server.stop()
     // Ended properly, not cut off like requests that exceed the grace period.
     expect(await stream.text()).toBe('data: {"n":1}\n\n')
+    answerHeld?.()
+    expect((await running).status).toBe(200)
+    await stopped
     await expect(fetch(`${stopping.url}/get`)).rejects.toThrow('fetch failed')
   })
 })

@@ -1,5 +1,4 @@
 import { request } from 'node:http'
-import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { dockerBackend, uniqueName } from '../../../support/engine/docker.ts'
 import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
@@ -299,6 +298,5 @@ async function eventsOf(url: string, init: RequestInit, most = Infinity): Promis
     if (events.length >= most) break
   }
   gone.abort()
-  await delay(0)
   return events
 }
