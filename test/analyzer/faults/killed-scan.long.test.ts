@@ -2,10 +2,12 @@ import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
+import { Random } from '../../../src/lib/random/random.ts'
 import { analyzerUser, spawnServe } from '../../support/analyzer/analyzer-cli.ts'
 import { corpusJar } from '../../support/analyzer/corpora.ts'
 import { recovery } from '../../support/recovery.ts'
 import { rounds } from '../../support/rounds.ts'
+import { SEED } from '../../support/seed.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 
 const KILLS = rounds(4, 100)
@@ -23,9 +25,10 @@ test(
     await untouched.json('start', '-p', root)
     const expected = await untouched.json(...question)
     const user = analyzerUser()
+    const random = new Random(SEED)
     for (let kill = 0; kill < KILLS; kill++) {
       const { child, exit } = spawnServe(user, ['-p', root])
-      await delay(200 + Math.random() * 1_200)
+      await delay(200 + random.next() * 1_200)
       child.kill('SIGKILL')
       await exit
     }

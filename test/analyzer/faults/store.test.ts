@@ -1,10 +1,11 @@
 import { execFileSync } from 'node:child_process'
-import { randomInt } from 'node:crypto'
 import { closeSync, openSync, rmSync, statSync, truncateSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, type TestContext } from 'vitest'
+import { Random } from '../../../src/lib/random/random.ts'
 import { projectOf, startAnalyzer } from '../../support/analyzer/analyzer-server.ts'
 import { recovery } from '../../support/recovery.ts'
+import { SEED } from '../../support/seed.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 
 const root = projectOf('shop')
@@ -37,10 +38,11 @@ const emptied: Damage = (file) => truncateSync(file, 0)
 const halved: Damage = (file, bytes) => truncateSync(file, bytes >> 1)
 const cutInAPage: Damage = (file, bytes) => truncateSync(file, bytes - 1_000)
 const smashed: Damage = (file, bytes) => {
+  const random = new Random(SEED)
   const handle = openSync(file, 'r+')
   for (let times = 0; times < 60; times++) {
-    const junk = Buffer.from(Array.from({ length: 64 }, () => randomInt(256)))
-    writeSync(handle, junk, 0, 64, randomInt(bytes - 64))
+    const junk = Buffer.from(Array.from({ length: 64 }, () => random.below(256)))
+    writeSync(handle, junk, 0, 64, random.below(bytes - 64))
   }
   closeSync(handle)
 }

@@ -5,9 +5,11 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
+import { Random } from '../../../src/lib/random/random.ts'
 import { writeFileDurable } from '../../../src/lib/fs/write-durable.ts'
 import { admin, canMount, mountFileSystem } from '../../support/files/file-systems.ts'
 import { rounds } from '../../support/rounds.ts'
+import { SEED } from '../../support/seed.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import { waitFor } from '../../support/wait-for.ts'
 
@@ -29,6 +31,7 @@ test.runIf(canMount)(
     const device = admin('findmnt', '-nvo', 'SOURCE', directory).trim()
     const image = admin('losetup', '-nO', 'BACK-FILE', device).trim()
     const file = join(directory, 'state')
+    const random = new Random(SEED)
     let acknowledged = 0
     for (let cut = 0; cut < CUTS; cut++) {
       const writer = spawn(process.execPath, [WRITER, file, String(acknowledged + 1)], {
@@ -36,7 +39,7 @@ test.runIf(canMount)(
       })
       const said = text(writer.stdout)
       await once(writer.stdout, 'readable')
-      await delay(Math.random() * 100)
+      await delay(random.next() * 100)
       cutPower(directory)
       // The next write fails, and that ends it.
       await once(writer, 'close')

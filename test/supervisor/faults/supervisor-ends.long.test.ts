@@ -3,9 +3,11 @@ import { existsSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
+import { Random } from '../../../src/lib/random/random.ts'
 import { ControlGroups } from '../../../src/supervisor/process/control-groups.ts'
 import { recovery } from '../../support/recovery.ts'
 import { rounds } from '../../support/rounds.ts'
+import { SEED } from '../../support/seed.ts'
 import { supervisorUser } from '../../support/supervisor/supervisor-cli.ts'
 import { waitFor } from '../../support/wait-for.ts'
 
@@ -261,7 +263,8 @@ test(
       ),
     )
     const left = () => spawnSync('pgrep', ['-fx', `sleep ${mark}`], { encoding: 'utf8' }).stdout
-    const moments = Array.from({ length: MOMENTS }, () => Math.random() * 2_500)
+    const random = new Random(SEED)
+    const moments = Array.from({ length: MOMENTS }, () => random.next() * 2_500)
     for (const [i, afterMs] of moments.entries()) {
       const { child, ended, output } = user.start()
       await delay(afterMs)

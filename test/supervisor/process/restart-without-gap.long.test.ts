@@ -2,7 +2,9 @@ import { Agent, request } from 'node:http'
 import { connect } from 'node:net'
 import { expect, test } from 'vitest'
 import { isAlive } from '../../../src/lib/process/is-alive.ts'
+import { Random } from '../../../src/lib/random/random.ts'
 import { rounds } from '../../support/rounds.ts'
+import { SEED } from '../../support/seed.ts'
 import { startSupervisor } from '../../support/supervisor/supervisor.ts'
 import { freePort, supervisorUser } from '../../support/supervisor/supervisor-cli.ts'
 import { webProgram, webProgramsIn } from '../../support/supervisor/web-program.ts'
@@ -35,9 +37,10 @@ test('restarts at random moments under load lose no request', { timeout: 300_000
   await until('web', 'running')
   const load = newLoad()
   const workers = loadOn(running.proxyPort, load)
+  const random = new Random(SEED)
   for (let i = 0; i < RESTARTS; i++) {
     const from = load.sent
-    const count = 1 + Math.floor(Math.random() * 200)
+    const count = 1 + random.below(200)
     await waitFor(
       'requests, one of them to the new run',
       () => (load.sent > from + count && load.pids.size > i) || load.failures.length > 0,

@@ -2,10 +2,12 @@ import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
+import { Random } from '../../../src/lib/random/random.ts'
 import { leftovers, removeLeftovers, uniqueName } from '../../support/engine/docker.ts'
 import { openSsh } from '../../support/workspace/open-ssh.ts'
 import { rounds } from '../../support/rounds.ts'
 import { serve, type Served, spawnServer } from '../../support/served.ts'
+import { SEED } from '../../support/seed.ts'
 import { stuckGitServer } from '../../support/services/stuck-git-server.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import { call, makeWorkspace } from '../../support/workspace/workspace-server.ts'
@@ -38,6 +40,7 @@ test(
     const resident = uniqueName('resident')
     const names = ['plain', 'cloned', 'streamed'].map(uniqueName)
     for (const name of [resident, ...names]) onTestFinished(() => removeLeftovers(name))
+    const random = new Random(SEED)
     let server = await serve({ stateDir })
     await makeWorkspace(server.url, { name: resident })
     for (let round = 0; round < ROUNDS; round++) {
@@ -55,7 +58,7 @@ test(
       const ssh = await openSsh(server)
       const session = spawn('ssh', [...ssh.argv(resident), 'sleep 1000'], { stdio: 'ignore' })
       beginWork(server, names, git.repo)
-      await delay(((round + Math.random()) / ROUNDS) * 1_500)
+      await delay(((round + random.next()) / ROUNDS) * 1_500)
       const beganMs = performance.now()
       expect(await server.end('SIGTERM'), server.log()).toBe(0)
       expect(performance.now() - beganMs).toBeLessThan(LIMIT_MS)

@@ -1,14 +1,16 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { PassThrough } from 'node:stream'
-import { setTimeout } from 'node:timers/promises'
+import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { createLogger } from '../../../src/lib/log/logger.ts'
+import { Random } from '../../../src/lib/random/random.ts'
 import { Timeline } from '../../../src/workspace/timeline/timeline.ts'
 import type { TimelineEntry } from '../../../src/workspace/timeline/timeline-entry.ts'
 import { TimelineFile } from '../../../src/workspace/timeline/timeline-file.ts'
 import type { Workspace } from '../../../src/workspace/workspace.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
+import { SEED } from '../../support/seed.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 
 const CREATED = new Date(1_000)
@@ -150,11 +152,12 @@ test(
   async () => {
     const path = newPath()
     const { file } = await openFile(path)
+    const random = new Random(SEED)
     for (let n = 0; n < 3_000; n += 5) {
       for (let at = n; at < n + 5; at++) file.add(demo, note(String(at)))
       // Others are added while these are written.
-      await setTimeout(Math.random() * 2)
-      if (Math.random() < 0.6) continue
+      for (let turns = random.below(20); turns > 0; turns--) await setImmediate()
+      if (random.chance(0.6)) continue
       await file.close()
       expect(notesOf((await openFile(path)).file)).toEqual(notesOf(file))
     }
