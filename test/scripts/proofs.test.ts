@@ -1,11 +1,12 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { packageRoot } from '../../src/lib/process/package.ts'
 import { run } from '../../src/lib/process/run.ts'
 import { makeTempDir } from '../support/temp-dir.ts'
 
-const { path: folder } = makeTempDir()
+const { path: folder, remove } = makeTempDir()
+afterAll(remove)
 const report = join(folder, 'long.json')
 const record = join(folder, 'proofs.json')
 

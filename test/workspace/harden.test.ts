@@ -1,20 +1,21 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { loadWorkspaceConfig } from '../../src/workspace/config.ts'
 import { harden } from '../../src/workspace/harden.ts'
 import { findServer } from '../../src/workspace/client/find-server.ts'
+import { makeTempDir } from '../support/temp-dir.ts'
 import { FakeBackend } from '../support/workspace/fake-backend.ts'
 import { call, startWorkspaceServer } from '../support/workspace/workspace-server.ts'
 
 let home: string
 beforeEach(() => {
-  home = mkdtempSync(join(tmpdir(), 'hardened-'))
+  const { path, remove } = makeTempDir()
+  home = path
   mkdirSync(join(home, '.ssh'))
+  return remove
 })
-afterEach(() => rmSync(home, { recursive: true, force: true }))
 
 const configure = (more: object = {}) =>
   loadWorkspaceConfig({}, { flags: { state_dir: join(home, 'state'), hardened: true, ...more } }).config
@@ -78,24 +79,20 @@ test('without the setting nothing is created', async () => {
 
 test('a hardened server refuses clients without a token, and its user’s commands find it', async () => {
   addKey('id_ed25519')
-  const before = process.env['HOME']
-  process.env['HOME'] = home
+  vi.stubEnv('HOME', home)
+  onTestFinished(() => void vi.unstubAllEnvs())
   const stateDir = join(home, 'share', 'workspace')
   const server = await startWorkspaceServer({
     backends: () => [new FakeBackend()],
     settings: { hardened: true },
     stateDir,
   })
-  try {
-    expect((await call(`${server.url}/api/workspaces`)).status).toBe(401)
-    const token = readFileSync(join(stateDir, 'token'), 'utf8').trim()
-    const headers = { authorization: `Bearer ${token}` }
-    expect((await call(`${server.url}/api/workspaces`, 'GET', undefined, headers)).status).toBe(200)
-    if (process.getuid?.() === 0) return
-    const found = await findServer({ XDG_DATA_HOME: join(home, 'share'), HOME: home }, undefined)
-    expect(found).toMatchObject({ url: server.url, tokenFile: join(stateDir, 'token') })
-  } finally {
-    await server.stop()
-    process.env['HOME'] = before
-  }
+  onTestFinished(() => server.stop())
+  expect((await call(`${server.url}/api/workspaces`)).status).toBe(401)
+  const token = readFileSync(join(stateDir, 'token'), 'utf8').trim()
+  const headers = { authorization: `Bearer ${token}` }
+  expect((await call(`${server.url}/api/workspaces`, 'GET', undefined, headers)).status).toBe(200)
+  if (process.getuid?.() === 0) return
+  const found = await findServer({ XDG_DATA_HOME: join(home, 'share'), HOME: home }, undefined)
+  expect(found).toMatchObject({ url: server.url, tokenFile: join(stateDir, 'token') })
 })

@@ -40,7 +40,9 @@ export async function startCeph(memoryBytes = 2 ** 30): Promise<Ceph> {
   const children: ChildProcess[] = []
   const start = (program: string, ...argv: readonly string[]): void =>
     void children.push(spawn(program, [...argv, '-f'], { env, cwd: dir, stdio: 'ignore' }))
+  const { AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY } = process.env
   const stop = async (): Promise<void> => {
+    setEnvironment({ AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY })
     for (const child of children.toReversed()) {
       const exited = once(child, 'exit')
       if (child.exitCode === null && child.kill('SIGKILL')) await exited
@@ -91,14 +93,19 @@ export async function startCeph(memoryBytes = 2 ** 30): Promise<Ceph> {
     const client = new S3Client({ endpoint, region: 'us-east-1', forcePathStyle: true, credentials: KEYS })
     await client.send(new CreateBucketCommand({ Bucket: 'docs' }))
     client.destroy()
-    process.env['AWS_ACCESS_KEY_ID'] = KEYS.accessKeyId
-    process.env['AWS_SECRET_ACCESS_KEY'] = KEYS.secretAccessKey
+    setEnvironment({ AWS_ACCESS_KEY_ID: KEYS.accessKeyId, AWS_SECRET_ACCESS_KEY: KEYS.secretAccessKey })
     return { endpoint, bucket: 'docs', administer, stop }
   } catch (error) {
     const said = ['mon.a', 'osd.0', 'client.rgw'].map((name) => lastOf(join(dir, `${name}.log`)))
     await stop()
     throw new Error(`Ceph does not start: ${said.join('\n')}`, { cause: error })
   }
+}
+
+function setEnvironment(variables: Readonly<Record<string, string | undefined>>): void {
+  for (const [name, value] of Object.entries(variables))
+    if (value === undefined) delete process.env[name]
+    else process.env[name] = value
 }
 
 function lastOf(file: string): string {

@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { recordFile } from '../../../../src/analyzer/lifecycle/server-record.ts'
 import { isAlive } from '../../../../src/lib/process/is-alive.ts'
 import { packageVersion } from '../../../../src/lib/process/package.ts'
@@ -20,8 +20,12 @@ interface Info {
 
 /** The names of a user's state files do not depend on the project alone: they lie below its runtime folder. */
 function recordOf(user: AnalyzerUser, root: string): string {
-  process.env['XDG_RUNTIME_DIR'] = join(user.runtimeDir, '../../../long/analyzer/faces')
-  return recordFile(root)
+  vi.stubEnv('XDG_RUNTIME_DIR', join(user.runtimeDir, '..'))
+  try {
+    return recordFile(root)
+  } finally {
+    vi.unstubAllEnvs()
+  }
 }
 
 test('start, status, project, refresh, list, restart and stop work for a new user', async () => {

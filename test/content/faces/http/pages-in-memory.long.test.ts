@@ -1,7 +1,7 @@
 import { brotliCompressSync } from 'node:zlib'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { PagesInMemory } from '../../../../src/content/faces/http/pages-in-memory.ts'
 import { publish } from '../../../../src/content/publish/publish.ts'
 import { FsStore } from '../../../../src/content/store/fs-store.ts'
@@ -234,6 +234,7 @@ async function writeSite(root: string, version: number): Promise<void> {
 for (const [name, site] of Object.entries(SITES))
   test(`O8 responses from memory equal those of the routes: ${name}`, { timeout: 600_000 }, async () => {
     const answers = vi.spyOn(PagesInMemory.prototype, 'answer')
+    onTestFinished(() => answers.mockRestore())
     const root = join(tempDir(), 'store')
     const world = { clock: new FakeClock(), root, version: 1 }
     await writeSite(root, world.version)

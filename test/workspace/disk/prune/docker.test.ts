@@ -3,7 +3,7 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { PulledImages } from '../../../../src/workspace/backend/docker/images/pulled-images.ts'
-import { TEST_IMAGE } from '../../../support/engine/docker.ts'
+import { TEST_IMAGE, uniqueName } from '../../../support/engine/docker.ts'
 import { names, prune, reasonOf } from '../../../support/workspace/prune.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 import { call, makeWorkspace, startWorkspaceServer } from '../../../support/workspace/workspace-server.ts'
@@ -68,19 +68,20 @@ test('a container stopped long ago is pruned with its volume, a running one and 
 
 test('only the engine’s images that this server pulled and nothing needs are deleted', async () => {
   const stateDir = tempDir()
+  const repo = uniqueName('prune')
   const build = (label: string): string =>
-    execFileSync('docker', ['build', '-q', '-t', `prune-test:${label}`, '-'], {
-      input: `FROM ${TEST_IMAGE}\nLABEL prune-test=${label}-${process.pid}\n`,
+    execFileSync('docker', ['build', '-q', '-t', `${repo}:${label}`, '-'], {
+      input: `FROM ${TEST_IMAGE}\nLABEL prune-test=${repo}-${label}\n`,
       encoding: 'utf8',
       stdio: ['pipe', 'pipe', 'ignore'],
     }).trim()
   const ids = new Map(['ours', 'others', 'used'].map((label) => [label, build(label)]))
-  const container = docker('create', 'prune-test:used', 'true')
+  const container = docker('create', `${repo}:used`, 'true')
   onTestFinished(() => {
     docker('rm', container)
     for (const label of ids.keys())
       try {
-        docker('rmi', `prune-test:${label}`)
+        docker('rmi', `${repo}:${label}`)
       } catch {
         // It no longer exists.
       }
@@ -91,10 +92,10 @@ test('only the engine’s images that this server pulled and nothing needs are d
   await pulled.add(ids.get('others') ?? '', ids.get('others'))
   const server = await dockerServer(stateDir)
   const body = await prune(server, 'scope=images')
-  expect(names(body.items)).toEqual(['prune-test:ours'])
-  expect(reasonOf(body, 'prune-test:used')).toBe('used by a container')
+  expect(names(body.items)).toEqual([`${repo}:ours`])
+  expect(reasonOf(body, `${repo}:used`)).toBe('used by a container')
   const left = docker('images', '--format', '{{.Repository}}:{{.Tag}}')
-  expect([left.includes('prune-test:ours'), left.includes('prune-test:others')]).toEqual([false, true])
+  expect([left.includes(`${repo}:ours`), left.includes(`${repo}:others`)]).toEqual([false, true])
   expect(await pulled.list()).toEqual(new Set([ids.get('used')]))
 
   writeFileSync(join(stateDir, 'docker-images.json'), '')
