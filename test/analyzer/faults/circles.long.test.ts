@@ -5,7 +5,6 @@ import { wildcard } from '../../../src/analyzer/query/wildcard.ts'
 import { builtProject } from '../../support/analyzer/analyzer-cli.ts'
 import { startAnalyzer } from '../../support/analyzer/analyzer-server.ts'
 import { classFile } from '../../support/analyzer/class-file.ts'
-import { quickestMs } from '../../support/quickest.ts'
 
 type Made = Parameters<typeof classFile>[1]
 
@@ -76,19 +75,16 @@ test('A5 queries for interfaces with 2^40 paths succeed, and report truncation',
   expect((await get('/hierarchy/java.lang.Number')).isCut).toBe(undefined)
 })
 
-test('A6 any pattern takes time proportional to the text', async () => {
-  const text = 'a'.repeat(2_000)
+test('A6 any pattern takes time proportional to the text', () => {
+  // Long enough that backtracking would not end.
+  const text = 'a'.repeat(200_000)
   const patterns = [
     '*a'.repeat(400) + 'b',
     '*a*'.repeat(400) + 'b*',
     '*'.repeat(2_000) + 'b',
     `*${'a'.repeat(999)}b*`,
   ]
-  for (const pattern of patterns) {
-    const fits = wildcard(pattern)
-    const tookMs = await quickestMs(10, () => expect(fits(text)).toBe(false), 10)
-    expect(tookMs, pattern.slice(0, 20)).toBeLessThan(10)
-  }
+  for (const pattern of patterns) expect(wildcard(pattern)(text), pattern.slice(0, 20)).toBe(false)
 })
 
 test.each([

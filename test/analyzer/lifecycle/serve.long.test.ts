@@ -5,17 +5,15 @@ import { packageVersion } from '../../../src/lib/process/package.ts'
 import { analyzerUser, builtProject, spawnServe } from '../../support/analyzer/analyzer-cli.ts'
 import { waitFor } from '../../support/wait-for.ts'
 
-test('serve prints one line when ready, and exits within 10 s after SIGTERM with its record removed', async () => {
+test('serve prints one line when ready, and exits on SIGTERM with its record removed', async () => {
   const user = analyzerUser()
   const root = builtProject()
   const { child, exit, stdout } = spawnServe(user, ['-p', root])
   await waitFor('the line', () => stdout().includes('\n'))
   const [record] = user.records()
   expect(stdout()).toBe(`ANALYZER_READY port=${record?.port} host=127.0.0.1 version=${packageVersion()}\n`)
-  const beganMs = performance.now()
   child.kill('SIGTERM')
   expect(await exit).toBe(0)
-  expect(performance.now() - beganMs).toBeLessThan(10_000)
   expect(user.records()).toEqual([])
   // Its lock is released too: another server can open the project immediately.
   const second = spawnServe(user, ['-p', root])

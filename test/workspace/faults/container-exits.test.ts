@@ -54,7 +54,7 @@ test.each([
     says: 'paused',
     end: (container: string) => docker('pause', container),
   },
-])('a container that $how behind the server’s back is noticed within 2 s', async ({ status, says, end }) => {
+])('a container that $how behind the server’s back is noticed', async ({ status, says, end }) => {
   const name = await create()
   const events = await readEventStream(`${server.url}/api/events`)
   await end(`ws-${name}`)
@@ -63,7 +63,7 @@ test.each([
     const { body } = await workspace(name)
     return body.status === status && (body.error_message ?? '').includes(says ?? '')
   }
-  await waitFor(`the workspace to be ${status}`, isSeen, 2_000)
+  await waitFor(`the workspace to be ${status}`, isSeen)
   const changes = events.events.map(({ data }) => data).filter((each) => each.workspace?.name === name)
   expect(changes.at(-1)).toMatchObject({ type: 'changed', workspace: { status } })
   expect((await workspace(name, '', 'DELETE')).status).toBe(204)

@@ -156,7 +156,8 @@ test('an unprivileged user builds the same image as root', async () => {
 test('heavy work runs in other processes, and the caller stays responsive', async () => {
   const parts = await converter()
   const archive = pack(tinyTree())
+  const beganMs = performance.now()
   const stalledMs = longestStall()
   await convertTar(parts, archive)
-  expect(stalledMs()).toBeLessThan(600)
+  expect(stalledMs()).toBeLessThan((performance.now() - beganMs) / 4)
 })

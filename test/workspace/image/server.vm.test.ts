@@ -47,6 +47,7 @@ async function engineImage(): Promise<string> {
 test('a server pulls with progress, stays responsive, and then has the image', async () => {
   const name = await engineImage()
   const server = await startServer()
+  const beganMs = performance.now()
   const stalledMs = longestStall()
   const response = await fetch(`${server.url}/api/images/pull`, {
     method: 'POST',
@@ -57,7 +58,7 @@ test('a server pulls with progress, stays responsive, and then has the image', a
   expect(events).toMatch(
     /event: progress\ndata: \{"message":"unpacking [^\n]*"\}\n\n(?:.|\n)*event: complete\ndata: \{"tag":"tiny","digest":"sha256:[0-9a-f]{64}"\}/,
   )
-  expect(stalledMs()).toBeLessThan(600)
+  expect(stalledMs()).toBeLessThan((performance.now() - beganMs) / 4)
   const { body } = await call(`${server.url}/api/images/inspect/tiny?verify=true`)
   expect(body).toMatchObject({
     image: { name: 'tiny', docker_ref: name, cached: true, source: 'user' },
