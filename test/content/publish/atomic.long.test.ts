@@ -6,6 +6,7 @@ import { FsStore } from '../../../src/content/store/fs-store.ts'
 import { startContent } from '../../support/content/content-server.ts'
 import { publishSuite } from '../../support/content/publish-suite.ts'
 import { tempDir } from '../../support/temp-dir.ts'
+import { waitFor } from '../../support/wait-for.ts'
 
 publishSuite('fs', async () => new FsStore(tempDir()), 8)
 
@@ -28,25 +29,29 @@ test('Y6 under load a script belongs to the publication of its page', { tags: ['
   const over = new AbortController()
   const torn: (readonly number[])[] = []
   const counts = { pairs: 0, straddling: 0 }
-  const read = async (): Promise<void> => {
+  /** What each reader read last. */
+  const last: number[] = []
+  const read = async (reader: number): Promise<void> => {
     while (!over.signal.aborted) {
       const [page, script, pageAgain] = [await versionOf(''), await versionOf('app.js'), await versionOf('')]
       counts.pairs++
+      last[reader] = pageAgain
       if (page !== script) counts.straddling++
       // Only a switch between two requests of a reader may separate them.
       if (script !== page && script !== pageAgain) torn.push([page, script, pageAgain])
       if (script < page || pageAgain < script) torn.push([page, script, pageAgain])
     }
   }
-  const readers = Array.from({ length: READERS }, read)
+  const readers = Array.from({ length: READERS }, (_, reader) => read(reader))
   for (const version of [2, 3, 4]) {
     await publishVersion(version)
-    await new Promise((resolve) => setTimeout(resolve, 500))
+    await waitFor('each reader to have it', () => last.every((each) => each === version))
+    const before = counts.pairs
+    await waitFor('more reads', () => counts.pairs > before + 100)
   }
   over.abort()
   await Promise.all(readers)
   expect(torn).toEqual([])
-  expect(counts.pairs).toBeGreaterThan(100)
   // Each of the three switches can separate one pair of each reader.
   expect(counts.straddling).toBeLessThanOrEqual(3 * READERS)
   expect(await versionOf('app.js')).toBe(4)

@@ -91,7 +91,11 @@ export class EngineProxy {
       const verdict = request === undefined ? 'pass' : this.onRequest(request)
       if (verdict === 'drop') this.#end(pair)
       else if (verdict === 'pass') engine.write(chunk)
-      else setTimeout(() => (engine.destroyed ? sendAlone(chunk) : engine.write(chunk)), verdict.delayMs)
+      else
+        setTimeout(() => {
+          if (engine.destroyed) sendAlone(chunk, () => this.onAnswer(asked))
+          else engine.write(chunk)
+        }, verdict.delayMs)
     })
     engine.on('data', (chunk: Buffer) => {
       const request = asked
@@ -111,10 +115,13 @@ export class EngineProxy {
   }
 }
 
-/** Sends a request whose answer nobody waits for. */
-function sendAlone(request: Buffer): void {
+/** Sends a request for whose answer its client no longer waits. */
+function sendAlone(request: Buffer, onAnswer: () => void): void {
   const engine = connect({ path: ENGINE })
-  engine.on('error', () => undefined).once('data', () => engine.destroy())
+  engine.on('error', () => undefined).once('data', () => {
+    onAnswer()
+    engine.destroy()
+  })
   engine.write(request)
 }
 

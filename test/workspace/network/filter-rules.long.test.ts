@@ -1,6 +1,5 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { outwardFrame, startFilterBefore } from '../../support/vm/net-filter.ts'
 import { waitFor } from '../../support/wait-for.ts'
@@ -29,11 +28,15 @@ describe.runIf(process.platform === 'linux').each(Object.entries(replacements))(
     async (_pauses, pause) => {
       const { guest, directory, rules } = await startFilterBefore(COUNTING)
       const passed = () => Number(readFileSync(join(directory, 'count'), 'utf8'))
-      const sending = setInterval(() => guest.write(outwardFrame()), pause)
+      let sent = 0
+      const sending = setInterval(() => {
+        guest.write(outwardFrame())
+        sent++
+      }, pause)
       onTestFinished(() => clearInterval(sending))
       const grows = async () => {
-        const before = passed()
-        await delay(4 * pause)
+        const [before, until] = [passed(), sent + 4]
+        await waitFor('more frames', () => sent >= until)
         return passed() > before
       }
       await waitFor('the first frame', () => existsSync(join(directory, 'count')))

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { DockerEngine } from '../../../../src/workspace/backend/docker/engine/engine.ts'
 import { exportRootfs } from '../../../../src/workspace/backend/docker/images/export-rootfs.ts'
@@ -11,9 +10,25 @@ import {
   TEST_IMAGE,
   uniqueName,
 } from '../../../support/engine/docker.ts'
-import { engineProxy } from '../../../support/engine/engine-proxy.ts'
+import { type EngineProxy, engineProxy } from '../../../support/engine/engine-proxy.ts'
+import { waitFor } from '../../../support/wait-for.ts'
 
 const SLOW_MS = 400
+
+/** Delays requests beyond an abort, which happens meanwhile; resolves when the engine has answered one. */
+function slowRequest(proxy: EngineProxy, pattern: RegExp, giveUp: AbortController): Promise<void> {
+  proxy.onRequest = (request) => {
+    if (!pattern.test(request)) return 'pass'
+    setTimeout(() => giveUp.abort(new Error('given up')), SLOW_MS / 4)
+    return { delayMs: SLOW_MS }
+  }
+  return new Promise((resolve) => {
+    proxy.onAnswer = (request) => {
+      if (pattern.test(request)) resolve()
+      return 'pass'
+    }
+  })
+}
 
 /** The requests with which the engine creates parts of a workspace, delayed beyond the abort. */
 test.each(['POST /volumes/create', 'POST /containers/create', String.raw`POST /containers/\w+/start`])(
@@ -26,17 +41,12 @@ test.each(['POST /volumes/create', 'POST /containers/create', String.raw`POST /c
     const name = uniqueName('given-up')
     onTestFinished(() => removeLeftovers(name))
     const giveUp = new AbortController()
-    proxy.onRequest = (request) => {
-      if (!new RegExp(`^${pattern}$`).test(request)) return 'pass'
-      setTimeout(() => giveUp.abort(new Error('given up')), SLOW_MS / 4)
-      return { delayMs: SLOW_MS }
-    }
+    const answered = slowRequest(proxy, new RegExp(`^${pattern}$`), giveUp)
     const request = backendCreate(name, TEST_IMAGE)
     await expect(backend.create(request, () => undefined, giveUp.signal)).rejects.toThrow('given up')
     await backend.remove(name, false)
-    // Until the engine would have created it.
-    await delay(2 * SLOW_MS)
-    expect(await leftovers(name)).toEqual([])
+    await answered
+    await waitFor('nothing to be left', async () => (await leftovers(name)).length === 0)
   },
 )
 
@@ -48,12 +58,8 @@ test('an export aborted while the engine creates its container leaves none', asy
   const exported = () => docker('ps', '-aq', '--filter', 'label=workspace.image-export')
   const before = await exported()
   const giveUp = new AbortController()
-  proxy.onRequest = (request) => {
-    if (request !== 'POST /containers/create') return 'pass'
-    setTimeout(() => giveUp.abort(new Error('given up')), SLOW_MS / 4)
-    return { delayMs: SLOW_MS }
-  }
+  const answered = slowRequest(proxy, /^POST \/containers\/create$/, giveUp)
   await expect(exportRootfs(engine, TEST_IMAGE, giveUp.signal)).rejects.toThrow('given up')
-  await delay(2 * SLOW_MS)
-  expect(await exported()).toBe(before)
+  await answered
+  await waitFor('none to be left', async () => (await exported()) === before)
 })
