@@ -29,7 +29,7 @@ test('Y6 under load a script belongs to the publication of its page', { tags: ['
   const over = new AbortController()
   const torn: (readonly number[])[] = []
   const counts = { pairs: 0, straddling: 0 }
-  /** What each reader read last. */
+  /** Latest version that each reader has read. */
   const last: number[] = []
   const read = async (reader: number): Promise<void> => {
     while (!over.signal.aborted) {

@@ -38,7 +38,7 @@ test.each([
   const { launcher, pid, said } = await launch(program, argv)
   launcher.kill('SIGKILL')
   await waitFor('its end', () => !isAlive(pid))
-  expect(said()).toContain('stopped in good order')
+  await waitFor('its last line', () => said().includes('stopped in good order'))
 })
 
 test('a server that starts after its launcher has exited stops', async () => {

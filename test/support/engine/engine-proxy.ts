@@ -118,10 +118,12 @@ export class EngineProxy {
 /** Sends a request for whose answer its client no longer waits. */
 function sendAlone(request: Buffer, onAnswer: () => void): void {
   const engine = connect({ path: ENGINE })
-  engine.on('error', () => undefined).once('data', () => {
-    onAnswer()
-    engine.destroy()
-  })
+  engine
+    .on('error', () => undefined)
+    .once('data', () => {
+      onAnswer()
+      engine.destroy()
+    })
   engine.write(request)
 }
 

@@ -64,7 +64,8 @@ export async function supervisorUser(
     let output = ''
     for (const stream of [child.stdout, child.stderr])
       stream.on('data', (bytes: Buffer) => (output += bytes.toString()))
-    const ended = once(child, 'exit').then(([code, signal]) => (code ?? signal) as number | string)
+    // All its output has been read by then.
+    const ended = once(child, 'close').then(([code, signal]) => (code ?? signal) as number | string)
     return { child, output: () => output, ended }
   }
   onTestFinished(shutDown)

@@ -8,7 +8,6 @@ import { recovery } from '../../support/recovery.ts'
 import { waitFor } from '../../support/wait-for.ts'
 import { call, startWorkspaceServer, type TestServer } from '../../support/workspace/workspace-server.ts'
 
-
 describe.runIf(canRunEngine())('F15 a real Docker engine', () => {
   const directory = mkdtempSync(join(tmpdir(), 'engine-'))
   let engine: PrivateEngine

@@ -159,5 +159,5 @@ test('heavy work runs in other processes, and the caller stays responsive', asyn
   const beganMs = performance.now()
   const stalledMs = longestStall()
   await convertTar(parts, archive)
-  expect(stalledMs()).toBeLessThan((performance.now() - beganMs) / 4)
+  expect(stalledMs()).toBeLessThan((performance.now() - beganMs) / 10)
 })

@@ -6,7 +6,7 @@ import { waitFor } from '../../support/wait-for.ts'
 
 /** Default capacity of a Unix socket; passt's queue fits that much. */
 const MOST_BYTES = 512 * 1024
-/** What the queue holds at least before passt reads. */
+/** Least content of the queue before passt reads. */
 const LEAST_BYTES = 16 * 1024
 /** A busy passt: reads everything pending once, when no more arrives. */
 const BUSY = `

@@ -40,7 +40,7 @@ function user(settings: Readonly<Record<string, unknown>> = {}) {
     let output = ''
     for (const stream of [child.stdout, child.stderr])
       stream.on('data', (bytes: Buffer) => (output += bytes.toString()))
-    return { child, output: () => output, ended: once(child, 'exit') }
+    return { child, output: () => output, ended: once(child, 'close') }
   }
   return { dir, content, start }
 }

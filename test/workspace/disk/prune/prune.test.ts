@@ -156,9 +156,10 @@ test('the server prunes on schedule and logs it', async () => {
   disk.upper('stray')
   disk.machine('old', OLD)
   const file = join(tempDir(), 'audit.jsonl')
-  const server = await disk.serve({ prune: { every: '50ms' }, audit: { file } })
+  await disk.serve({ prune: { every: '50ms' }, audit: { file } })
   await waitFor('the prune', () => !disk.has('uppers/stray'))
   expect(disk.has('uppers/old')).toBe(true)
-  await server.stop()
-  expect(readFileSync(file, 'utf8')).toMatch(/"action":"system.prune".*"reason":"schedule"/)
+  await waitFor('the entry', () =>
+    /"action":"system.prune".*"reason":"schedule"/.test(readFileSync(file, 'utf8')),
+  )
 })
