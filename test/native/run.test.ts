@@ -35,7 +35,7 @@ test.each(ENDING)('the runner reports %s without a core dump', async (name) => {
 })
 
 test('the runner reports a core dump', async () => {
-  const { said } = await sh('ulimit -c unlimited; cd "$(mktemp -d)"; kill -SEGV $$')
+  const { said } = await sh(`ulimit -c unlimited; cd '${tempDir()}'; kill -SEGV $$`)
   // A kernel that pipes cores to a program reports one even if that program discards it.
   expect(await said).toBe(`signal ${constants.signals.SIGSEGV} 1\n`)
 })

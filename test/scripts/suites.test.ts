@@ -27,7 +27,7 @@ function sumUp(script: string): { readonly status: number | null; readonly lines
   const reports = tempDir()
   const { status, stdout } = spawnSync(
     'bash',
-    ['-c', `. scripts/steps/suites.sh\nreports=${reports}\n${script}\nsum_up`],
+    ['-c', `. scripts/steps/suites.sh\nreports=${reports} alone=no\n${script}\nsum_up`],
     {
       cwd: packageRoot,
       encoding: 'utf8',

@@ -1,15 +1,16 @@
 import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { afterAll } from 'vitest'
 import { create, loadAnalyzerConfig, type AnalyzerServer } from '../../../src/analyzer/index.ts'
 import { readRecord, recordFile } from '../../../src/analyzer/lifecycle/server-record.ts'
 import { createLogger } from '../../../src/lib/log/logger.ts'
 import { compiled } from './javac.ts'
 import { smallJdk } from './jdk.ts'
 
-/** State files and indexes of this test process, separate from a user's. */
+/** State files and indexes of this test file, separate from a user's; vitest ends the process without an event. */
 const home = realpathSync(mkdtempSync(join(tmpdir(), 'workspace-analyzer-')))
-process.on('exit', () => rmSync(home, { recursive: true, force: true }))
+afterAll(() => rmSync(home, { recursive: true, force: true }))
 process.env['XDG_RUNTIME_DIR'] = join(home, 'run')
 process.env['XDG_CACHE_HOME'] = join(home, 'cache')
 for (const folder of ['run', 'cache']) mkdirSync(join(home, folder))

@@ -48,9 +48,13 @@ export async function supervisorUser(
   const ask = async (path: string, method = 'GET'): Promise<any> =>
     (await fetch(`${url}/api/v1${path}`, { method })).json()
   const isUp = async (): Promise<boolean> => (await ask('/status').catch(() => ({}))).status === 'running'
-  // Processes outlive a killed supervisor, so it is asked first.
+  let isShutDown = false
+  // Processes and control groups outlive a killed supervisor, so it is asked first.
   const shutDown = async (): Promise<void> => {
-    await ask('/shutdown', 'POST').catch(() => undefined)
+    await ask('/shutdown', 'POST').then(
+      () => (isShutDown = true),
+      () => undefined,
+    )
     await waitFor('the supervisor to end', async () => !(await isUp()))
   }
   const start = (around: readonly string[] = []): Up => {
@@ -60,7 +64,11 @@ export async function supervisorUser(
       env: environment,
       stdio: ['ignore', 'pipe', 'pipe'],
     })
-    onTestFinished(() => shutDown().finally(() => child.kill('SIGKILL')))
+    onTestFinished(async () => {
+      await shutDown()
+      if (isShutDown) await ended
+      else child.kill('SIGKILL')
+    })
     let output = ''
     for (const stream of [child.stdout, child.stderr])
       stream.on('data', (bytes: Buffer) => (output += bytes.toString()))

@@ -362,7 +362,8 @@ export class FakeBackend implements Backend {
     const exitStatus = new Promise<ExitStatus>((resolve) => {
       process.on('error', () => resolve({ status: 126 }))
       process.on('close', (code, signal) => {
-        this.#processes.delete(process)
+        // Programs that it started in the background run on until the workspace stops.
+        if (!kill(process, 0)) this.#processes.delete(process)
         if (signal === null) resolve({ status: code ?? 0 })
         else resolve({ status: 128 + constants.signals[signal], signal })
       })
@@ -387,7 +388,7 @@ function key(name: string): string {
   return name.toLowerCase()
 }
 
-function kill(process: ChildProcess, signal: NodeJS.Signals): boolean {
+function kill(process: ChildProcess, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.pid !== undefined && globalThis.process.kill(-process.pid, signal)
   } catch {

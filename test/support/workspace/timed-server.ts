@@ -31,6 +31,7 @@ export interface TimedHost<C extends Clock> {
  * @returns `parts` for the work, and views of them for tests
  */
 export async function timedServer<C extends Clock>({ backend, stateDir, clock }: TimedHost<C>) {
+  onTestFinished(() => backend.close())
   const backends = new Map([['docker', backend]] as const)
   const lines: string[] = []
   const destination = new PassThrough().setEncoding('utf8').on('data', (line: string) => lines.push(line))

@@ -32,7 +32,21 @@ export interface TestServerOptions {
 
 /** A complete server on free ports of 127.0.0.1, with a separate state directory. */
 export async function startWorkspaceServer(options: TestServerOptions = {}): Promise<TestServer> {
-  const stateDir = options.stateDir ?? (await mkdtemp(join(tmpdir(), 'workspace-state-')))
+  if (options.stateDir !== undefined) return startAt(options.stateDir, options, () => Promise.resolve())
+  const stateDir = await mkdtemp(join(tmpdir(), 'workspace-state-'))
+  const remove = (): Promise<void> => rm(stateDir, { recursive: true, force: true })
+  return startAt(stateDir, options, remove).catch(async (error: unknown) => {
+    await remove()
+    throw error
+  })
+}
+
+/** @param stopped called when the server, or the last of its restarts, has stopped */
+async function startAt(
+  stateDir: string,
+  options: TestServerOptions,
+  stopped: () => Promise<void>,
+): Promise<TestServer> {
   const lines: string[] = []
   const destination = new PassThrough().setEncoding('utf8').on('data', (line: string) => lines.push(line))
   const settings = options.settings as { http?: object; ssh?: object } | undefined
@@ -59,7 +73,7 @@ export async function startWorkspaceServer(options: TestServerOptions = {}): Pro
   }).start()
   const stop = async (): Promise<void> => {
     await server.stop()
-    if (options.stateDir === undefined) await rm(stateDir, { recursive: true, force: true })
+    await stopped()
   }
   return {
     ...server,
@@ -69,7 +83,7 @@ export async function startWorkspaceServer(options: TestServerOptions = {}): Pro
     log: () => lines.join(''),
     async restart() {
       await server.stop()
-      return startWorkspaceServer({ ...options, stateDir })
+      return startAt(stateDir, options, stopped)
     },
   }
 }

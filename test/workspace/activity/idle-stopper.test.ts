@@ -1,5 +1,5 @@
 import { Timeline } from '../../../src/workspace/timeline/timeline.ts'
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { createServer, type AddressInfo } from 'node:net'
 import { PassThrough } from 'node:stream'
 import { expect, onTestFinished, test } from 'vitest'
@@ -182,6 +182,8 @@ test('idle stop spares a workspace with a client attached to tmux by another rou
     stdin: false,
   })
   const path = (await socket.stdout.setEncoding('utf8').toArray()).join('').trim()
+  // The stop of a fake workspace does not end what has left its process group.
+  onTestFinished(() => void spawnSync('tmux', ['-S', path, 'kill-server']))
   // An attached client has a terminal.
   const client = spawn('script', ['-qec', `tmux -S ${path} attach -t work`, '/dev/null'], {
     stdio: ['pipe', 'ignore', 'ignore'],

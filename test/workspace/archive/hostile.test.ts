@@ -3,7 +3,7 @@ import { request } from 'node:http'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { gzipSync } from 'node:zlib'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { openArchive } from '../../../src/workspace/archive/read-archive.ts'
 import { TAR_END } from '../../../src/lib/tar/encode-header.ts'
 import { Random } from '../../support/differential/random.ts'
@@ -259,6 +259,7 @@ test('the start after a killed server removes a half-made import', async () => {
   const stateDir = tempDir()
   await cp(server.stateDir, stateDir, { recursive: true, filter: (path) => !/\.(?:sock|lock)$/.test(path) })
   const next = await startWorkspaceServer({ backends: () => [backend], stateDir })
+  onTestFinished(() => next.stop())
   expect((await call(`${next.url}/api/workspaces`)).body.workspaces).toEqual([])
   expect(await backend.find(MANIFEST.name)).toBeUndefined()
   expect(await backend.hasVolume(MANIFEST.name)).toBe(false)

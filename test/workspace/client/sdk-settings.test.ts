@@ -1,10 +1,11 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { connect } from '../../../src/workspace/client/sdk/connect.ts'
 import { FakeBackend } from '../../support/workspace/fake-backend.ts'
 import { startWorkspaceServer } from '../../support/workspace/workspace-server.ts'
 
 test('set changes settings, and null restores a default', async () => {
-  const { url } = await startWorkspaceServer({ backends: () => [new FakeBackend()] })
+  const { url, stop } = await startWorkspaceServer({ backends: () => [new FakeBackend()] })
+  onTestFinished(stop)
   const workspace = await connect({ url }).create({ name: 'demo', labels: { my_key: 'a' } })
   const expiresAt = new Date(Date.now() + 86_400_000).toISOString()
   const labels = { my_Key: 'b', my_key: null }

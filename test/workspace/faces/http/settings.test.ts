@@ -14,7 +14,10 @@ async function world(settings: Readonly<Record<string, unknown>> = {}) {
   // Containers outlive the server.
   backend.close = () => Promise.resolve()
   let server = await startWorkspaceServer({ backends: () => [backend], settings, stateDir: tempDir() })
-  onTestFinished(() => server.stop())
+  onTestFinished(async () => {
+    await server.stop()
+    await FakeBackend.prototype.close.call(backend)
+  })
   const path = (name: string) => `${server.url}/api/workspaces/${name}`
   return {
     backend,
