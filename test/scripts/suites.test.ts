@@ -1,9 +1,10 @@
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { packageRoot } from '../../src/lib/process/package.ts'
 import { tempDir } from '../support/temp-dir.ts'
+import { testFiles } from '../support/test-files.ts'
 
 /** Fails in its first run. */
 const BUSY = `
@@ -34,15 +35,6 @@ function sumUp(script: string): { readonly status: number | null; readonly lines
     },
   )
   return { status, lines: stdout.slice(stdout.lastIndexOf('\nSUITE')).trim().split('\n') }
-}
-
-/** Writes test files inside the checkout, where imports find vitest. */
-function testFiles(files: Readonly<Record<string, string>>): string {
-  const root = join(packageRoot, 'node_modules/.cache', `suites-${process.pid}`)
-  mkdirSync(root, { recursive: true })
-  onTestFinished(() => rmSync(root, { recursive: true }))
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(root, name), text)
-  return root
 }
 
 test('a file that fails runs again, alone: what passes then is flaky, what fails again has failed', () => {
