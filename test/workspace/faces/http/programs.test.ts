@@ -198,10 +198,11 @@ describe.each(KINDS)('programs in a workspace ($kind)', ({ backend, kind }) => {
 
   test('a stream of output continues after the last event that was received', async () => {
     const { body: started } = await post('processes', {
-      command: 'for i in 1 2 3 4; do echo $i; sleep 0.1; done; exit 6',
+      command: 'echo 1; echo 2; read go; echo 3; echo 4; exit 6',
     })
     const url = `${server.url}/api/workspaces/${name}/processes/${started.id}/output`
-    const first = await eventsOf(url, {}, 2)
+    const first = await eventsOf(url, {}, 1)
+    await post(`processes/${started.id}/input`, { text: 'go\n' })
     const rest = await eventsOf(url, { headers: { 'last-event-id': first.at(-1)?.id ?? '' } })
     const text = [...first, ...rest]
       .filter(({ event }) => event === 'stdout')
