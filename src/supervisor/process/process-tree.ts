@@ -80,14 +80,16 @@ export function marksOf(pid: number): { readonly instance: string; readonly name
 
 /** Returns the PIDs of a process's children; none if it has exited. */
 export function childrenOf(pid: number): readonly number[] {
-  try {
-    // Of all its threads: the kernel assigns orphans to the first live one.
-    return readdirSync(`/proc/${pid}/task`).flatMap((thread) =>
-      readFileSync(`/proc/${pid}/task/${thread}/children`, 'latin1').split(' ').filter(Boolean).map(Number),
-    )
-  } catch {
-    return []
-  }
+  // Of all its threads: the kernel assigns orphans to the first live one.
+  return entriesOf(`/proc/${pid}/task`).flatMap((thread) => {
+    try {
+      const children = readFileSync(`/proc/${pid}/task/${thread}/children`, 'latin1')
+      return children.split(' ').filter(Boolean).map(Number)
+    } catch {
+      // This thread has ended; its children belong to another one.
+      return []
+    }
+  })
 }
 
 /** Returns the PIDs of a process's descendants. */
@@ -97,10 +99,15 @@ export function descendantsOf(pid: number): readonly number[] {
 
 /** Returns the PIDs of all processes. */
 export function allProcesses(): readonly number[] {
+  return entriesOf('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+}
+
+/** Returns the names in a directory of /proc; none if its process has exited or the system has no /proc. */
+function entriesOf(path: string): readonly string[] {
   try {
-    return readdirSync('/proc')
-      .filter((name) => /^\d+$/.test(name))
-      .map(Number)
+    return readdirSync(path)
   } catch {
     return []
   }
