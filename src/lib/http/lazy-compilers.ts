@@ -6,13 +6,18 @@ import { decodeQuery, type RawQuery } from './query.ts'
 const require = createRequire(import.meta.url)
 
 type Compilers = typeof import('@fastify/ajv-compiler')
-/** Schema that Fastify passes to a validator's compiler; Ajv's types lack it. */
+/** Schema that Fastify passes to a compiler; the compilers' types lack it. */
 interface RouteSchema {
   readonly httpPart?: string
   readonly schema: object
 }
 
 type Serializers = typeof import('@fastify/fast-json-stringify-compiler')
+
+// Servers of one process share what is compiled: Ajv keeps validators by schema, and schemas are constants.
+const validators = once(() => (require('@fastify/ajv-compiler') as Compilers).default())
+const serializers = once(() => (require('@fastify/fast-json-stringify-compiler') as Serializers).default())
+const serializersBySchema = new WeakMap<object, (data: unknown) => string>()
 
 /**
  * Fastify's schema compilers, but each schema is compiled on first use: compiling all of them took a fifth of a server's startup,
@@ -23,7 +28,7 @@ export const lazyCompilers: {
   readonly buildSerializer: SerializerFactory
 } = {
   buildValidator(...given) {
-    const compile = once(() => (require('@fastify/ajv-compiler') as Compilers).default()(...given))
+    const compile = once(() => validators()(...given))
     const lazily = (route: RouteSchema) => {
       // Parts of the path are described only: handlers parse them, each with its own error code.
       if (route.httpPart === 'params') return () => true
@@ -35,11 +40,14 @@ export const lazyCompilers: {
     return lazily as unknown as ReturnType<BuildCompilerFromPool>
   },
   buildSerializer(...given) {
-    const compile = once(() =>
-      (require('@fastify/fast-json-stringify-compiler') as Serializers).default()(...given),
-    )
+    const compile = once(() => serializers()(...given))
     return (route) => {
-      const serialize = once(() => compile()(route))
+      const { schema } = route as RouteSchema
+      const serialize = once(() => {
+        const made = serializersBySchema.get(schema) ?? compile()(route)
+        serializersBySchema.set(schema, made)
+        return made
+      })
       return (data) => serialize()(data)
     }
   },
