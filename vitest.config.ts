@@ -53,18 +53,21 @@ const everyday: Settings = {
   name: 'everyday',
   include: ['test/**/*.test.ts'],
   exclude: [...SUFFIXES.map((suffix) => `test/**/*.${suffix}.test.ts`), 'test/fixtures/**'],
-  // These tests wait longer than they compute.
+  // These tests wait longer than they compute. They share processes and modules, as their setup ensures.
   maxWorkers: WAITING + 1,
+  isolate: false,
+  setupFiles: ['test/support/shared-process.ts'],
 }
 
 export default defineConfig({
   test: {
-    // Tests use real sockets, containers and child processes: a separate process per file isolates crashes.
+    // Tests use real sockets, containers and child processes, which threads would share.
     pool: 'forks',
     // For hanging tests: on a busy machine a test takes several times as long as alone.
     testTimeout: 180_000,
     hookTimeout: 180_000,
     teardownTimeout: 20_000,
+    setupFiles: ['test/support/file-home.ts'],
     expect: { poll: { timeout: 45_000 } },
     tags: [
       {

@@ -1,19 +1,14 @@
-import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll } from 'vitest'
 import { create, loadAnalyzerConfig, type AnalyzerServer } from '../../../src/analyzer/index.ts'
 import { readRecord, recordFile } from '../../../src/analyzer/lifecycle/server-record.ts'
 import { createLogger } from '../../../src/lib/log/logger.ts'
 import { compiled } from './javac.ts'
 import { smallJdk } from './jdk.ts'
 
-/** State files and indexes of this test file, separate from a user's; vitest ends the process without an event. */
-const home = realpathSync(mkdtempSync(join(tmpdir(), 'workspace-analyzer-')))
-afterAll(() => rmSync(home, { recursive: true, force: true }))
-process.env['XDG_RUNTIME_DIR'] = join(home, 'run')
-process.env['XDG_CACHE_HOME'] = join(home, 'cache')
-for (const folder of ['run', 'cache']) mkdirSync(join(home, folder))
+/** Folder of a test file, which is deleted with it. */
+const home = (): string => process.env['XDG_RUNTIME_DIR'] ?? tmpdir()
 
 /** Analyzer server of a test. */
 export interface TestAnalyzer {
@@ -36,7 +31,7 @@ export async function startAnalyzer(
   environment: Readonly<Record<string, string>> = {},
   flags: Readonly<Record<string, unknown>> = { server: { mode: 'jar' } },
 ): Promise<TestAnalyzer> {
-  const own = { XDG_CACHE_HOME: join(home, 'cache'), ANALYZER_JVM_HOME: smallJdk() }
+  const own = { XDG_CACHE_HOME: join(home(), 'cache'), ANALYZER_JVM_HOME: smallJdk() }
   const config = loadAnalyzerConfig({ ...own, ...environment }, flags)
   const server = await create(
     config,
@@ -77,7 +72,7 @@ export async function startAnalyzer(
 
 /** Creates a Maven project for this test process, with the classes of a folder in test/fixtures/java. */
 export function projectOf(fixture: string, options: readonly string[] = []): string {
-  const root = join(mkdtempSync(join(home, 'project-')), 'shop')
+  const root = join(mkdtempSync(join(home(), 'project-')), 'shop')
   mkdirSync(join(root, 'target'), { recursive: true })
   writeFileSync(join(root, 'pom.xml'), '<project/>')
   cpSync(compiled(fixture, options), join(root, 'target/classes'), { recursive: true })
