@@ -64,8 +64,8 @@ test.each([
     return body.status === status && (body.error_message ?? '').includes(says ?? '')
   }
   await waitFor(`the workspace to be ${status}`, isSeen)
-  const changes = events.events.map(({ data }) => data).filter((each) => each.workspace?.name === name)
-  expect(changes.at(-1)).toMatchObject({ type: 'changed', workspace: { status } })
+  const changes = () => events.events.map(({ data }) => data).filter((each) => each.workspace?.name === name)
+  await expect.poll(() => changes().at(-1)).toMatchObject({ type: 'changed', workspace: { status } })
   expect((await workspace(name, '', 'DELETE')).status).toBe(204)
 })
 
