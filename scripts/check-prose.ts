@@ -48,7 +48,7 @@ function checkedFiles(within: readonly string[]): readonly string[] {
     .filter((file) => kindOf(file) !== undefined && existsSync(file))
     .filter(
       (file) =>
-        !/^(?:test\/fixtures\/|scripts\/prose\/words\.ts|test\/check\/(?:prose|commits)\.test\.ts)/.test(
+        !/^(?:test\/fixtures\/|scripts\/prose\/words\.ts|test\/check\/(?:prose|commits)\.long\.test\.ts)/.test(
           file,
         ),
     )

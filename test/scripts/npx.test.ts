@@ -25,7 +25,7 @@ test('the built program is executable and linked where npx looks for it first', 
   expect(statSync(link).mode & 0o111).toBe(0o111)
 })
 
-test("npx workspace runs on any version of the machine's own Node", async () => {
+test("npx workspace runs on any version of the machine's own Node", { tags: ['long'] }, async () => {
   const ownPath = (process.env['PATH'] ?? '')
     .split(':')
     .filter((directory) => !directory.startsWith(packageRoot))

@@ -1,14 +1,17 @@
 import { text } from 'node:stream/consumers'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Backend } from '../../src/workspace/backend/backend.ts'
 import { dockerBackend, uniqueName } from '../support/engine/docker.ts'
+import { describeOn } from '../support/workspace/describe-on.ts'
 import { FakeBackend } from '../support/workspace/fake-backend.ts'
 import { call, startWorkspaceServer, type TestServer } from '../support/workspace/workspace-server.ts'
 
-describe.each([
+const KINDS = [
   { kind: 'docker', open: (): Backend => dockerBackend() },
   { kind: 'fake', open: (): Backend => new FakeBackend() },
-])('tmux sessions in the $kind backend', ({ open }) => {
+]
+
+describeOn(KINDS, 'tmux sessions', ({ open }) => {
   let server: TestServer
   let backend: Backend
   const name = uniqueName('tmux')

@@ -2,10 +2,11 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { test } from 'vitest'
 import { Pool } from '../../../src/lib/pool/pool.ts'
+import { rounds } from '../../support/rounds.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import { waitFor } from '../../support/wait-for.ts'
 
-const ROUNDS = 60
+const ROUNDS = rounds(12, 60)
 const limits = { dataBytes: 2 ** 28, fileBytes: 2 ** 20, cpuSeconds: 10, processes: 64, openFiles: 64 }
 
 /** Returns the command lines of processes that contain a directory. */
@@ -28,7 +29,7 @@ test.runIf(process.platform === 'linux')(
       const sandbox = { writable: [directory], network: 'none', hidesProcesses: true, limits } as const
       const pool = new Pool({ name: 'start', maxThreads: 1, sandbox })
       pool.warm()
-      await delay(round / 4)
+      await delay((15 * round) / ROUNDS)
       await pool.close()
     }
     await waitFor('the end of all', () => processesOf(directory).length === 0)

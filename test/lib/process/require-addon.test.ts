@@ -32,7 +32,7 @@ describe('without the native addon, one error names the command that builds it',
     )
   })
 
-  test('analyzer start', async () => {
+  test('analyzer start', { tags: ['long'] }, async () => {
     const home = tempDir()
     writeFileSync(join(home, 'pom.xml'), '<project/>')
     const { status, stderr } = await withoutAddon(home, 'analyzer', 'start', '-p', home)
@@ -41,7 +41,7 @@ describe('without the native addon, one error names the command that builds it',
     expect(stderr.trimEnd()).not.toContain('\n')
   })
 
-  test('analyzer diff', async () => {
+  test('analyzer diff', { tags: ['long'] }, async () => {
     const home = tempDir()
     for (const name of ['old', 'new']) mkdirSync(join(home, name))
     const builds = ['old', 'new'].map((name) => join(home, name))
@@ -49,7 +49,7 @@ describe('without the native addon, one error names the command that builds it',
     expect({ status, stderr }).toEqual({ status: 1, stderr: `analyzer: ${SENTENCE('the analyzer')}\n` })
   })
 
-  test('supervisor up', async () => {
+  test('supervisor up', { tags: ['long'] }, async () => {
     const home = tempDir()
     const config = join(home, 'supervisor.yaml')
     writeFileSync(config, 'api: {port: 0}\nprocesses: {web: {cmd: exit 0}}\n')

@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { dockerBackend, leftovers, removeLeftovers, uniqueName } from '../../support/engine/docker.ts'
+import { describeOn } from '../../support/workspace/describe-on.ts'
 import { FakeBackend } from '../../support/workspace/fake-backend.ts'
 import {
   call,
@@ -14,7 +15,7 @@ const KINDS = [
   { kind: 'fake', backend: () => new FakeBackend() },
 ] as const
 
-describe.each(KINDS)('an archive of a workspace ($kind)', ({ backend: create, kind }) => {
+describeOn(KINDS, 'an archive of a workspace', ({ backend: create, kind }) => {
   const backend = create()
   const [source, target] = [uniqueName('export'), uniqueName('import')]
   let server: TestServer

@@ -1,9 +1,10 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { createServer, type Socket } from 'node:net'
 import { buffer, text } from 'node:stream/consumers'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import type { Backend } from '../../../src/workspace/backend/backend.ts'
 import { dockerBackend, uniqueName } from '../../support/engine/docker.ts'
+import { describeOn } from '../../support/workspace/describe-on.ts'
 import { FakeBackend } from '../../support/workspace/fake-backend.ts'
 import { openHttpTunnel } from '../../support/http/http-tunnel.ts'
 import { openSsh, runProgram } from '../../support/workspace/open-ssh.ts'
@@ -12,10 +13,12 @@ import { call, startWorkspaceServer, type TestServer } from '../../support/works
 import { waitFor } from '../../support/wait-for.ts'
 
 /** Docker workspaces join the host's network here, so that one echo server serves both. */
-describe.each([
+const KINDS = [
   { kind: 'docker', open: (serverId: string): Backend => dockerBackend({ serverId }) },
   { kind: 'fake', open: (): Backend => new FakeBackend() },
-])('a tunnel through the $kind backend', ({ open }) => {
+]
+
+describeOn(KINDS, 'a tunnel', ({ open }) => {
   let server: TestServer
   const name = uniqueName('tunnel')
   // Shared by all servers of the test: a restarted one must find its workspace.

@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { connect, type CodeEvent, type Workspace } from '../../../../src/workspace/client/sdk/connect.ts'
 import { dockerBackend, uniqueName } from '../../../support/engine/docker.ts'
 import { waitFor } from '../../../support/wait-for.ts'
+import { describeOn } from '../../../support/workspace/describe-on.ts'
 import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
 import { installInterpreters } from '../../../support/workspace/interpreters.ts'
 import { call, startWorkspaceServer, type TestServer } from '../../../support/workspace/workspace-server.ts'
@@ -33,7 +34,7 @@ class Rich:
     def _repr_mimebundle_(self, include=None, exclude=None): return {"application/x-own": "own"}, {}
 Rich()`
 
-describe.each(KINDS)('code ($kind)', ({ backend, kind }) => {
+describeOn(KINDS, 'code', ({ backend, kind }) => {
   const name = uniqueName('code')
   let server: TestServer
   let workspace: Workspace

@@ -1,12 +1,13 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connect, type Workspace } from '../../../../src/workspace/client/sdk/connect.ts'
 import { dockerBackend, uniqueName } from '../../../support/engine/docker.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 import { BusyBoxBackend } from '../../../support/workspace/busybox-backend.ts'
+import { describeOn } from '../../../support/workspace/describe-on.ts'
 import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
 import { startWorkspaceServer, type TestServer } from '../../../support/workspace/workspace-server.ts'
 
@@ -35,7 +36,7 @@ find . \\( -type d -o -type l \\) -exec stat -c '%n %f' {} + | sort
 for link in soft absolute up broken; do readlink $link; done
 cat 'a b/'* 2>/dev/null; cksum large`
 
-describe.each(KINDS)('archives of directories ($kind)', ({ backend, kind }) => {
+describeOn(KINDS, 'archives of directories', ({ backend, kind }) => {
   const dir = `/workspace/${uniqueName('tar')}`
   let server: TestServer
   let workspace: Workspace

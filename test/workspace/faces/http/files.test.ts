@@ -1,8 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { connect } from 'node:net'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { dockerBackend, uniqueName } from '../../../support/engine/docker.ts'
 import { BusyBoxBackend } from '../../../support/workspace/busybox-backend.ts'
+import { describeOn } from '../../../support/workspace/describe-on.ts'
 import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
 import {
   call,
@@ -39,7 +40,7 @@ const ODD_NAMES = [
   '41ed 0 0 0 0 fake',
 ]
 
-describe.each(KINDS)('files of a workspace ($kind)', ({ backend, kind }) => {
+describeOn(KINDS, 'files of a workspace', ({ backend, kind }) => {
   const name = uniqueName('files')
   const dir = `/workspace/${name}`
   let server: TestServer

@@ -1,6 +1,7 @@
 import { request } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { dockerBackend, uniqueName } from '../../../support/engine/docker.ts'
+import { describeOn } from '../../../support/workspace/describe-on.ts'
 import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
 import {
   call,
@@ -14,7 +15,7 @@ const KINDS = [
   { kind: 'fake', backend: () => new FakeBackend() },
 ] as const
 
-describe.each(KINDS)('programs in a workspace ($kind)', ({ backend, kind }) => {
+describeOn(KINDS, 'programs in a workspace', ({ backend, kind }) => {
   const name = uniqueName('programs')
   let server: TestServer
   const post = (path: string, body: unknown) =>

@@ -13,51 +13,49 @@ const DEPTH = 6
 const LIMIT = 100
 const ROOTS = 30
 
-for (const fixture of ['paths', 'shop', 'demo', 'kinds'])
-  test(
-    `paths between methods of ${fixture}, and what they reach, are those that javap shows`,
-    { tags: fixture === 'kinds' ? [] : ['long'] },
-    async () => {
-      const folder = compiled(fixture)
-      const analyzer = await startAnalyzer(projectOf(fixture))
-      onTestFinished(() => analyzer.stop())
-      const graph = new PrintedGraph([...classFilesBelow(folder).keys()].map((file) => join(folder, file)))
-      const names = graph.own.flatMap((owner) =>
-        graph
-          .methodsOf(owner)
-          .map((method) => ({ owner, name: (method.split('#')[1] ?? '').split(' ')[0] ?? '' })),
-      )
-      const random = new Random(SEED)
-      let found = 0
-      for (let round = 0; round < PAIRS; round++) {
-        const from = random.pick(names)
-        // Random pairs rarely have a path: half of the targets are reached from the start.
-        const to =
-          round % 2 === 0 ? random.pick(names) : (reachedFrom(graph, from, random) ?? random.pick(names))
-        const sources = graph.named(from.owner, from.name)
-        const targets = graph.named(to.owner, to.name)
-        const expected = allPaths(graph, sources, targets)
-        const answer = await analyzer.get('/path', {
-          from: written(from),
-          to: written(to),
-          limit: LIMIT,
-          maxDepth: DEPTH,
-        })
-        const pair = `${written(from)} → ${written(to)}`
-        const paths: string[][] = answer.paths.map(({ steps }: any) => methodsIn(steps))
-        expect(
-          paths.map((path) => path.length),
-          pair,
-        ).toEqual(expected.lengths.slice(0, LIMIT))
-        for (const path of paths) expect(expected.paths, pair).toContain(path.join(' → '))
-        expect(new Set(paths.map(String)).size, pair).toBe(paths.length)
-        found += Number(paths.length > 0)
-      }
-      // Otherwise the pairs show nothing.
-      expect(found).toBeGreaterThan(PAIRS / 50)
-      await compareReached(analyzer, graph, random)
-    },
-  )
+test.each(['paths', 'shop', 'demo', 'kinds'])(
+  'paths between methods of %s, and what they reach, are those that javap shows',
+  async (fixture) => {
+    const folder = compiled(fixture)
+    const analyzer = await startAnalyzer(projectOf(fixture))
+    onTestFinished(() => analyzer.stop())
+    const graph = new PrintedGraph([...classFilesBelow(folder).keys()].map((file) => join(folder, file)))
+    const names = graph.own.flatMap((owner) =>
+      graph
+        .methodsOf(owner)
+        .map((method) => ({ owner, name: (method.split('#')[1] ?? '').split(' ')[0] ?? '' })),
+    )
+    const random = new Random(SEED)
+    let found = 0
+    for (let round = 0; round < PAIRS; round++) {
+      const from = random.pick(names)
+      // Random pairs rarely have a path: half of the targets are reached from the start.
+      const to =
+        round % 2 === 0 ? random.pick(names) : (reachedFrom(graph, from, random) ?? random.pick(names))
+      const sources = graph.named(from.owner, from.name)
+      const targets = graph.named(to.owner, to.name)
+      const expected = allPaths(graph, sources, targets)
+      const answer = await analyzer.get('/path', {
+        from: written(from),
+        to: written(to),
+        limit: LIMIT,
+        maxDepth: DEPTH,
+      })
+      const pair = `${written(from)} → ${written(to)}`
+      const paths: string[][] = answer.paths.map(({ steps }: any) => methodsIn(steps))
+      expect(
+        paths.map((path) => path.length),
+        pair,
+      ).toEqual(expected.lengths.slice(0, LIMIT))
+      for (const path of paths) expect(expected.paths, pair).toContain(path.join(' → '))
+      expect(new Set(paths.map(String)).size, pair).toBe(paths.length)
+      found += Number(paths.length > 0)
+    }
+    // Otherwise the pairs show nothing.
+    expect(found).toBeGreaterThan(PAIRS / 50)
+    await compareReached(analyzer, graph, random)
+  },
+)
 
 /** Compares the methods reached from random roots. */
 async function compareReached(analyzer: TestAnalyzer, graph: PrintedGraph, random: Random): Promise<void> {
