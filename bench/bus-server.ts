@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createLogger } from '../src/lib/log/logger.ts'
 import { loadWorkspaceConfig } from '../src/workspace/config.ts'
 import { create } from '../src/workspace/index.ts'
-import { FakeBackend } from '../test/support/workspace/fake-backend.ts'
+import { FakeBackend } from '../test/support/workspace/backend/fake-backend.ts'
 
 // node bus-server.ts TOKEN: prints the address of its API and the Unix socket for guests, which send their name in
 // the first line.

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net'
 import { createLogger } from '../src/lib/log/logger.ts'
 import { loadWorkspaceConfig } from '../src/workspace/config.ts'
 import { create } from '../src/workspace/index.ts'
-import { FakeBackend } from '../test/support/workspace/fake-backend.ts'
+import { FakeBackend } from '../test/support/workspace/backend/fake-backend.ts'
 
 // node event-server.ts ours|plain: prints the URL of its event stream; every line on standard input creates one
 // event.

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { openEventReaders } from '../../test/support/workspace/event-readers.ts'
+import { openEventReaders } from '../../test/support/workspace/client/event-readers.ts'
 import type { Bench } from '../harness.ts'
 
 const READERS = 10_000

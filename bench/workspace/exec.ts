@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { finished } from 'node:stream/promises'
-import { openSsh } from '../../test/support/workspace/open-ssh.ts'
+import { openSsh } from '../../test/support/workspace/ssh/open-ssh.ts'
 import type { Bench } from '../harness.ts'
 import { serve } from '../served.ts'
 

@@ -5,7 +5,7 @@ import { createLogger } from '../../src/lib/log/logger.ts'
 import { loadWorkspaceConfig } from '../../src/workspace/config.ts'
 import { create } from '../../src/workspace/index.ts'
 import { type BrowserPage, openBrowser } from '../../test/support/browser/browser.ts'
-import { CrowdedBackend, workspaceLike } from '../../test/support/workspace/crowded-backend.ts'
+import { CrowdedBackend, workspaceLike } from '../../test/support/workspace/backend/crowded-backend.ts'
 import { waitFor } from '../../test/support/wait-for.ts'
 import type { Bench } from '../harness.ts'
 

@@ -1,5 +1,5 @@
-import { backendCreate } from '../../test/support/workspace/backend-create.ts'
-import { outputOf } from '../../test/support/workspace/backends.ts'
+import { backendCreate } from '../../test/support/workspace/backend/backend-create.ts'
+import { outputOf } from '../../test/support/workspace/backend/backends.ts'
 import { makeVmImages, VM_IMAGE } from '../../test/support/vm/vm-image.ts'
 import { machineRoots, qemuBackend } from '../../test/support/vm/vm-server.ts'
 import type { Bench } from '../harness.ts'

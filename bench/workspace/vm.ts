@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { buffer } from 'node:stream/consumers'
 import { machineRoots, qemuBackend } from '../../test/support/vm/vm-server.ts'
-import { createIn, outputOf } from '../../test/support/workspace/backends.ts'
+import { createIn, outputOf } from '../../test/support/workspace/backend/backends.ts'
 import { makeVmImages, VM_IMAGE } from '../../test/support/vm/vm-image.ts'
 import type { Bench } from '../harness.ts'
 

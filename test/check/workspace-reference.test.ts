@@ -31,8 +31,8 @@ import {
   sorted,
   spans,
 } from '../support/check/reference.ts'
-import { FakeBackend } from '../support/workspace/fake-backend.ts'
-import { call, startWorkspaceServer, type TestServer } from '../support/workspace/workspace-server.ts'
+import { FakeBackend } from '../support/workspace/backend/fake-backend.ts'
+import { call, startWorkspaceServer, type TestServer } from '../support/workspace/server/test-server.ts'
 
 const reference = new Reference('workspace')
 const table = (heading: string) => reference.table(heading)

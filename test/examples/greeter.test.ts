@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { packageRoot } from '../../src/lib/process/package.ts'
 import { run } from '../../src/lib/process/run.ts'
-import { FakeBackend } from '../support/workspace/fake-backend.ts'
-import { simulatedGuest } from '../support/workspace/guest-simulator.ts'
+import { FakeBackend } from '../support/workspace/backend/fake-backend.ts'
+import { simulatedGuest } from '../support/workspace/guest/guest-simulator.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { call, startWorkspaceServer } from '../support/workspace/workspace-server.ts'
+import { call, startWorkspaceServer } from '../support/workspace/server/test-server.ts'
 
 /** The example imports the package by name, like users do, and therefore runs the build. */
 const example = (end: string) => join(packageRoot, 'examples/greeter', `${end}.ts`)

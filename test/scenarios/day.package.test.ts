@@ -14,7 +14,7 @@ import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } f
 import { packageRoot } from '../../src/lib/process/package.ts'
 import { run } from '../../src/lib/process/run.ts'
 import { answers } from '../support/answers.ts'
-import { startCredentialsHost } from '../support/workspace/credentials-host.ts'
+import { startCredentialsHost } from '../support/workspace/guest/credentials-host.ts'
 import { docker, leftovers, removeLeftovers, TEST_IMAGE, uniqueName } from '../support/engine/docker.ts'
 import { freePort } from '../support/services/git-daemon.ts'
 import { installPackage, ran } from '../support/package/installed.ts'
@@ -24,7 +24,7 @@ import { makeTempDir, tempDir } from '../support/temp-dir.ts'
 import { blocksOf, runTranscript, type Stage, writeBlock } from '../support/transcript.ts'
 import { testKernel } from '../support/vm/vm-parts.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { userEnvironment } from '../support/workspace/workspace-cli.ts'
+import { userEnvironment } from '../support/workspace/client/workspace-cli.ts'
 
 const { path: folder, remove } = makeTempDir()
 const app = join(folder, 'app')

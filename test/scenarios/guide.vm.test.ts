@@ -5,8 +5,8 @@ import { run } from '../../src/lib/process/run.ts'
 import { tempDir } from '../support/temp-dir.ts'
 import { blocksOf, runTranscript, type Stage, writeBlock } from '../support/transcript.ts'
 import { machineRoots, vmServer } from '../support/vm/vm-server.ts'
-import { userEnvironment } from '../support/workspace/workspace-cli.ts'
-import { call } from '../support/workspace/workspace-server.ts'
+import { userEnvironment } from '../support/workspace/client/workspace-cli.ts'
+import { call } from '../support/workspace/server/test-server.ts'
 
 /** The programs under the names that readers type, as `npm link` installs them. */
 const PATH = [join(packageRoot, 'node_modules/.bin'), dirname(process.execPath), process.env['PATH']].join(

@@ -12,8 +12,8 @@ import { freePort, serveRepository } from '../support/services/git-daemon.ts'
 import { startDeviceProvider } from '../support/device-provider.ts'
 import { tempDir } from '../support/temp-dir.ts'
 import { blocksOf, runTranscript, type Stage, writeBlock } from '../support/transcript.ts'
-import { startUpstream } from '../support/workspace/egress-proxy.ts'
-import { serveCli, userEnvironment } from '../support/workspace/workspace-cli.ts'
+import { startUpstream } from '../support/workspace/server/egress-proxy.ts'
+import { serveCli, userEnvironment } from '../support/workspace/client/workspace-cli.ts'
 
 vi.setConfig({ testTimeout: 120_000 })
 

@@ -3,7 +3,7 @@ import { packageRoot } from '../../src/lib/process/package.ts'
 import { docker, uniqueName } from '../support/engine/docker.ts'
 import { serveRepository } from '../support/services/git-daemon.ts'
 import { blocksOf, runTranscript } from '../support/transcript.ts'
-import { serveCli, userEnvironment } from '../support/workspace/workspace-cli.ts'
+import { serveCli, userEnvironment } from '../support/workspace/client/workspace-cli.ts'
 
 /**
  * Differs from what a reader does in three ways: a local `git daemon` replaces GitHub, so the workspaces share the host's

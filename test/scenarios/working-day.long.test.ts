@@ -6,12 +6,12 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { run } from '../../src/lib/process/run.ts'
 import { docker, leftovers, removeLeftovers, uniqueName } from '../support/engine/docker.ts'
-import { type OpenSsh, openSsh } from '../support/workspace/open-ssh.ts'
+import { type OpenSsh, openSsh } from '../support/workspace/ssh/open-ssh.ts'
 import { rounds } from '../support/rounds.ts'
 import { serve } from '../support/served.ts'
 import { tempDir } from '../support/temp-dir.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { call, makeWorkspace } from '../support/workspace/workspace-server.ts'
+import { call, makeWorkspace } from '../support/workspace/server/test-server.ts'
 
 const FOLDERS = 100
 const FILES_IN_EACH = rounds(100, 500)

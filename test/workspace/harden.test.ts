@@ -6,8 +6,8 @@ import { loadWorkspaceConfig } from '../../src/workspace/config.ts'
 import { harden } from '../../src/workspace/harden.ts'
 import { findServer } from '../../src/workspace/client/find-server.ts'
 import { makeTempDir } from '../support/temp-dir.ts'
-import { FakeBackend } from '../support/workspace/fake-backend.ts'
-import { call, startWorkspaceServer } from '../support/workspace/workspace-server.ts'
+import { FakeBackend } from '../support/workspace/backend/fake-backend.ts'
+import { call, startWorkspaceServer } from '../support/workspace/server/test-server.ts'
 
 let home: string
 beforeEach(() => {

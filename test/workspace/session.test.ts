@@ -2,9 +2,9 @@ import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Backend } from '../../src/workspace/backend/backend.ts'
 import { dockerBackend, uniqueName } from '../support/engine/docker.ts'
-import { describeOn } from '../support/workspace/describe-on.ts'
-import { FakeBackend } from '../support/workspace/fake-backend.ts'
-import { call, startWorkspaceServer, type TestServer } from '../support/workspace/workspace-server.ts'
+import { describeOn } from '../support/workspace/backend/describe-on.ts'
+import { FakeBackend } from '../support/workspace/backend/fake-backend.ts'
+import { call, startWorkspaceServer, type TestServer } from '../support/workspace/server/test-server.ts'
 
 const KINDS = [
   { kind: 'docker', open: (): Backend => dockerBackend() },

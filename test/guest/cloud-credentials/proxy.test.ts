@@ -3,11 +3,11 @@ import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { pingHost, type ProxyOptions, serveCredentials } from '../../../guest/cloud-credentials/proxy.ts'
 import { type ExtensionMessage, serveNamespace } from '../../../src/workspace/client/serve-namespace.ts'
-import { FakeBackend } from '../../support/workspace/fake-backend.ts'
-import { simulatedGuest } from '../../support/workspace/guest-simulator.ts'
+import { FakeBackend } from '../../support/workspace/backend/fake-backend.ts'
+import { simulatedGuest } from '../../support/workspace/guest/guest-simulator.ts'
 import { sendRaw, statusOf } from '../../support/http/raw-http.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { call, startWorkspaceServer, type TestServer } from '../../support/workspace/workspace-server.ts'
+import { call, startWorkspaceServer, type TestServer } from '../../support/workspace/server/test-server.ts'
 
 /** Returns the status of a request with exactly these headers, which fetch would not send. */
 async function statusFor(

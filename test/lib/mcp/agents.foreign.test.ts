@@ -4,8 +4,8 @@ import { packageRoot } from '../../../src/lib/process/package.ts'
 import { run } from '../../../src/lib/process/run.ts'
 import { agentTools } from '../../../src/workspace/faces/cli/mcp/tools.ts'
 import { foreignProgram, versionOf } from '../../support/foreign/clients.ts'
-import { type DockerSsh, dockerSsh } from '../../support/workspace/docker-ssh.ts'
-import { CLI, userEnvironment } from '../../support/workspace/workspace-cli.ts'
+import { type DockerSsh, dockerSsh } from '../../support/workspace/ssh/docker-ssh.ts'
+import { CLI, userEnvironment } from '../../support/workspace/client/workspace-cli.ts'
 
 const client = [
   foreignProgram('python'),

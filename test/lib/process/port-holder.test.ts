@@ -3,8 +3,8 @@ import { spawn } from 'node:child_process'
 import { createServer } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { findPortHolder } from '../../../src/lib/process/port-holder.ts'
-import { startWorkspaceServer } from '../../support/workspace/workspace-server.ts'
-import { FakeBackend } from '../../support/workspace/fake-backend.ts'
+import { startWorkspaceServer } from '../../support/workspace/server/test-server.ts'
+import { FakeBackend } from '../../support/workspace/backend/fake-backend.ts'
 
 const LISTENER =
   "const s = require('node:net').createServer().listen({ port: 0, host: process.argv[1] }, () => console.log(s.address().port))"

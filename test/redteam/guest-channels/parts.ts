@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Served } from '../../../bench/served.ts'
 import { encodeFrame, type FrameKind } from '../../../src/lib/mux/frame.ts'
 import type { HostileMachine } from '../../support/hostile/hostile-machine.ts'
-import type { OpenSsh } from '../../support/workspace/open-ssh.ts'
+import type { OpenSsh } from '../../support/workspace/ssh/open-ssh.ts'
 
 /** The setup of this chapter: a server in a separate process, two containers, and a machine whose agent is the attacker. */
 export interface ChannelParts {

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Backend } from '../../../src/workspace/backend/backend.ts'
-import { createIn, outputOf, sh } from '../../support/workspace/backends.ts'
+import { createIn, outputOf, sh } from '../../support/workspace/backend/backends.ts'
 import { machineRoots, qemuBackend } from '../../support/vm/vm-server.ts'
 
 /** This checkout, mounted at /workspace, with its own Node because the machine has none. */

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { expect } from 'vitest'
 import { packageRoot } from '../../../src/lib/process/package.ts'
 import { tempDir } from '../temp-dir.ts'
-import { runProgram } from '../workspace/open-ssh.ts'
+import { runProgram } from '../workspace/ssh/open-ssh.ts'
 import { foreignProgram, versionOf } from './clients.ts'
 
 const schemathesis = foreignProgram('schemathesis')

@@ -8,7 +8,7 @@ import { compileCache } from '../compile-cache.ts'
 import type { HOSTILE_FOLDERS } from './hostile-folders.ts'
 import { makeTempDir } from '../temp-dir.ts'
 
-const CHILD = fileURLToPath(new URL('../workspace/client-commands-child.ts', import.meta.url))
+const CHILD = fileURLToPath(new URL('./client-commands-child.ts', import.meta.url))
 /** Time limit for all commands in one folder, since a command could hang. */
 export const LIMIT_MS = 90_000
 

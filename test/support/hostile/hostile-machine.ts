@@ -11,7 +11,7 @@ import { MachineFiles } from '../../../src/workspace/backend/microvm/files/machi
 import { identify } from '../../../src/workspace/backend/microvm/monitor/machine-process.ts'
 import { SocketDirs } from '../../../src/workspace/backend/microvm/guest/socket-dir.ts'
 import { newMetadata } from '../../../src/workspace/backend/microvm/plan-machine.ts'
-import { backendCreate } from '../workspace/backend-create.ts'
+import { backendCreate } from '../workspace/backend/backend-create.ts'
 
 /** The token by which the bus knows this machine's agent. */
 export const HOSTILE_TOKEN = 'the-token-of-a-hostile-agent'

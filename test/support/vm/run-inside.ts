@@ -1,5 +1,5 @@
 import { waitFor } from '../wait-for.ts'
-import { call } from '../workspace/workspace-server.ts'
+import { call } from '../workspace/server/test-server.ts'
 
 /** Counts in a file in memory, so that a later number proves that the same process continued. */
 export const COUNT = `nohup sh -c 'n=0; while :; do n=$((n+1)); echo $n > /dev/shm/new; mv /dev/shm/new /dev/shm/n; sleep 0.2; done' >/dev/null 2>&1 &`

@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { onTestFinished } from 'vitest'
-import type { MachineDisk } from '../workspace/machine-disk.ts'
-import { CLI } from '../workspace/workspace-cli.ts'
+import type { MachineDisk } from '../workspace/disk/machine-disk.ts'
+import { CLI } from '../workspace/client/workspace-cli.ts'
 
 /** A server in a separate process that owns these VMs; with options of strace(1) it runs under strace. */
 export async function serveDisk(

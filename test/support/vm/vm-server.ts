@@ -7,7 +7,7 @@ import {
 } from '../../../src/workspace/backend/microvm/microvm-backend.ts'
 import { QemuDriver, type QemuOptions } from '../../../src/workspace/backend/qemu/qemu-driver.ts'
 import { shareVmImages, VM_IMAGE } from './vm-image.ts'
-import { startWorkspaceServer, type TestServer } from '../workspace/workspace-server.ts'
+import { startWorkspaceServer, type TestServer } from '../workspace/server/test-server.ts'
 
 /** Emulated, because KVM behaves differently on the machines that tests run on. */
 const QEMU = { accel: 'tcg' } as const

@@ -7,8 +7,8 @@ import { Checkpointer } from '../../../src/workspace/lifecycle/checkpointer.ts'
 import { WorkspaceTable } from '../../../src/workspace/lifecycle/table.ts'
 import { Timeline } from '../../../src/workspace/timeline/timeline.ts'
 import type { CheckpointPlan } from '../../../src/workspace/workspace-settings.ts'
-import { backendCreate } from '../../support/workspace/backend-create.ts'
-import { FakeBackend } from '../../support/workspace/fake-backend.ts'
+import { backendCreate } from '../../support/workspace/backend/backend-create.ts'
+import { FakeBackend } from '../../support/workspace/backend/fake-backend.ts'
 
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000

@@ -3,8 +3,8 @@ import { Expirer } from '../../../src/workspace/activity/expirer.ts'
 import type { CreateInput } from '../../../src/workspace/lifecycle/create-request.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { FakeBackend } from '../../support/workspace/fake-backend.ts'
-import { type TimedHost, timedServer } from '../../support/workspace/timed-server.ts'
+import { FakeBackend } from '../../support/workspace/backend/fake-backend.ts'
+import { type TimedHost, timedServer } from '../../support/workspace/lifecycle/timed-server.ts'
 
 const HOUR_MS = 3_600_000
 const YEAR_MS = 365 * 24 * HOUR_MS

@@ -15,14 +15,14 @@ import { SettingsStore } from '../../../src/workspace/settings/settings-store.ts
 import { SnapshotLibrary } from '../../../src/workspace/snapshot/snapshot-library.ts'
 import { WorkspaceTable } from '../../../src/workspace/lifecycle/table.ts'
 import { SessionDirectory } from '../../../src/workspace/session/session-directory.ts'
-import { FakeBackend } from '../../support/workspace/fake-backend.ts'
+import { FakeBackend } from '../../support/workspace/backend/fake-backend.ts'
 import { openHttpTunnel } from '../../support/http/http-tunnel.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { call, makeWorkspace, startWorkspaceServer } from '../../support/workspace/workspace-server.ts'
-import { CREATE_DEFAULTS } from '../../support/workspace/create-defaults.ts'
+import { call, makeWorkspace, startWorkspaceServer } from '../../support/workspace/server/test-server.ts'
+import { CREATE_DEFAULTS } from '../../support/workspace/lifecycle/create-defaults.ts'
 import { systemClock } from '../../../src/lib/clock/clock.ts'
-import { noEgress } from '../../support/workspace/no-egress.ts'
+import { noEgress } from '../../support/workspace/lifecycle/no-egress.ts'
 
 type IdleInput = CreateInput['idle']
 

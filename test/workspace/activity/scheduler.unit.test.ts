@@ -2,7 +2,12 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { fault } from '../../../src/workspace/errors.ts'
-import { newHost, OFFICE, restart, schedulingServer } from '../../support/workspace/scheduling-server.ts'
+import {
+  newHost,
+  OFFICE,
+  restart,
+  schedulingServer,
+} from '../../support/workspace/lifecycle/scheduling-server.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS

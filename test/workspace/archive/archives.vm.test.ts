@@ -2,13 +2,13 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { dockerBackend, removeLeftovers, uniqueName } from '../../support/engine/docker.ts'
 import { machineRoots, qemuBackend } from '../../support/vm/vm-server.ts'
 import { VM_IMAGE } from '../../support/vm/vm-image.ts'
-import { randomTree, SNAPSHOT_OF_TREE } from '../../support/workspace/random-tree.ts'
+import { randomTree, SNAPSHOT_OF_TREE } from '../../support/workspace/archive/random-tree.ts'
 import {
   call,
   makeWorkspace,
   startWorkspaceServer,
   type TestServer,
-} from '../../support/workspace/workspace-server.ts'
+} from '../../support/workspace/server/test-server.ts'
 
 const roots = machineRoots()
 const [container, machine, back] = ['container', 'machine', 'back'].map(uniqueName) as [

@@ -10,9 +10,15 @@ import { Random } from '../../support/differential/random.ts'
 import { rounds } from '../../support/rounds.ts'
 import { makeTempDir, tempDir } from '../../support/temp-dir.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { archiveOf, compressed, MANIFEST, paxEntry, tarEntry } from '../../support/workspace/archives.ts'
-import { FakeBackend } from '../../support/workspace/fake-backend.ts'
-import { call, startWorkspaceServer, type TestServer } from '../../support/workspace/workspace-server.ts'
+import {
+  archiveOf,
+  compressed,
+  MANIFEST,
+  paxEntry,
+  tarEntry,
+} from '../../support/workspace/archive/archives.ts'
+import { FakeBackend } from '../../support/workspace/backend/fake-backend.ts'
+import { call, startWorkspaceServer, type TestServer } from '../../support/workspace/server/test-server.ts'
 
 const backend = new FakeBackend()
 const outside = makeTempDir()

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { dockerBackend, leftovers, removeLeftovers, uniqueName } from '../../support/engine/docker.ts'
-import { describeOn } from '../../support/workspace/describe-on.ts'
-import { FakeBackend } from '../../support/workspace/fake-backend.ts'
+import { describeOn } from '../../support/workspace/backend/describe-on.ts'
+import { FakeBackend } from '../../support/workspace/backend/fake-backend.ts'
 import {
   call,
   makeWorkspace,
   startWorkspaceServer,
   type TestServer,
-} from '../../support/workspace/workspace-server.ts'
-import { randomTree, SNAPSHOT_OF_TREE } from '../../support/workspace/random-tree.ts'
+} from '../../support/workspace/server/test-server.ts'
+import { randomTree, SNAPSHOT_OF_TREE } from '../../support/workspace/archive/random-tree.ts'
 
 const KINDS = [
   { kind: 'docker', backend: () => dockerBackend() },

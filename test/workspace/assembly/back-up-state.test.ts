@@ -8,10 +8,10 @@ import { backUpState, restoreState } from '../../../src/workspace/assembly/back-
 import { TIMELINE_FILE } from '../../../src/workspace/state-dir.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { FakeBackend } from '../../support/workspace/fake-backend.ts'
-import { startTeamServer } from '../../support/workspace/team-server.ts'
-import { userEnvironment, workspaceCli } from '../../support/workspace/workspace-cli.ts'
-import { call, startWorkspaceServer } from '../../support/workspace/workspace-server.ts'
+import { FakeBackend } from '../../support/workspace/backend/fake-backend.ts'
+import { startTeamServer } from '../../support/workspace/server/team-server.ts'
+import { userEnvironment, workspaceCli } from '../../support/workspace/client/workspace-cli.ts'
+import { call, startWorkspaceServer } from '../../support/workspace/server/test-server.ts'
 
 /** Creates an archive of files. */
 function archive(...files: readonly (readonly [name: string, type: 'file' | 'link'])[]): Buffer {

@@ -19,9 +19,9 @@ import { createLogger } from '../../../src/lib/log/logger.ts'
 import { AuditExporter } from '../../../src/workspace/audit/audit-exporter.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { FakeBackend } from '../../support/workspace/fake-backend.ts'
-import { startLogCollector } from '../../support/workspace/log-collector.ts'
-import { call, startWorkspaceServer } from '../../support/workspace/workspace-server.ts'
+import { FakeBackend } from '../../support/workspace/backend/fake-backend.ts'
+import { startLogCollector } from '../../support/services/log-collector.ts'
+import { call, startWorkspaceServer } from '../../support/workspace/server/test-server.ts'
 
 /** A hundred times as fast. */
 const clock = { ...systemClock, after: (ms: number, work: () => void) => systemClock.after(ms / 100, work) }

@@ -7,7 +7,7 @@ import { createLogger } from '../../../src/lib/log/logger.ts'
 import { AuditLog } from '../../../src/workspace/audit/audit-log.ts'
 import { verifyChain } from '../../../src/workspace/audit/chain.ts'
 import { tempDir } from '../../support/temp-dir.ts'
-import { userEnvironment, workspaceCli } from '../../support/workspace/workspace-cli.ts'
+import { userEnvironment, workspaceCli } from '../../support/workspace/client/workspace-cli.ts'
 import { rounds } from '../../support/rounds.ts'
 
 const logger = createLogger({ level: 'silent', format: 'json' })

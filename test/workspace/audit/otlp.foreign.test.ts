@@ -7,9 +7,9 @@ import { openDestination } from '../../../src/supervisor/shipping/open-destinati
 import { foreignProgram, versionOf } from '../../support/foreign/clients.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { FakeBackend } from '../../support/workspace/fake-backend.ts'
-import { type LogCollector, startLogCollector } from '../../support/workspace/log-collector.ts'
-import { call, startWorkspaceServer } from '../../support/workspace/workspace-server.ts'
+import { FakeBackend } from '../../support/workspace/backend/fake-backend.ts'
+import { type LogCollector, startLogCollector } from '../../support/services/log-collector.ts'
+import { call, startWorkspaceServer } from '../../support/workspace/server/test-server.ts'
 
 const READER = join(packageRoot, 'test/fixtures/foreign/otlp/read-logs.py')
 const python = foreignProgram('python')

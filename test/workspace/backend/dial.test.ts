@@ -3,7 +3,7 @@ import { createServer } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { dialContainer } from '../../../src/workspace/backend/docker/exec/dial.ts'
-import { backendCreate } from '../../support/workspace/backend-create.ts'
+import { backendCreate } from '../../support/workspace/backend/backend-create.ts'
 import { dockerBackend, TEST_IMAGE, uniqueName } from '../../support/engine/docker.ts'
 
 /** The report of an engine on another machine: a process that does not exist here. */

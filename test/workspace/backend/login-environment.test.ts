@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Backend } from '../../../src/workspace/backend/backend.ts'
 import { readLoginEnvironment } from '../../../src/workspace/backend/login-environment.ts'
-import { BACKENDS, createIn, outputOf, sh } from '../../support/workspace/backends.ts'
+import { BACKENDS, createIn, outputOf, sh } from '../../support/workspace/backend/backends.ts'
 import { uniqueName } from '../../support/engine/docker.ts'
 
 describe.each(BACKENDS.filter(({ isReal }) => isReal))('the login of the $kind backend', ({ make }) => {

@@ -3,7 +3,7 @@ import { buffer, text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import type { Backend, ExecRequest } from '../../../src/workspace/backend/backend.ts'
 import { WORKSPACE_DIR } from '../../../src/workspace/workspace.ts'
-import { BACKENDS, createIn, outputOf, sh } from '../../support/workspace/backends.ts'
+import { BACKENDS, createIn, outputOf, sh } from '../../support/workspace/backend/backends.ts'
 import { uniqueName } from '../../support/engine/docker.ts'
 import { waitFor } from '../../support/wait-for.ts'
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readEventStream, type ReceivedEvent } from '../../support/http/event-stream.ts'
-import { openSsh, type OpenSsh } from '../../support/workspace/open-ssh.ts'
+import { openSsh, type OpenSsh } from '../../support/workspace/ssh/open-ssh.ts'
 import { machineRoots, vmServer } from '../../support/vm/vm-server.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { call, makeWorkspace, type TestServer } from '../../support/workspace/workspace-server.ts'
+import { call, makeWorkspace, type TestServer } from '../../support/workspace/server/test-server.ts'
 
 const LINES = [
   { line: 'hybrid vsock', settings: {} },

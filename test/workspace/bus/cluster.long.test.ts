@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import { busClient } from '../../support/workspace/bus-client.ts'
-import { FakeBackend } from '../../support/workspace/fake-backend.ts'
+import { busClient } from '../../support/workspace/client/bus-client.ts'
+import { FakeBackend } from '../../support/workspace/backend/fake-backend.ts'
 import { startNats } from '../../support/services/nats.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { call, startWorkspaceServer } from '../../support/workspace/workspace-server.ts'
+import { call, startWorkspaceServer } from '../../support/workspace/server/test-server.ts'
 
 /** A server of the bus with its guest and host side controlled by the test. */
 async function startServer(name: string, natsUrl: string) {

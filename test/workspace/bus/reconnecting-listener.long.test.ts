@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { serveNamespace } from '../../../src/workspace/client/serve-namespace.ts'
 import { cuttableLink } from '../../support/http/cuttable-link.ts'
-import { busClient } from '../../support/workspace/bus-client.ts'
-import { FakeBackend } from '../../support/workspace/fake-backend.ts'
+import { busClient } from '../../support/workspace/client/bus-client.ts'
+import { FakeBackend } from '../../support/workspace/backend/fake-backend.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { startWorkspaceServer, type TestServer } from '../../support/workspace/workspace-server.ts'
+import { startWorkspaceServer, type TestServer } from '../../support/workspace/server/test-server.ts'
 
 const REQUESTS = 10_000
 const IN_FLIGHT = 100

@@ -5,9 +5,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { packageRoot } from '../../../src/lib/process/package.ts'
 import { foreignProgram, openApiGenerator, versionOf } from '../../support/foreign/clients.ts'
 import { removeLeftovers, uniqueName } from '../../support/engine/docker.ts'
-import { runProgram } from '../../support/workspace/open-ssh.ts'
+import { runProgram } from '../../support/workspace/ssh/open-ssh.ts'
 import { makeTempDir } from '../../support/temp-dir.ts'
-import { startWorkspaceServer, type TestServer } from '../../support/workspace/workspace-server.ts'
+import { startWorkspaceServer, type TestServer } from '../../support/workspace/server/test-server.ts'
 
 const programs = join(packageRoot, 'test/fixtures/foreign/generated')
 const python = foreignProgram('openapi-python-client')

@@ -13,8 +13,8 @@ import { cuttableLink } from '../../support/http/cuttable-link.ts'
 import { freePort } from '../../support/services/git-daemon.ts'
 import { madeOnce } from '../../support/made-once.ts'
 import { tempDir } from '../../support/temp-dir.ts'
-import { installInterpreters } from '../../support/workspace/interpreters.ts'
-import { call, startWorkspaceServer, type TestServer } from '../../support/workspace/workspace-server.ts'
+import { installInterpreters } from '../../support/workspace/guest/interpreters.ts'
+import { call, startWorkspaceServer, type TestServer } from '../../support/workspace/server/test-server.ts'
 
 const sources = join(packageRoot, 'sdk/python')
 const module = join(sources, 'src/workspace_suite')

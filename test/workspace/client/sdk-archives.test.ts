@@ -4,7 +4,7 @@ import { connect, type Workspace } from '../../../src/workspace/client/sdk/conne
 import { collect } from '../../support/collect.ts'
 import { dockerBackend, leftovers, removeLeftovers, uniqueName } from '../../support/engine/docker.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { startWorkspaceServer, type TestServer } from '../../support/workspace/workspace-server.ts'
+import { startWorkspaceServer, type TestServer } from '../../support/workspace/server/test-server.ts'
 
 const name = uniqueName('sdk-export')
 let server: TestServer

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { connect } from '../../../src/workspace/client/sdk/connect.ts'
 import { dockerBackend, removeLeftovers, uniqueName } from '../../support/engine/docker.ts'
-import { startWorkspaceServer } from '../../support/workspace/workspace-server.ts'
+import { startWorkspaceServer } from '../../support/workspace/server/test-server.ts'
 
 test('a rewind puts back the files of a checkpoint, and its own checkpoint undoes it', async () => {
   const server = await startWorkspaceServer({ backends: () => [dockerBackend()] })

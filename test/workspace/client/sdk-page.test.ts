@@ -6,13 +6,13 @@ import { connect } from '../../../src/workspace/client/sdk/connect.ts'
 import { packageRoot } from '../../../src/lib/process/package.ts'
 import { run } from '../../../src/lib/process/run.ts'
 import { dockerBackend, leftovers, removeLeftovers, uniqueName } from '../../support/engine/docker.ts'
-import { installInterpreters } from '../../support/workspace/interpreters.ts'
+import { installInterpreters } from '../../support/workspace/guest/interpreters.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import {
   makeWorkspace,
   startWorkspaceServer,
   type TestServer,
-} from '../../support/workspace/workspace-server.ts'
+} from '../../support/workspace/server/test-server.ts'
 
 let server: TestServer
 beforeAll(async () => {

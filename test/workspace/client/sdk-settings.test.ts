@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { connect } from '../../../src/workspace/client/sdk/connect.ts'
-import { FakeBackend } from '../../support/workspace/fake-backend.ts'
-import { startWorkspaceServer } from '../../support/workspace/workspace-server.ts'
+import { FakeBackend } from '../../support/workspace/backend/fake-backend.ts'
+import { startWorkspaceServer } from '../../support/workspace/server/test-server.ts'
 
 test('set changes settings, and null restores a default', async () => {
   const { url, stop } = await startWorkspaceServer({ backends: () => [new FakeBackend()] })

@@ -18,7 +18,7 @@ import { cuttableLink } from '../../support/http/cuttable-link.ts'
 import { freePort } from '../../support/services/git-daemon.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { startWorkspaceServer, type TestServer } from '../../support/workspace/workspace-server.ts'
+import { startWorkspaceServer, type TestServer } from '../../support/workspace/server/test-server.ts'
 
 const name = uniqueName('sdk')
 const progress: string[] = []

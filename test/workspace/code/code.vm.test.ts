@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type CodeOptions, connect, type Workspace } from '../../../src/workspace/client/sdk/connect.ts'
 import { uniqueName } from '../../support/engine/docker.ts'
 import { machineRoots, qemuBackend } from '../../support/vm/vm-server.ts'
-import { startWorkspaceServer, type TestServer } from '../../support/workspace/workspace-server.ts'
+import { startWorkspaceServer, type TestServer } from '../../support/workspace/server/test-server.ts'
 
 const roots = machineRoots()
 let server: TestServer

@@ -5,12 +5,16 @@ import { serveCredentials } from '../../../guest/cloud-credentials/proxy.ts'
 import { packageRoot } from '../../../src/lib/process/package.ts'
 import { run } from '../../../src/lib/process/run.ts'
 import { type Ceph, startCeph } from '../../support/services/ceph.ts'
-import { SOURCE_KEY, SOURCE_SECRET, startCredentialsHost } from '../../support/workspace/credentials-host.ts'
-import { FakeBackend } from '../../support/workspace/fake-backend.ts'
-import { type SimulatedGuest, startSimulatedGuest } from '../../support/workspace/guest-simulator.ts'
+import {
+  SOURCE_KEY,
+  SOURCE_SECRET,
+  startCredentialsHost,
+} from '../../support/workspace/guest/credentials-host.ts'
+import { FakeBackend } from '../../support/workspace/backend/fake-backend.ts'
+import { type SimulatedGuest, startSimulatedGuest } from '../../support/workspace/guest/guest-simulator.ts'
 import { awsCli, cloudPython } from '../../support/services/moto.ts'
 import { makeTempDir } from '../../support/temp-dir.ts'
-import { call, startWorkspaceServer, type TestServer } from '../../support/workspace/workspace-server.ts'
+import { call, startWorkspaceServer, type TestServer } from '../../support/workspace/server/test-server.ts'
 
 const USER = 'source'
 const ROLE = 'arn:aws:iam:::role/everybody'

@@ -6,19 +6,23 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { serveCredentials } from '../../../guest/cloud-credentials/proxy.ts'
 import { packageRoot } from '../../../src/lib/process/package.ts'
 import { run } from '../../../src/lib/process/run.ts'
-import { SOURCE_KEY, SOURCE_SECRET, startCredentialsHost } from '../../support/workspace/credentials-host.ts'
-import { FakeBackend } from '../../support/workspace/fake-backend.ts'
-import { type SimulatedGuest, startSimulatedGuest } from '../../support/workspace/guest-simulator.ts'
+import {
+  SOURCE_KEY,
+  SOURCE_SECRET,
+  startCredentialsHost,
+} from '../../support/workspace/guest/credentials-host.ts'
+import { FakeBackend } from '../../support/workspace/backend/fake-backend.ts'
+import { type SimulatedGuest, startSimulatedGuest } from '../../support/workspace/guest/guest-simulator.ts'
 import { awsCli, cloudPython, startMoto } from '../../support/services/moto.ts'
 import { recovery } from '../../support/recovery.ts'
 import { makeTempDir } from '../../support/temp-dir.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { call, startWorkspaceServer, type TestServer } from '../../support/workspace/workspace-server.ts'
+import { call, startWorkspaceServer, type TestServer } from '../../support/workspace/server/test-server.ts'
 
 const ROLE = 'arn:aws:iam::123456789012:role/everybody'
 const OWN_ROLE = 'arn:aws:iam::123456789012:role/of-the-other'
 
-const JAVASCRIPT = join(packageRoot, 'test/support/workspace/cloud-client.ts')
+const JAVASCRIPT = join(packageRoot, 'test/support/workspace/guest/cloud-client.ts')
 const PYTHON = `
 import boto3, json
 arn = boto3.client('sts').get_caller_identity()['Arn']

@@ -3,13 +3,17 @@ import { rolldown } from 'rolldown'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { packageRoot } from '../../../src/lib/process/package.ts'
 import { GUEST_PYTHON, guestPythonArchive } from '../../support/vm/guest-python.ts'
-import { SOURCE_KEY, SOURCE_SECRET, startCredentialsHost } from '../../support/workspace/credentials-host.ts'
+import {
+  SOURCE_KEY,
+  SOURCE_SECRET,
+  startCredentialsHost,
+} from '../../support/workspace/guest/credentials-host.ts'
 import { startMoto } from '../../support/services/moto.ts'
-import { openSsh, type OpenSsh } from '../../support/workspace/open-ssh.ts'
+import { openSsh, type OpenSsh } from '../../support/workspace/ssh/open-ssh.ts'
 import { makeTempDir } from '../../support/temp-dir.ts'
 import { machineRoots, vmServer } from '../../support/vm/vm-server.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { call, makeWorkspace, type TestServer } from '../../support/workspace/workspace-server.ts'
+import { call, makeWorkspace, type TestServer } from '../../support/workspace/server/test-server.ts'
 
 /** The host's address in user-mode networking. */
 const HOST = '10.0.2.2'
@@ -93,7 +97,7 @@ describe('cloud credentials inside a virtual machine', () => {
 
   test('AWS’s SDK gets the configured role with the workspace’s name and lists buckets', async () => {
     const bundle = await rolldown({
-      input: join(packageRoot, 'test/support/workspace/cloud-client.ts'),
+      input: join(packageRoot, 'test/support/workspace/guest/cloud-client.ts'),
       platform: 'node',
     })
     const { output } = await bundle.generate({ format: 'esm', codeSplitting: false })

@@ -12,11 +12,11 @@ import {
   TEST_IMAGE,
   uniqueName,
 } from '../../support/engine/docker.ts'
-import { FakeBackend } from '../../support/workspace/fake-backend.ts'
+import { FakeBackend } from '../../support/workspace/backend/fake-backend.ts'
 import { serveRepository } from '../../support/services/git-daemon.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { call, startWorkspaceServer, type TestServer } from '../../support/workspace/workspace-server.ts'
+import { call, startWorkspaceServer, type TestServer } from '../../support/workspace/server/test-server.ts'
 
 /** A directory with a devcontainer.json, and the name for its workspace. */
 function directoryWith(content: unknown, file = '.devcontainer/devcontainer.json'): string {

@@ -3,9 +3,9 @@ import { mkdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:f
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { admin, canMount } from '../../support/files/file-systems.ts'
-import { fingerprint, MachineDisk } from '../../support/workspace/machine-disk.ts'
+import { fingerprint, MachineDisk } from '../../support/workspace/disk/machine-disk.ts'
 import { tempDir } from '../../support/temp-dir.ts'
-import { call } from '../../support/workspace/workspace-server.ts'
+import { call } from '../../support/workspace/server/test-server.ts'
 
 const MIB = 2 ** 20
 

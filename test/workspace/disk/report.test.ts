@@ -2,10 +2,10 @@ import { linkSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { duPhysicalBytes } from '../../support/files/du.ts'
-import { FakeBackend } from '../../support/workspace/fake-backend.ts'
-import { MachineDisk } from '../../support/workspace/machine-disk.ts'
+import { FakeBackend } from '../../support/workspace/backend/fake-backend.ts'
+import { MachineDisk } from '../../support/workspace/disk/machine-disk.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { call, makeWorkspace, startWorkspaceServer } from '../../support/workspace/workspace-server.ts'
+import { call, makeWorkspace, startWorkspaceServer } from '../../support/workspace/server/test-server.ts'
 import { systemClock } from '../../../src/lib/clock/clock.ts'
 
 test('df counts images, workspaces, snapshots and orphans separately and in total', async () => {

@@ -4,8 +4,8 @@ import { expect, onTestFinished, test } from 'vitest'
 import { tempDir } from '../../support/temp-dir.ts'
 import { machineRoots, vmServer, vmSettings } from '../../support/vm/vm-server.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { startUpstream } from '../../support/workspace/egress-proxy.ts'
-import { call } from '../../support/workspace/workspace-server.ts'
+import { startUpstream } from '../../support/workspace/server/egress-proxy.ts'
+import { call } from '../../support/workspace/server/test-server.ts'
 
 test('N4 a machine with an egress profile makes only the requests of its rules, also after a resume and in a fork', async () => {
   const upstream = await startUpstream()

@@ -13,7 +13,7 @@ import {
   type ServedProxy,
   startUpstream,
   type Upstream,
-} from '../../support/workspace/egress-proxy.ts'
+} from '../../support/workspace/server/egress-proxy.ts'
 import { makeTempDir } from '../../support/temp-dir.ts'
 
 const SECRET = 'sk-live-0123456789'

@@ -4,8 +4,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { docker, removeLeftovers, TEST_IMAGE, uniqueName } from '../../support/engine/docker.ts'
 import { makeTempDir } from '../../support/temp-dir.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { startUpstream, type Upstream } from '../../support/workspace/egress-proxy.ts'
-import { call, startWorkspaceServer, type TestServer } from '../../support/workspace/workspace-server.ts'
+import { startUpstream, type Upstream } from '../../support/workspace/server/egress-proxy.ts'
+import { call, startWorkspaceServer, type TestServer } from '../../support/workspace/server/test-server.ts'
 
 const SECRET = 'never-inside-7f3a'
 const name = uniqueName('agent')

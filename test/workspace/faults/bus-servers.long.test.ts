@@ -5,7 +5,7 @@ import { startNats } from '../../support/services/nats.ts'
 import { serve } from '../../support/served.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { call } from '../../support/workspace/workspace-server.ts'
+import { call } from '../../support/workspace/server/test-server.ts'
 
 /** Servers in separate processes on one bus. */
 async function startServers(names: readonly string[]) {

@@ -10,7 +10,7 @@ import {
 } from '../../support/engine/docker.ts'
 import { readEventStream } from '../../support/http/event-stream.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { call, startWorkspaceServer, type TestServer } from '../../support/workspace/workspace-server.ts'
+import { call, startWorkspaceServer, type TestServer } from '../../support/workspace/server/test-server.ts'
 
 let server: TestServer
 beforeAll(async () => {

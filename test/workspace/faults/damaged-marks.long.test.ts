@@ -2,11 +2,11 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { CreationMarks } from '../../../src/workspace/lifecycle/creation-marks.ts'
-import { backendCreate } from '../../support/workspace/backend-create.ts'
-import { FakeBackend } from '../../support/workspace/fake-backend.ts'
+import { backendCreate } from '../../support/workspace/backend/backend-create.ts'
+import { FakeBackend } from '../../support/workspace/backend/fake-backend.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { call, makeWorkspace, startWorkspaceServer } from '../../support/workspace/workspace-server.ts'
+import { call, makeWorkspace, startWorkspaceServer } from '../../support/workspace/server/test-server.ts'
 
 const good = JSON.stringify({ name: 'half', backend: 'docker', keepVolume: true })
 

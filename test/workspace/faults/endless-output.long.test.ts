@@ -5,7 +5,7 @@ import { docker, uniqueName } from '../../support/engine/docker.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import { waitFor } from '../../support/wait-for.ts'
 import { serve } from '../../support/served.ts'
-import { call, makeWorkspace } from '../../support/workspace/workspace-server.ts'
+import { call, makeWorkspace } from '../../support/workspace/server/test-server.ts'
 
 /** A server in a separate process and its peak memory in MiB. */
 async function served() {

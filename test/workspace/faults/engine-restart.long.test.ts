@@ -6,7 +6,7 @@ import { TEST_IMAGE } from '../../support/engine/docker.ts'
 import { canRunEngine, privateEngine, type PrivateEngine } from '../../support/engine/private-engine.ts'
 import { recovery } from '../../support/recovery.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { call, startWorkspaceServer, type TestServer } from '../../support/workspace/workspace-server.ts'
+import { call, startWorkspaceServer, type TestServer } from '../../support/workspace/server/test-server.ts'
 
 describe.runIf(canRunEngine())('F15 a real Docker engine', () => {
   const directory = mkdtempSync(join(tmpdir(), 'engine-'))

@@ -2,12 +2,12 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { docker, leftovers, removeLeftovers, uniqueName } from '../../support/engine/docker.ts'
 import { engineProxy } from '../../support/engine/engine-proxy.ts'
-import { openSsh } from '../../support/workspace/open-ssh.ts'
+import { openSsh } from '../../support/workspace/ssh/open-ssh.ts'
 import { serve } from '../../support/served.ts'
 import { stuckGitServer } from '../../support/services/stuck-git-server.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { call, makeWorkspace } from '../../support/workspace/workspace-server.ts'
+import { call, makeWorkspace } from '../../support/workspace/server/test-server.ts'
 
 /** Much longer than the server's limit, because a busy machine adds to it; without one, requests would hang. */
 

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, statSync, truncateSync, writeFileSync } from 
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { Backend, BackendChange } from '../../../src/workspace/backend/backend.ts'
-import { createIn, outputOf, sh } from '../../support/workspace/backends.ts'
+import { createIn, outputOf, sh } from '../../support/workspace/backend/backends.ts'
 import { waitFor } from '../../support/wait-for.ts'
 import { machineRoots, qemuBackend } from '../../support/vm/vm-server.ts'
 

@@ -8,7 +8,7 @@ import { recovery } from '../../support/recovery.ts'
 import { serve } from '../../support/served.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { call, makeWorkspace } from '../../support/workspace/workspace-server.ts'
+import { call, makeWorkspace } from '../../support/workspace/server/test-server.ts'
 
 const CONNECTIONS = 200
 

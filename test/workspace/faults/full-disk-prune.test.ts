@@ -2,8 +2,8 @@ import { statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { canMount, mountFileSystem } from '../../support/files/file-systems.ts'
-import { HOUR_MS, MachineDisk } from '../../support/workspace/machine-disk.ts'
-import { call } from '../../support/workspace/workspace-server.ts'
+import { HOUR_MS, MachineDisk } from '../../support/workspace/disk/machine-disk.ts'
+import { call } from '../../support/workspace/server/test-server.ts'
 
 /** Uses up all remaining bytes or inodes. */
 function fill(disk: string): void {

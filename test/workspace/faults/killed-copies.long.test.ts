@@ -8,7 +8,7 @@ import { recovery } from '../../support/recovery.ts'
 import { sample } from '../../support/rounds.ts'
 import { serve } from '../../support/served.ts'
 import { tempDir } from '../../support/temp-dir.ts'
-import { call, makeWorkspace } from '../../support/workspace/workspace-server.ts'
+import { call, makeWorkspace } from '../../support/workspace/server/test-server.ts'
 
 const MOMENTS = momentsOf([
   'POST /volumes/create',

@@ -9,7 +9,7 @@ import { serve } from '../../support/served.ts'
 import { stuckGitServer } from '../../support/services/stuck-git-server.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { call, makeWorkspace } from '../../support/workspace/workspace-server.ts'
+import { call, makeWorkspace } from '../../support/workspace/server/test-server.ts'
 
 const MOMENTS = momentsOf(['POST /volumes/create', 'POST /containers/create', 'POST /containers/ID/start'])
 

@@ -7,7 +7,7 @@ import { serve } from '../../support/served.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import { machineRoots, vmSettings } from '../../support/vm/vm-server.ts'
 import { waitClosely, waitFor } from '../../support/wait-for.ts'
-import { call, makeWorkspace } from '../../support/workspace/workspace-server.ts'
+import { call, makeWorkspace } from '../../support/workspace/server/test-server.ts'
 
 const roots = machineRoots()
 const instance = (file: string) => join(roots.root, 'instances/demo', file)

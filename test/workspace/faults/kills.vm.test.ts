@@ -10,7 +10,7 @@ import { tempDir } from '../../support/temp-dir.ts'
 import { COUNT, runInside } from '../../support/vm/run-inside.ts'
 import { machineRoots, vmSettings } from '../../support/vm/vm-server.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { call, makeWorkspace } from '../../support/workspace/workspace-server.ts'
+import { call, makeWorkspace } from '../../support/workspace/server/test-server.ts'
 import { SEED } from '../../support/seed.ts'
 
 const KILLS = rounds(8, 200)

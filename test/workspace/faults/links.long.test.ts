@@ -7,9 +7,9 @@ import { buffer, text } from 'node:stream/consumers'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { run } from '../../../src/lib/process/run.ts'
 import { tempDir } from '../../support/temp-dir.ts'
-import { FakeBackend } from '../../support/workspace/fake-backend.ts'
+import { FakeBackend } from '../../support/workspace/backend/fake-backend.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { makeWorkspace, startWorkspaceServer } from '../../support/workspace/workspace-server.ts'
+import { makeWorkspace, startWorkspaceServer } from '../../support/workspace/server/test-server.ts'
 
 /** The two ends of a link between this machine and a network namespace of the test. */
 const HERE = '192.168.231.1'

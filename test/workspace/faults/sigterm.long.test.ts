@@ -4,13 +4,13 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { Random } from '../../../src/lib/random/random.ts'
 import { leftovers, removeLeftovers, uniqueName } from '../../support/engine/docker.ts'
-import { openSsh } from '../../support/workspace/open-ssh.ts'
+import { openSsh } from '../../support/workspace/ssh/open-ssh.ts'
 import { rounds } from '../../support/rounds.ts'
 import { serve, type Served, spawnServer } from '../../support/served.ts'
 import { SEED } from '../../support/seed.ts'
 import { stuckGitServer } from '../../support/services/stuck-git-server.ts'
 import { tempDir } from '../../support/temp-dir.ts'
-import { call, makeWorkspace } from '../../support/workspace/workspace-server.ts'
+import { call, makeWorkspace } from '../../support/workspace/server/test-server.ts'
 
 /** Each takes about 4 s, most of it in the engine. */
 const ROUNDS = rounds(3, 200)

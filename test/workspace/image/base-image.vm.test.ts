@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { boot, newUpper, saidByInit } from '../../support/vm/boot.ts'
 import { tempDir } from '../../support/temp-dir.ts'
-import { convertTar, converter } from '../../support/workspace/tiny-image.ts'
+import { convertTar, converter } from '../../support/workspace/machine/tiny-image.ts'
 import { baseTar } from '../../support/vm/vm-parts.ts'
 
 /** Replaces the guest's agent: a systemd unit that reports what it sees and powers off the VM. */

@@ -19,7 +19,7 @@ import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { Pool } from '../../../src/lib/pool/pool.ts'
 import type { BootImage } from '../../../src/workspace/image/image-store.ts'
 import { boot, newUpper, saidByInit } from '../../support/vm/boot.ts'
-import { openStore } from '../../support/workspace/images.ts'
+import { openStore } from '../../support/workspace/machine/images.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import {
   convertTar,
@@ -28,7 +28,7 @@ import {
   pack,
   POWER_OFF,
   tinyTree,
-} from '../../support/workspace/tiny-image.ts'
+} from '../../support/workspace/machine/tiny-image.ts'
 
 const READY = 'workspace-init: ready'
 const FORMATTED = 'workspace-init: formatted the upper disk'

@@ -15,7 +15,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { packageRoot } from '../../../src/lib/process/package.ts'
 import { convert } from '../../../src/workspace/image/convert/convert.ts'
 import { tarSource } from '../../../src/workspace/image/source/tar-source.ts'
-import { sha256, unfinishedBlobs } from '../../support/workspace/images.ts'
+import { sha256, unfinishedBlobs } from '../../support/workspace/machine/images.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import {
   POWER_OFF,
@@ -24,7 +24,7 @@ import {
   guestDir,
   pack,
   tinyTree,
-} from '../../support/workspace/tiny-image.ts'
+} from '../../support/workspace/machine/tiny-image.ts'
 import { testKernel } from '../../support/vm/vm-parts.ts'
 import { longestStall } from '../../support/longest-stall.ts'
 import { waitFor } from '../../support/wait-for.ts'

@@ -6,11 +6,11 @@ import { DockerImages } from '../../../src/workspace/backend/docker/images/image
 import { MicrovmImages } from '../../../src/workspace/image/microvm-images.ts'
 import { boot, newUpper, saidByInit } from '../../support/vm/boot.ts'
 import { docker, uniqueName } from '../../support/engine/docker.ts'
-import { openStore } from '../../support/workspace/images.ts'
+import { openStore } from '../../support/workspace/machine/images.ts'
 import { startRegistry } from '../../support/services/registry.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { converter, guestDir, pack, POWER_OFF, tinyTree } from '../../support/workspace/tiny-image.ts'
+import { converter, guestDir, pack, POWER_OFF, tinyTree } from '../../support/workspace/machine/tiny-image.ts'
 
 async function engine(): Promise<DockerImages> {
   const images = new DockerImages(process.env['DOCKER_HOST'])

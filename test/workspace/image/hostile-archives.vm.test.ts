@@ -2,10 +2,10 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { allBlobs, unfinishedBlobs, wholeBlobs } from '../../support/workspace/images.ts'
+import { allBlobs, unfinishedBlobs, wholeBlobs } from '../../support/workspace/machine/images.ts'
 import { testKernel } from '../../support/vm/vm-parts.ts'
 import { tempDir } from '../../support/temp-dir.ts'
-import { convertTar, converter, pack, tinyTree } from '../../support/workspace/tiny-image.ts'
+import { convertTar, converter, pack, tinyTree } from '../../support/workspace/machine/tiny-image.ts'
 
 describe('hostile archives', () => {
   /** Creates an archive with a hostile entry name before a harmless one. */

@@ -12,7 +12,7 @@ import { describe, expect, test } from 'vitest'
 import { ImageStore } from '../../../src/workspace/image/image-store.ts'
 import { parseTag, tagOfReference } from '../../../src/workspace/image/tag.ts'
 import { BAD_TAGS, GOOD_TAGS } from '../../contract/image-tags.ts'
-import { openStore, sha256, storeImage } from '../../support/workspace/images.ts'
+import { openStore, sha256, storeImage } from '../../support/workspace/machine/images.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 
 const blobsOf = (store: ImageStore): string => join(store.root, 'blobs', 'sha256')

@@ -6,17 +6,17 @@ import { expect, onTestFinished, test } from 'vitest'
 import { loadWorkspaceConfig } from '../../../src/workspace/config.ts'
 import { buildImage } from '../../../src/workspace/assembly/build-image.ts'
 import { docker, uniqueName } from '../../support/engine/docker.ts'
-import { FakeBackend } from '../../support/workspace/fake-backend.ts'
+import { FakeBackend } from '../../support/workspace/backend/fake-backend.ts'
 import { longestStall } from '../../support/longest-stall.ts'
 import { tempDir } from '../../support/temp-dir.ts'
-import { guestDir, pack, POWER_OFF, tinyTree } from '../../support/workspace/tiny-image.ts'
+import { guestDir, pack, POWER_OFF, tinyTree } from '../../support/workspace/machine/tiny-image.ts'
 import { testKernel } from '../../support/vm/vm-parts.ts'
 import {
   userEnvironment,
   workspaceCli,
   workspaceCliOnTerminal,
-} from '../../support/workspace/workspace-cli.ts'
-import { call, startWorkspaceServer, type TestServer } from '../../support/workspace/workspace-server.ts'
+} from '../../support/workspace/client/workspace-cli.ts'
+import { call, startWorkspaceServer, type TestServer } from '../../support/workspace/server/test-server.ts'
 
 const kernel = () => ({ kernel: testKernel().file, modules: testKernel().modules })
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { fault } from '../../../src/workspace/errors.ts'
-import { FakeBackend } from '../../support/workspace/fake-backend.ts'
-import { call, startWorkspaceServer, type TestServer } from '../../support/workspace/workspace-server.ts'
+import { FakeBackend } from '../../support/workspace/backend/fake-backend.ts'
+import { call, startWorkspaceServer, type TestServer } from '../../support/workspace/server/test-server.ts'
 
 let backend: FakeBackend
 let server: TestServer

@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { FakeBackend } from '../../support/workspace/fake-backend.ts'
+import { FakeBackend } from '../../support/workspace/backend/fake-backend.ts'
 import { stuckGitServer } from '../../support/services/stuck-git-server.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { call, startWorkspaceServer } from '../../support/workspace/workspace-server.ts'
+import { call, startWorkspaceServer } from '../../support/workspace/server/test-server.ts'
 
 /**
  * Regression: a clone noticed the abort only while git was running; aborted during git's start, it waited for

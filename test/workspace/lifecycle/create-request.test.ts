@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import type { BackendName } from '../../../src/workspace/backend-name.ts'
 import { type CreateDefaults, parseCreateRequest } from '../../../src/workspace/lifecycle/create-request.ts'
-import { FakeBackend } from '../../support/workspace/fake-backend.ts'
+import { FakeBackend } from '../../support/workspace/backend/fake-backend.ts'
 import { tempDir } from '../../support/temp-dir.ts'
-import { workspaceCli } from '../../support/workspace/workspace-cli.ts'
-import { call, startWorkspaceServer } from '../../support/workspace/workspace-server.ts'
-import { CREATE_DEFAULTS } from '../../support/workspace/create-defaults.ts'
+import { workspaceCli } from '../../support/workspace/client/workspace-cli.ts'
+import { call, startWorkspaceServer } from '../../support/workspace/server/test-server.ts'
+import { CREATE_DEFAULTS } from '../../support/workspace/lifecycle/create-defaults.ts'
 
 const DEFAULTS: CreateDefaults = {
   ...CREATE_DEFAULTS,

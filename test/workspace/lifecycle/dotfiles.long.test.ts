@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { dockerBackend, removeLeftovers, uniqueName } from '../../support/engine/docker.ts'
-import { FakeBackend } from '../../support/workspace/fake-backend.ts'
+import { FakeBackend } from '../../support/workspace/backend/fake-backend.ts'
 import { serveRepository } from '../../support/services/git-daemon.ts'
 import type { Backend } from '../../../src/workspace/backend/backend.ts'
-import { call, startWorkspaceServer, type TestServer } from '../../support/workspace/workspace-server.ts'
+import { call, startWorkspaceServer, type TestServer } from '../../support/workspace/server/test-server.ts'
 
 describe.each([
   { kind: 'docker', open: (): Backend => dockerBackend() },

@@ -2,13 +2,13 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { connect } from '../../../src/workspace/client/sdk/connect.ts'
 import { fault } from '../../../src/workspace/errors.ts'
 import { CreationMarks } from '../../../src/workspace/lifecycle/creation-marks.ts'
-import { FakeBackend } from '../../support/workspace/fake-backend.ts'
+import { FakeBackend } from '../../support/workspace/backend/fake-backend.ts'
 import {
   call,
   makeWorkspace,
   startWorkspaceServer,
   type TestServer,
-} from '../../support/workspace/workspace-server.ts'
+} from '../../support/workspace/server/test-server.ts'
 
 let backend: FakeBackend
 let server: TestServer

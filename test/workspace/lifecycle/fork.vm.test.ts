@@ -7,7 +7,7 @@ import { askGuest } from '../../../src/workspace/backend/microvm/guest/ask-guest
 import { dialGuest } from '../../../src/workspace/backend/microvm/guest/guest-line.ts'
 import { qmp } from '../../../src/workspace/backend/qemu/qmp.ts'
 import { machineRoots, vmServer } from '../../support/vm/vm-server.ts'
-import { call, makeWorkspace, type TestServer } from '../../support/workspace/workspace-server.ts'
+import { call, makeWorkspace, type TestServer } from '../../support/workspace/server/test-server.ts'
 
 const roots = machineRoots()
 let server: TestServer

@@ -13,11 +13,11 @@ import { Lifecycle } from '../../../src/workspace/lifecycle/lifecycle.ts'
 import { SettingsStore } from '../../../src/workspace/settings/settings-store.ts'
 import { SnapshotLibrary } from '../../../src/workspace/snapshot/snapshot-library.ts'
 import { WorkspaceTable } from '../../../src/workspace/lifecycle/table.ts'
-import { FakeBackend } from '../../support/workspace/fake-backend.ts'
+import { FakeBackend } from '../../support/workspace/backend/fake-backend.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { CREATE_DEFAULTS } from '../../support/workspace/create-defaults.ts'
+import { CREATE_DEFAULTS } from '../../support/workspace/lifecycle/create-defaults.ts'
 import { systemClock } from '../../../src/lib/clock/clock.ts'
-import { noEgress } from '../../support/workspace/no-egress.ts'
+import { noEgress } from '../../support/workspace/lifecycle/no-egress.ts'
 
 const NAMES = ['one', 'Two', 'tWO']
 const STEPS = ['list', 'find', 'hasVolume', 'volume', 'started', 'start', 'stop', 'remove']

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { RebootLimit } from '../../../src/workspace/backend/microvm/reboot-limit.ts'
 import { readEventStream } from '../../support/http/event-stream.ts'
-import { FakeBackend } from '../../support/workspace/fake-backend.ts'
+import { FakeBackend } from '../../support/workspace/backend/fake-backend.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { waitFor } from '../../support/wait-for.ts'
 import {
@@ -9,7 +9,7 @@ import {
   makeWorkspace,
   startWorkspaceServer,
   type TestServer,
-} from '../../support/workspace/workspace-server.ts'
+} from '../../support/workspace/server/test-server.ts'
 
 let backend: FakeBackend
 let server: TestServer

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { machineRoots, vmServer } from '../../support/vm/vm-server.ts'
-import { call, makeWorkspace, type TestServer } from '../../support/workspace/workspace-server.ts'
+import { call, makeWorkspace, type TestServer } from '../../support/workspace/server/test-server.ts'
 
 const roots = machineRoots()
 let server: TestServer

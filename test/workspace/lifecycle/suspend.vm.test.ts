@@ -10,8 +10,8 @@ import { tempDir } from '../../support/temp-dir.ts'
 import { COUNT, runInside } from '../../support/vm/run-inside.ts'
 import { machineRoots, vmServer, vmSettings } from '../../support/vm/vm-server.ts'
 import { waitClosely, waitFor } from '../../support/wait-for.ts'
-import { openSsh } from '../../support/workspace/open-ssh.ts'
-import { call, makeWorkspace } from '../../support/workspace/workspace-server.ts'
+import { openSsh } from '../../support/workspace/ssh/open-ssh.ts'
+import { call, makeWorkspace } from '../../support/workspace/server/test-server.ts'
 
 /** A VM with a serial line: vhost-device-vsock cannot be suspended. */
 const SERIAL = { qemu: { accel: 'tcg', vhost_device_vsock: '/nonexistent' } }

@@ -8,10 +8,10 @@ import { type Egress, type NetworkPolicy, PRIVATE_NETWORKS } from '../../../src/
 import { reachOf } from '../../../src/workspace/network/reach.ts'
 import { dockerBackend, removeLeftovers, TEST_IMAGE, uniqueName } from '../../support/engine/docker.ts'
 import { tempDir } from '../../support/temp-dir.ts'
-import { CREATE_DEFAULTS } from '../../support/workspace/create-defaults.ts'
-import { FakeBackend } from '../../support/workspace/fake-backend.ts'
-import { userEnvironment, workspaceCli } from '../../support/workspace/workspace-cli.ts'
-import { call, startWorkspaceServer, type TestServer } from '../../support/workspace/workspace-server.ts'
+import { CREATE_DEFAULTS } from '../../support/workspace/lifecycle/create-defaults.ts'
+import { FakeBackend } from '../../support/workspace/backend/fake-backend.ts'
+import { userEnvironment, workspaceCli } from '../../support/workspace/client/workspace-cli.ts'
+import { call, startWorkspaceServer, type TestServer } from '../../support/workspace/server/test-server.ts'
 
 const configOf = (settings: Readonly<Record<string, unknown>>) =>
   loadWorkspaceConfig({}, { flags: settings }).config

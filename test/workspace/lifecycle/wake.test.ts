@@ -4,10 +4,10 @@ import { text } from 'node:stream/consumers'
 import { expect, onTestFinished, test } from 'vitest'
 import { waitFor } from '../../support/wait-for.ts'
 import { openHttpTunnel } from '../../support/http/http-tunnel.ts'
-import { FakeBackend } from '../../support/workspace/fake-backend.ts'
-import { openSsh } from '../../support/workspace/open-ssh.ts'
-import { ask, serveInside } from '../../support/workspace/port-client.ts'
-import { call, makeWorkspace, startWorkspaceServer } from '../../support/workspace/workspace-server.ts'
+import { FakeBackend } from '../../support/workspace/backend/fake-backend.ts'
+import { openSsh } from '../../support/workspace/ssh/open-ssh.ts'
+import { ask, serveInside } from '../../support/workspace/client/port-client.ts'
+import { call, makeWorkspace, startWorkspaceServer } from '../../support/workspace/server/test-server.ts'
 
 interface Settings {
   /** The server's `idle.wake`. */

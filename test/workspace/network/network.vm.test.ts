@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { afterAll, expect, test } from 'vitest'
-import { createIn, outputOf, sh } from '../../support/workspace/backends.ts'
+import { createIn, outputOf, sh } from '../../support/workspace/backend/backends.ts'
 import { machineRoots, qemuBackend } from '../../support/vm/vm-server.ts'
 
 const roots = machineRoots()

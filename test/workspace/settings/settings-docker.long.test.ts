@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { tempDir } from '../../support/temp-dir.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { call, startWorkspaceServer } from '../../support/workspace/workspace-server.ts'
+import { call, startWorkspaceServer } from '../../support/workspace/server/test-server.ts'
 
 test('settings of a container survive a restart, and its expiry deletes it', async () => {
   let server = await startWorkspaceServer({ stateDir: tempDir() })

@@ -1,9 +1,9 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openSsh, type OpenSsh } from '../../support/workspace/open-ssh.ts'
+import { openSsh, type OpenSsh } from '../../support/workspace/ssh/open-ssh.ts'
 import { machineRoots, vmServer } from '../../support/vm/vm-server.ts'
-import { call, makeWorkspace, type TestServer } from '../../support/workspace/workspace-server.ts'
+import { call, makeWorkspace, type TestServer } from '../../support/workspace/server/test-server.ts'
 
 const roots = machineRoots()
 let server: TestServer

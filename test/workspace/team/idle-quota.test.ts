@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { FakeBackend } from '../../support/workspace/fake-backend.ts'
-import { startTeamServer } from '../../support/workspace/team-server.ts'
+import { FakeBackend } from '../../support/workspace/backend/fake-backend.ts'
+import { startTeamServer } from '../../support/workspace/server/team-server.ts'
 
 test("the idle quota stops members' workspaces, and not those of administrators", async () => {
   const limited = await startTeamServer(

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ACCESS_LEVELS } from '../../../src/workspace/access-level.ts'
-import { startTeamServer, type TeamServer } from '../../support/workspace/team-server.ts'
+import { startTeamServer, type TeamServer } from '../../support/workspace/server/team-server.ts'
 
 /** The documented rights: a row for each route. */
 const RIGHTS = new Map(

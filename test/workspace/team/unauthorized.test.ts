@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { FakeBackend } from '../../support/workspace/fake-backend.ts'
-import { startTeamServer } from '../../support/workspace/team-server.ts'
-import { call } from '../../support/workspace/workspace-server.ts'
+import { FakeBackend } from '../../support/workspace/backend/fake-backend.ts'
+import { startTeamServer } from '../../support/workspace/server/team-server.ts'
+import { call } from '../../support/workspace/server/test-server.ts'
 
 test('the error for a missing token differs from that for an invalid one', async () => {
   const team = await startTeamServer({ ana: 'member' }, { backends: () => [new FakeBackend()] })

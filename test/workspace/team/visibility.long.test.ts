@@ -1,7 +1,7 @@
 import { fc } from '../../support/fast-check.ts'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { FakeBackend } from '../../support/workspace/fake-backend.ts'
-import { startTeamServer, type TeamServer } from '../../support/workspace/team-server.ts'
+import { FakeBackend } from '../../support/workspace/backend/fake-backend.ts'
+import { startTeamServer, type TeamServer } from '../../support/workspace/server/team-server.ts'
 import { waitFor } from '../../support/wait-for.ts'
 
 const LEVELS = ['read', 'use', 'manage'] as const

@@ -19,7 +19,7 @@ import {
 import { torture } from '../../../src/workspace/torture/torture.ts'
 import { docker } from '../../support/engine/docker.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { spawnCli, userEnvironment, workspaceCli } from '../../support/workspace/workspace-cli.ts'
+import { spawnCli, userEnvironment, workspaceCli } from '../../support/workspace/client/workspace-cli.ts'
 import { SEED } from '../../support/seed.ts'
 
 const SETTINGS = {

@@ -4,13 +4,13 @@ import { connect, createServer, type AddressInfo, type Server } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { FakeBackend } from '../../support/workspace/fake-backend.ts'
+import { FakeBackend } from '../../support/workspace/backend/fake-backend.ts'
 import {
   call,
   makeWorkspace,
   startWorkspaceServer,
   type TestServer,
-} from '../../support/workspace/workspace-server.ts'
+} from '../../support/workspace/server/test-server.ts'
 
 /** A backend that reaches a port only when the test permits it. */
 class SlowBackend extends FakeBackend {

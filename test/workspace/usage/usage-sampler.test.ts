@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { WorkspaceTable } from '../../../src/workspace/lifecycle/table.ts'
 import { UsageSampler } from '../../../src/workspace/usage/usage-sampler.ts'
-import { createIn } from '../../support/workspace/backends.ts'
-import { FakeBackend } from '../../support/workspace/fake-backend.ts'
+import { createIn } from '../../support/workspace/backend/backends.ts'
+import { FakeBackend } from '../../support/workspace/backend/fake-backend.ts'
 import { readEventStream } from '../../support/http/event-stream.ts'
 import { dockerBackend, uniqueName } from '../../support/engine/docker.ts'
-import { call, makeWorkspace, startWorkspaceServer } from '../../support/workspace/workspace-server.ts'
+import { call, makeWorkspace, startWorkspaceServer } from '../../support/workspace/server/test-server.ts'
 import { systemClock } from '../../../src/lib/clock/clock.ts'
 
 const backend = new FakeBackend()

@@ -4,21 +4,21 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } fro
 import { readManifest } from '../../../../guest/agent/extensions/read-manifest.ts'
 import { imageEnvironment } from '../../../../guest/agent/image-config.ts'
 import { serveNamespace } from '../../../../src/workspace/client/serve-namespace.ts'
-import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
-import { simulatedGuest } from '../../../support/workspace/guest-simulator.ts'
+import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
+import { simulatedGuest } from '../../../support/workspace/guest/guest-simulator.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 import {
   userEnvironment,
   workspaceCli,
   workspaceCliOnTerminal,
-} from '../../../support/workspace/workspace-cli.ts'
+} from '../../../support/workspace/client/workspace-cli.ts'
 import {
   call,
   makeWorkspace,
   startWorkspaceServer,
   type TestServer,
-} from '../../../support/workspace/workspace-server.ts'
+} from '../../../support/workspace/server/test-server.ts'
 
 const owner = process.getuid?.() ?? 0
 const manifestOf = (namespace: string) =>

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { DockerEngine } from '../../../../src/workspace/backend/docker/engine/engine.ts'
 import { exportRootfs } from '../../../../src/workspace/backend/docker/images/export-rootfs.ts'
-import { backendCreate } from '../../../support/workspace/backend-create.ts'
+import { backendCreate } from '../../../support/workspace/backend/backend-create.ts'
 import {
   docker,
   dockerBackend,

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createIn, outputOf, sh } from '../../../support/workspace/backends.ts'
+import { createIn, outputOf, sh } from '../../../support/workspace/backend/backends.ts'
 import { docker, dockerBackend, removeLeftovers, uniqueName } from '../../../support/engine/docker.ts'
 
 const name = uniqueName('console')

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { containerOptions, type ContainerLimits } from '../../../../src/workspace/backend/docker/container.ts'
 import type { BackendCreate } from '../../../../src/workspace/backend/backend.ts'
-import { backendCreate } from '../../../support/workspace/backend-create.ts'
+import { backendCreate } from '../../../support/workspace/backend/backend-create.ts'
 
 const LIMITS: ContainerLimits = {
   pidsLimit: 4_096,

@@ -11,9 +11,9 @@ import {
   TEST_IMAGE,
   uniqueName,
 } from '../../../support/engine/docker.ts'
-import { backendCreate } from '../../../support/workspace/backend-create.ts'
+import { backendCreate } from '../../../support/workspace/backend/backend-create.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
-import { createIn, outputOf, sh } from '../../../support/workspace/backends.ts'
+import { createIn, outputOf, sh } from '../../../support/workspace/backend/backends.ts'
 
 const serverId = randomUUID()
 const never = new AbortController().signal

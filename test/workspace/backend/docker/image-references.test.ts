@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { removeLeftovers, TEST_IMAGE, uniqueName } from '../../../support/engine/docker.ts'
-import { call, startWorkspaceServer, type TestServer } from '../../../support/workspace/workspace-server.ts'
+import { call, startWorkspaceServer, type TestServer } from '../../../support/workspace/server/test-server.ts'
 
 let server: TestServer
 beforeAll(async () => {

@@ -1,6 +1,6 @@
 import { text } from 'node:stream/consumers'
 import { expect, onTestFinished, test } from 'vitest'
-import { backendCreate } from '../../../support/workspace/backend-create.ts'
+import { backendCreate } from '../../../support/workspace/backend/backend-create.ts'
 import {
   docker,
   dockerBackend,

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { DockerEngine } from '../../../../src/workspace/backend/docker/engine/engine.ts'
-import { backendCreate } from '../../../support/workspace/backend-create.ts'
+import { backendCreate } from '../../../support/workspace/backend/backend-create.ts'
 import { dockerBackend, removeLeftovers, TEST_IMAGE, uniqueName } from '../../../support/engine/docker.ts'
 import { engineProxy, type EngineProxy } from '../../../support/engine/engine-proxy.ts'
 import { waitFor } from '../../../support/wait-for.ts'

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { TEST_IMAGE } from '../../../support/engine/docker.ts'
 import { canRunEngine, privateEngine, type PrivateEngine } from '../../../support/engine/private-engine.ts'
-import { call, startWorkspaceServer, type TestServer } from '../../../support/workspace/workspace-server.ts'
+import { call, startWorkspaceServer, type TestServer } from '../../../support/workspace/server/test-server.ts'
 
 describe.runIf(canRunEngine())('an engine with user namespaces', () => {
   const directory = mkdtempSync(join(tmpdir(), 'engine-'))

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { bootRequests } from '../../../../src/workspace/backend/firecracker/requests.ts'
 import { apiFaults } from '../../../support/vm/firecracker-api.ts'
-import { machine, TAP } from '../../../support/workspace/machine.ts'
+import { machine, TAP } from '../../../support/workspace/machine/machine.ts'
 
 const requestsFor = (more: Parameters<typeof machine>[0] = {}) => {
   const made = machine(more)

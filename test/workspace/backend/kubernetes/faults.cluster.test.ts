@@ -15,8 +15,8 @@ import {
 import { clusterNamespace, clusterOptions, runCluster } from '../../../support/cluster/cluster.ts'
 import { makeBareImage } from '../../../support/cluster/bare-image.ts'
 import { TEST_IMAGE, uniqueName } from '../../../support/engine/docker.ts'
-import { backendCreate } from '../../../support/workspace/backend-create.ts'
-import { outputOf, sh } from '../../../support/workspace/backends.ts'
+import { backendCreate } from '../../../support/workspace/backend/backend-create.ts'
+import { outputOf, sh } from '../../../support/workspace/backend/backends.ts'
 
 const policySchema = Type.Object({
   metadata: metadataSchema,

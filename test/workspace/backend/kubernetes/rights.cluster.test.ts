@@ -10,8 +10,8 @@ import { KubernetesBackend } from '../../../../src/workspace/backend/kubernetes/
 import { clusterNamespace, clusterOptions, KUBECONFIG } from '../../../support/cluster/cluster.ts'
 import { TEST_IMAGE, uniqueName } from '../../../support/engine/docker.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
-import { backendCreate } from '../../../support/workspace/backend-create.ts'
-import { outputOf, sh } from '../../../support/workspace/backends.ts'
+import { backendCreate } from '../../../support/workspace/backend/backend-create.ts'
+import { outputOf, sh } from '../../../support/workspace/backend/backends.ts'
 
 const cluster = clusterNamespace()
 

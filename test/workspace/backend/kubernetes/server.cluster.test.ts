@@ -6,8 +6,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { AGENT_PORT } from '../../../../src/lib/guest/protocol.ts'
 import { KUBECONFIG, AGENT_IMAGE, makeNamespace } from '../../../support/cluster/cluster.ts'
 import { openHttpTunnel } from '../../../support/http/http-tunnel.ts'
-import { openSsh, type OpenSsh, runProgram } from '../../../support/workspace/open-ssh.ts'
-import { call, startWorkspaceServer, type TestServer } from '../../../support/workspace/workspace-server.ts'
+import { openSsh, type OpenSsh, runProgram } from '../../../support/workspace/ssh/open-ssh.ts'
+import { call, startWorkspaceServer, type TestServer } from '../../../support/workspace/server/test-server.ts'
 
 const BETWEEN_RESETS_MS = 100
 const hash = (of: Buffer) => createHash('sha256').update(of).digest('hex')

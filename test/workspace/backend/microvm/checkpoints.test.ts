@@ -9,7 +9,7 @@ import { MachineCheckpoints } from '../../../../src/workspace/backend/microvm/ma
 import { MachineForks } from '../../../../src/workspace/backend/microvm/machine-forks.ts'
 import { QemuDriver } from '../../../../src/workspace/backend/qemu/qemu-driver.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
-import { MACHINE_METADATA } from '../../../support/workspace/machine-metadata.ts'
+import { MACHINE_METADATA } from '../../../support/workspace/machine/machine-metadata.ts'
 
 const METADATA: Metadata = { ...MACHINE_METADATA, upperBytes: 2 ** 20 }
 const OWNER = { name: 'demo', createdAt: new Date(METADATA.createdAt) }

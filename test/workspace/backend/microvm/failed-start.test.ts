@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { MachineDisk } from '../../../support/workspace/machine-disk.ts'
-import { call } from '../../../support/workspace/workspace-server.ts'
+import { MachineDisk } from '../../../support/workspace/disk/machine-disk.ts'
+import { call } from '../../../support/workspace/server/test-server.ts'
 
 test.each(['', 'an earlier reason'])(
   'a start that fails shows its own reason afterwards (before it: %j)',

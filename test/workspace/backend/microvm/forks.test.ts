@@ -21,7 +21,7 @@ import { QemuDriver } from '../../../../src/workspace/backend/qemu/qemu-driver.t
 import { guestIdentity } from '../../../../src/workspace/backend/microvm/guest/guest-identity.ts'
 import { macOf } from '../../../../src/workspace/backend/microvm/network/network.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
-import { MACHINE_METADATA as METADATA } from '../../../support/workspace/machine-metadata.ts'
+import { MACHINE_METADATA as METADATA } from '../../../support/workspace/machine/machine-metadata.ts'
 
 /** A machine that runs, as far as its metadata shows. */
 const RUNNING: Metadata = {

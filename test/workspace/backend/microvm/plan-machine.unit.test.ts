@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { SnapshotRecord } from '../../../../src/workspace/backend/microvm/files/snapshot-record.ts'
 import { planMachine } from '../../../../src/workspace/backend/microvm/plan-machine.ts'
 import type { ImageStore } from '../../../../src/workspace/image/image-store.ts'
-import { backendCreate } from '../../../support/workspace/backend-create.ts'
+import { backendCreate } from '../../../support/workspace/backend/backend-create.ts'
 
 const SNAPSHOT = {
   image: 'base',

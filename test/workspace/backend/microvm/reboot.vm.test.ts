@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { packageRoot } from '../../../../src/lib/process/package.ts'
 import { FirecrackerDriver } from '../../../../src/workspace/backend/firecracker/firecracker-driver.ts'
 import { readEventStream } from '../../../support/http/event-stream.ts'
-import { openSsh } from '../../../support/workspace/open-ssh.ts'
+import { openSsh } from '../../../support/workspace/ssh/open-ssh.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 import { VM_IMAGE } from '../../../support/vm/vm-image.ts'
 import { machineRoots, qemuBackend, vmServer } from '../../../support/vm/vm-server.ts'
@@ -14,7 +14,7 @@ import {
   makeWorkspace,
   startWorkspaceServer,
   type TestServer,
-} from '../../../support/workspace/workspace-server.ts'
+} from '../../../support/workspace/server/test-server.ts'
 
 const BOOT_MS = 300_000
 

@@ -8,7 +8,7 @@ import { readPinnedDigests } from '../../../../src/workspace/backend/microvm/fil
 import { newMetadata } from '../../../../src/workspace/backend/microvm/plan-machine.ts'
 import type { Snapshots } from '../../../../src/workspace/backend/snapshot.ts'
 import { ImageStore } from '../../../../src/workspace/image/image-store.ts'
-import { backendCreate } from '../../../support/workspace/backend-create.ts'
+import { backendCreate } from '../../../support/workspace/backend/backend-create.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 
 const DIGEST = `sha256:${'a'.repeat(64)}`

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { qemuArguments } from '../../../../src/workspace/backend/qemu/command-line.ts'
-import { machine, TAP } from '../../../support/workspace/machine.ts'
+import { machine, TAP } from '../../../support/workspace/machine/machine.ts'
 
 const after = (argv: readonly string[], option: string) =>
   argv.flatMap((word, i) => (word === option ? [argv[i + 1] ?? ''] : []))

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { unusablePath, vfkitArguments } from '../../../../src/workspace/backend/vz/command-line.ts'
-import { machine, TAP } from '../../../support/workspace/machine.ts'
+import { machine, TAP } from '../../../support/workspace/machine/machine.ts'
 
 // vfkit's options and the arguments of its devices, from doc/usage.md of crc-org/vfkit at b2bc27e50b61;
 // `readonly` of virtio-blk is only in its pkg/config/virtio.go. true: with a value, false: without.

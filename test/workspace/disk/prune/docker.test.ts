@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { PulledImages } from '../../../../src/workspace/backend/docker/images/pulled-images.ts'
 import { TEST_IMAGE, uniqueName } from '../../../support/engine/docker.ts'
-import { names, prune, reasonOf } from '../../../support/workspace/prune.ts'
+import { names, prune, reasonOf } from '../../../support/workspace/disk/prune.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
-import { call, makeWorkspace, startWorkspaceServer } from '../../../support/workspace/workspace-server.ts'
+import { call, makeWorkspace, startWorkspaceServer } from '../../../support/workspace/server/test-server.ts'
 
 const docker = (...argv: readonly string[]): string =>
   execFileSync('docker', argv, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { HOUR_MS, MachineDisk } from '../../../support/workspace/machine-disk.ts'
-import { names, prune, reasonOf } from '../../../support/workspace/prune.ts'
+import { HOUR_MS, MachineDisk } from '../../../support/workspace/disk/machine-disk.ts'
+import { names, prune, reasonOf } from '../../../support/workspace/disk/prune.ts'
 import { creationMark } from '../../../../src/workspace/backend/microvm/files/creating-mark.ts'
 
 describe('P5 a directory that is being created is kept', () => {

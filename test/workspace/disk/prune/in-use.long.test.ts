@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { chmodSync, closeSync, copyFileSync, mkdirSync, openSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { MachineDisk } from '../../../support/workspace/machine-disk.ts'
-import { names, OLD, prune } from '../../../support/workspace/prune.ts'
+import { MachineDisk } from '../../../support/workspace/disk/machine-disk.ts'
+import { names, OLD, prune } from '../../../support/workspace/disk/prune.ts'
 
 async function run(
   program: string,

@@ -4,7 +4,7 @@ import {
   raceImageWithPrune,
   raceSnapshotWithPrune,
   raceStartWithPrune,
-} from '../../../support/workspace/prune-races.ts'
+} from '../../../support/workspace/disk/prune-races.ts'
 
 // test/workspace/disk/prune/prune.long.test.ts runs the same races by the thousands.
 

@@ -1,8 +1,8 @@
 import { linkSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { MachineDisk } from '../../../support/workspace/machine-disk.ts'
-import { prune } from '../../../support/workspace/prune.ts'
+import { MachineDisk } from '../../../support/workspace/disk/machine-disk.ts'
+import { prune } from '../../../support/workspace/disk/prune.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 
 describe('logs', () => {

@@ -1,8 +1,8 @@
 import { rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { HOUR_MS, MachineDisk } from '../../../support/workspace/machine-disk.ts'
-import { names, OLD, prune, reasonOf } from '../../../support/workspace/prune.ts'
-import { call } from '../../../support/workspace/workspace-server.ts'
+import { HOUR_MS, MachineDisk } from '../../../support/workspace/disk/machine-disk.ts'
+import { names, OLD, prune, reasonOf } from '../../../support/workspace/disk/prune.ts'
+import { call } from '../../../support/workspace/server/test-server.ts'
 import { systemClock } from '../../../../src/lib/clock/clock.ts'
 
 describe('P6 changing the system clock never makes anything eligible for deletion', () => {

@@ -3,14 +3,14 @@ import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { expect, onTestFinished, test } from 'vitest'
 import { moveToTrash, removeTrash } from '../../../../src/native/files/trash.ts'
-import { fingerprint, HOUR_MS, MachineDisk } from '../../../support/workspace/machine-disk.ts'
-import { raceCreateWithPrune, raceStartWithPrune } from '../../../support/workspace/prune-races.ts'
+import { fingerprint, HOUR_MS, MachineDisk } from '../../../support/workspace/disk/machine-disk.ts'
+import { raceCreateWithPrune, raceStartWithPrune } from '../../../support/workspace/disk/prune-races.ts'
 import { serveDisk } from '../../../support/vm/serve-disk.ts'
 import { recovery } from '../../../support/recovery.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 import { rounds } from '../../../support/rounds.ts'
 import { waitFor } from '../../../support/wait-for.ts'
-import { call } from '../../../support/workspace/workspace-server.ts'
+import { call } from '../../../support/workspace/server/test-server.ts'
 
 const LONG_MS = 1_200_000
 /** Number of rounds of each race. */

@@ -1,11 +1,11 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { fingerprint, HOUR_MS, MachineDisk } from '../../../support/workspace/machine-disk.ts'
-import { names, OLD, prune, reasonOf } from '../../../support/workspace/prune.ts'
+import { fingerprint, HOUR_MS, MachineDisk } from '../../../support/workspace/disk/machine-disk.ts'
+import { names, OLD, prune, reasonOf } from '../../../support/workspace/disk/prune.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 import { waitFor } from '../../../support/wait-for.ts'
-import { call } from '../../../support/workspace/workspace-server.ts'
+import { call } from '../../../support/workspace/server/test-server.ts'
 
 test('a dry run reports what would be deleted and what is kept, and deletes nothing', async () => {
   const disk = new MachineDisk()

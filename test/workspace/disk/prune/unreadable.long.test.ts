@@ -2,11 +2,11 @@ import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'nod
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import { fingerprint, MachineDisk } from '../../../support/workspace/machine-disk.ts'
-import { names, OLD, prune, reasonOf } from '../../../support/workspace/prune.ts'
+import { fingerprint, MachineDisk } from '../../../support/workspace/disk/machine-disk.ts'
+import { names, OLD, prune, reasonOf } from '../../../support/workspace/disk/prune.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 import { waitFor } from '../../../support/wait-for.ts'
-import { call } from '../../../support/workspace/workspace-server.ts'
+import { call } from '../../../support/workspace/server/test-server.ts'
 
 describe('P2 metadata never provides paths', () => {
   test('P2 nothing outside is touched by any path in metadata', async () => {

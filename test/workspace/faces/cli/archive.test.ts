@@ -6,14 +6,14 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { run } from '../../../../src/lib/process/run.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
-import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
-import { CLI, userEnvironment } from '../../../support/workspace/workspace-cli.ts'
+import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
+import { CLI, userEnvironment } from '../../../support/workspace/client/workspace-cli.ts'
 import {
   call,
   makeWorkspace,
   startWorkspaceServer,
   type TestServer,
-} from '../../../support/workspace/workspace-server.ts'
+} from '../../../support/workspace/server/test-server.ts'
 
 const backend = new FakeBackend()
 let server: TestServer

@@ -2,14 +2,14 @@ import { chmodSync, existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { run } from '../../../../src/lib/process/run.ts'
-import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
+import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
 import { makeTempDir } from '../../../support/temp-dir.ts'
-import { CLI, userEnvironment, workspaceCli } from '../../../support/workspace/workspace-cli.ts'
+import { CLI, userEnvironment, workspaceCli } from '../../../support/workspace/client/workspace-cli.ts'
 import {
   makeWorkspace,
   startWorkspaceServer,
   type TestServer,
-} from '../../../support/workspace/workspace-server.ts'
+} from '../../../support/workspace/server/test-server.ts'
 
 let server: TestServer
 /** Folder with a program `workspace`, and the scripts. */

@@ -2,14 +2,14 @@ import { spawn } from 'node:child_process'
 import { connect, createServer } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
-import { CLI, userEnvironment, workspaceCli } from '../../../support/workspace/workspace-cli.ts'
+import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
+import { CLI, userEnvironment, workspaceCli } from '../../../support/workspace/client/workspace-cli.ts'
 import {
   call,
   makeWorkspace,
   startWorkspaceServer,
   type TestServer,
-} from '../../../support/workspace/workspace-server.ts'
+} from '../../../support/workspace/server/test-server.ts'
 
 let server: TestServer
 

@@ -19,9 +19,9 @@ import { encodeTarHeader, TAR_END } from '../../../../src/lib/tar/encode-header.
 import { extractArchive } from '../../../../src/workspace/faces/cli/copy/extract.ts'
 import { CopyMeter } from '../../../../src/workspace/faces/cli/copy/meter.ts'
 import { run } from '../../../../src/lib/process/run.ts'
-import { cliServer } from '../../../support/workspace/cli-server.ts'
+import { cliServer } from '../../../support/workspace/client/cli-server.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
-import { CLI, spawnCli } from '../../../support/workspace/workspace-cli.ts'
+import { CLI, spawnCli } from '../../../support/workspace/client/workspace-cli.ts'
 
 const { environment, cli } = cliServer('dev')
 const cp = (...argv: readonly string[]) => cli('cp', ...argv)

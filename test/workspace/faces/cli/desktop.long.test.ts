@@ -12,14 +12,14 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { sshEntries, withSshBlock } from '../../../../src/workspace/faces/cli/desktop/ssh-config.ts'
 import { run } from '../../../../src/lib/process/run.ts'
-import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
+import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
-import { userEnvironment, workspaceCli } from '../../../support/workspace/workspace-cli.ts'
+import { userEnvironment, workspaceCli } from '../../../support/workspace/client/workspace-cli.ts'
 import {
   makeWorkspace,
   startWorkspaceServer,
   type TestServer,
-} from '../../../support/workspace/workspace-server.ts'
+} from '../../../support/workspace/server/test-server.ts'
 
 const TOKEN = 'a-token-of-sufficient-length'
 const backend = new FakeBackend()

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { packageRoot } from '../../../../src/lib/process/package.ts'
 import { run } from '../../../../src/lib/process/run.ts'
-import { userEnvironment } from '../../../support/workspace/workspace-cli.ts'
+import { userEnvironment } from '../../../support/workspace/client/workspace-cli.ts'
 
 /** Runs `$@` in a copy of this system, whose changes are written to the directory `$1` only. */
 const IN_COPY = `set -e

@@ -8,8 +8,8 @@ import { docker, uniqueName } from '../../../support/engine/docker.ts'
 import { freePort } from '../../../support/services/git-daemon.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 import { waitFor } from '../../../support/wait-for.ts'
-import { CLI, userEnvironment, workspaceCli } from '../../../support/workspace/workspace-cli.ts'
-import { call, startWorkspaceServer } from '../../../support/workspace/workspace-server.ts'
+import { CLI, userEnvironment, workspaceCli } from '../../../support/workspace/client/workspace-cli.ts'
+import { call, startWorkspaceServer } from '../../../support/workspace/server/test-server.ts'
 
 const SERVE = `use IO::Socket::INET;
 my $server = IO::Socket::INET->new(LocalAddr => "127.0.0.1:$ARGV[0]", Listen => 5, ReuseAddr => 1) or die;

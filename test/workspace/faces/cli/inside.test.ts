@@ -1,9 +1,9 @@
 import { relative } from 'node:path'
 import { expect, test } from 'vitest'
-import { cliServer } from '../../../support/workspace/cli-server.ts'
+import { cliServer } from '../../../support/workspace/client/cli-server.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
-import { spawnCli } from '../../../support/workspace/workspace-cli.ts'
-import { call, makeWorkspace } from '../../../support/workspace/workspace-server.ts'
+import { spawnCli } from '../../../support/workspace/client/workspace-cli.ts'
+import { call, makeWorkspace } from '../../../support/workspace/server/test-server.ts'
 
 const { backend, server, environment, cli } = cliServer('dev')
 

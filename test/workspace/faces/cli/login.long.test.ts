@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { startDeviceProvider } from '../../../support/device-provider.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
-import { startTeamServer } from '../../../support/workspace/team-server.ts'
-import { call } from '../../../support/workspace/workspace-server.ts'
+import { startTeamServer } from '../../../support/workspace/server/team-server.ts'
+import { call } from '../../../support/workspace/server/test-server.ts'
 import { waitFor } from '../../../support/wait-for.ts'
-import { openWorkspacePage } from '../../../support/workspace/workspace-page.ts'
-import { spawnCli, userEnvironment, workspaceCli } from '../../../support/workspace/workspace-cli.ts'
+import { openWorkspacePage } from '../../../support/workspace/client/workspace-page.ts'
+import { spawnCli, userEnvironment, workspaceCli } from '../../../support/workspace/client/workspace-cli.ts'
 
 const ACCOUNTS = {
   one: { preferred_username: 'Ana.Lyst', groups: ['staff', 'devs'] },

@@ -5,14 +5,14 @@ import { connect } from '../../../../src/workspace/client/sdk/connect.ts'
 import { loadedPackages } from '../../../support/check/loaded-packages.ts'
 import { dockerBackend, uniqueName } from '../../../support/engine/docker.ts'
 import { freePort } from '../../../support/services/git-daemon.ts'
-import { installInterpreters } from '../../../support/workspace/interpreters.ts'
-import { CLI, userEnvironment } from '../../../support/workspace/workspace-cli.ts'
+import { installInterpreters } from '../../../support/workspace/guest/interpreters.ts'
+import { CLI, userEnvironment } from '../../../support/workspace/client/workspace-cli.ts'
 import {
   call,
   makeWorkspace,
   startWorkspaceServer,
   type TestServer,
-} from '../../../support/workspace/workspace-server.ts'
+} from '../../../support/workspace/server/test-server.ts'
 
 let server: TestServer
 const name = uniqueName('mcp')

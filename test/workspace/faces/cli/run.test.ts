@@ -2,11 +2,11 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
 import { run } from '../../../../src/lib/process/run.ts'
-import { cliServer } from '../../../support/workspace/cli-server.ts'
+import { cliServer } from '../../../support/workspace/client/cli-server.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 import { waitFor } from '../../../support/wait-for.ts'
-import { CLI, spawnCli } from '../../../support/workspace/workspace-cli.ts'
-import { call } from '../../../support/workspace/workspace-server.ts'
+import { CLI, spawnCli } from '../../../support/workspace/client/workspace-cli.ts'
+import { call } from '../../../support/workspace/server/test-server.ts'
 
 const { environment, cli, server, backend } = cliServer('other')
 const names = async (): Promise<readonly string[]> =>

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { expect, test } from 'vitest'
 import { tempDir } from '../../../support/temp-dir.ts'
-import { serveCli, userEnvironment, workspaceCli } from '../../../support/workspace/workspace-cli.ts'
+import { serveCli, userEnvironment, workspaceCli } from '../../../support/workspace/client/workspace-cli.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 
 // No engine; other tests cover the server with one.

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { serveCli, userEnvironment } from '../../../support/workspace/workspace-cli.ts'
+import { serveCli, userEnvironment } from '../../../support/workspace/client/workspace-cli.ts'
 
 /** Something open that no part of the server closes, in its process only: a timer. */
 const OPEN = `data:text/javascript,${encodeURIComponent('if (process.argv[2] === "serve") setInterval(() => undefined, 1e6)')}`

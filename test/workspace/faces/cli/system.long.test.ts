@@ -4,14 +4,14 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { run } from '../../../../src/lib/process/run.ts'
-import { HOUR_MS, MachineDisk } from '../../../support/workspace/machine-disk.ts'
+import { HOUR_MS, MachineDisk } from '../../../support/workspace/disk/machine-disk.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 import {
   CLI,
   userEnvironment,
   workspaceCli,
   workspaceCliOnTerminal,
-} from '../../../support/workspace/workspace-cli.ts'
+} from '../../../support/workspace/client/workspace-cli.ts'
 
 async function served(fill: (disk: MachineDisk) => void) {
   const disk = new MachineDisk()

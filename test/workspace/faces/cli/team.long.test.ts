@@ -2,9 +2,9 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { makeTempDir } from '../../../support/temp-dir.ts'
-import { makeKey } from '../../../support/workspace/open-ssh.ts'
-import { startTeamServer, type TeamServer } from '../../../support/workspace/team-server.ts'
-import { userEnvironment, workspaceCli } from '../../../support/workspace/workspace-cli.ts'
+import { makeKey } from '../../../support/workspace/ssh/open-ssh.ts'
+import { startTeamServer, type TeamServer } from '../../../support/workspace/server/team-server.ts'
+import { userEnvironment, workspaceCli } from '../../../support/workspace/client/workspace-cli.ts'
 
 let team: TeamServer
 const { path: directory, remove } = makeTempDir()

@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import { spawn } from 'node:child_process'
 import { beforeAll, expect, onTestFinished, test } from 'vitest'
-import { cliServer } from '../../../support/workspace/cli-server.ts'
-import { CLI } from '../../../support/workspace/workspace-cli.ts'
-import { call } from '../../../support/workspace/workspace-server.ts'
+import { cliServer } from '../../../support/workspace/client/cli-server.ts'
+import { CLI } from '../../../support/workspace/client/workspace-cli.ts'
+import { call } from '../../../support/workspace/server/test-server.ts'
 
 const { backend, server, environment, cli } = cliServer('idle', 'busy', 'off')
 beforeAll(async () => {

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
+import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
-import { userEnvironment, workspaceCli } from '../../../support/workspace/workspace-cli.ts'
-import { startWorkspaceServer } from '../../../support/workspace/workspace-server.ts'
+import { userEnvironment, workspaceCli } from '../../../support/workspace/client/workspace-cli.ts'
+import { startWorkspaceServer } from '../../../support/workspace/server/test-server.ts'
 
 test('the CLI connects to a server on a Unix socket with its token', async () => {
   const directory = tempDir()

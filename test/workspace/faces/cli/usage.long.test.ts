@@ -4,10 +4,10 @@ import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { packageVersion } from '../../../../src/lib/process/package.ts'
-import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
+import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
-import { userEnvironment, workspaceCli } from '../../../support/workspace/workspace-cli.ts'
-import { startWorkspaceServer, type TestServer } from '../../../support/workspace/workspace-server.ts'
+import { userEnvironment, workspaceCli } from '../../../support/workspace/client/workspace-cli.ts'
+import { startWorkspaceServer, type TestServer } from '../../../support/workspace/server/test-server.ts'
 
 let server: TestServer
 beforeAll(async () => {

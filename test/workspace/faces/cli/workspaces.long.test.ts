@@ -3,14 +3,14 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { printable } from '../../../../src/lib/cli/table.ts'
-import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
+import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 import {
   userEnvironment,
   workspaceCli,
   workspaceCliOnTerminal,
-} from '../../../support/workspace/workspace-cli.ts'
-import { call, startWorkspaceServer, type TestServer } from '../../../support/workspace/workspace-server.ts'
+} from '../../../support/workspace/client/workspace-cli.ts'
+import { call, startWorkspaceServer, type TestServer } from '../../../support/workspace/server/test-server.ts'
 
 const backend = new FakeBackend()
 let server: TestServer

@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { readEvents } from '../../../../src/lib/sse/read-events.ts'
-import { busClient } from '../../../support/workspace/bus-client.ts'
-import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
+import { busClient } from '../../../support/workspace/client/bus-client.ts'
+import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 import { waitFor } from '../../../support/wait-for.ts'
-import { spawnCli, userEnvironment, workspaceCli } from '../../../support/workspace/workspace-cli.ts'
-import { call, startWorkspaceServer, type TestServer } from '../../../support/workspace/workspace-server.ts'
+import { spawnCli, userEnvironment, workspaceCli } from '../../../support/workspace/client/workspace-cli.ts'
+import { call, startWorkspaceServer, type TestServer } from '../../../support/workspace/server/test-server.ts'
 
 describe('a running bus', () => {
   let backend: FakeBackend

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import { busClient } from '../../../support/workspace/bus-client.ts'
-import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
+import { busClient } from '../../../support/workspace/client/bus-client.ts'
+import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
 import { readEventStream } from '../../../support/http/event-stream.ts'
 import { waitFor } from '../../../support/wait-for.ts'
-import { spawnCli, userEnvironment, workspaceCli } from '../../../support/workspace/workspace-cli.ts'
-import { call, startWorkspaceServer, type TestServer } from '../../../support/workspace/workspace-server.ts'
+import { spawnCli, userEnvironment, workspaceCli } from '../../../support/workspace/client/workspace-cli.ts'
+import { call, startWorkspaceServer, type TestServer } from '../../../support/workspace/server/test-server.ts'
 
 describe('the bus', () => {
   let backend: FakeBackend

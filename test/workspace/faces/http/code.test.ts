@@ -2,10 +2,10 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { connect, type CodeEvent, type Workspace } from '../../../../src/workspace/client/sdk/connect.ts'
 import { dockerBackend, uniqueName } from '../../../support/engine/docker.ts'
 import { waitFor } from '../../../support/wait-for.ts'
-import { describeOn } from '../../../support/workspace/describe-on.ts'
-import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
-import { installInterpreters } from '../../../support/workspace/interpreters.ts'
-import { call, startWorkspaceServer, type TestServer } from '../../../support/workspace/workspace-server.ts'
+import { describeOn } from '../../../support/workspace/backend/describe-on.ts'
+import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
+import { installInterpreters } from '../../../support/workspace/guest/interpreters.ts'
+import { call, startWorkspaceServer, type TestServer } from '../../../support/workspace/server/test-server.ts'
 
 const KINDS = [
   { kind: 'docker', backend: () => dockerBackend() },

@@ -2,10 +2,10 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { fault } from '../../../../src/workspace/errors.ts'
 import { BAD_NAMES, GOOD_NAMES, NO_NAMES } from '../../../contract/names.ts'
 import { BAD_REPOS } from '../../../contract/repos.ts'
-import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
+import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 import { waitFor } from '../../../support/wait-for.ts'
-import { call, startWorkspaceServer, type TestServer } from '../../../support/workspace/workspace-server.ts'
+import { call, startWorkspaceServer, type TestServer } from '../../../support/workspace/server/test-server.ts'
 
 describe('creating by HTTP', () => {
   let backend: FakeBackend

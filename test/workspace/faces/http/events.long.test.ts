@@ -1,7 +1,7 @@
 import { onTestFinished, test } from 'vitest'
-import { openEventReaders } from '../../../support/workspace/event-readers.ts'
-import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
-import { call, startWorkspaceServer } from '../../../support/workspace/workspace-server.ts'
+import { openEventReaders } from '../../../support/workspace/client/event-readers.ts'
+import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
+import { call, startWorkspaceServer } from '../../../support/workspace/server/test-server.ts'
 
 test('F28 two thousand readers receive each event', async () => {
   const backend = new FakeBackend()

@@ -1,8 +1,8 @@
 import { connect } from 'node:net'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { readEventStream } from '../../../support/http/event-stream.ts'
-import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
-import { call, startWorkspaceServer, type TestServer } from '../../../support/workspace/workspace-server.ts'
+import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
+import { call, startWorkspaceServer, type TestServer } from '../../../support/workspace/server/test-server.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 
 describe('the event stream', () => {

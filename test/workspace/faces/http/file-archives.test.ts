@@ -6,10 +6,10 @@ import { connect, type Workspace } from '../../../../src/workspace/client/sdk/co
 import { dockerBackend, uniqueName } from '../../../support/engine/docker.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 import { waitFor } from '../../../support/wait-for.ts'
-import { BusyBoxBackend } from '../../../support/workspace/busybox-backend.ts'
-import { describeOn } from '../../../support/workspace/describe-on.ts'
-import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
-import { startWorkspaceServer, type TestServer } from '../../../support/workspace/workspace-server.ts'
+import { BusyBoxBackend } from '../../../support/workspace/backend/busybox-backend.ts'
+import { describeOn } from '../../../support/workspace/backend/describe-on.ts'
+import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
+import { startWorkspaceServer, type TestServer } from '../../../support/workspace/server/test-server.ts'
 
 const KINDS = [
   { kind: 'docker', backend: () => dockerBackend() },

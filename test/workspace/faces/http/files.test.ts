@@ -2,15 +2,15 @@ import { createHash, randomBytes } from 'node:crypto'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { dockerBackend, uniqueName } from '../../../support/engine/docker.ts'
-import { BusyBoxBackend } from '../../../support/workspace/busybox-backend.ts'
-import { describeOn } from '../../../support/workspace/describe-on.ts'
-import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
+import { BusyBoxBackend } from '../../../support/workspace/backend/busybox-backend.ts'
+import { describeOn } from '../../../support/workspace/backend/describe-on.ts'
+import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
 import {
   call,
   makeWorkspace,
   startWorkspaceServer,
   type TestServer,
-} from '../../../support/workspace/workspace-server.ts'
+} from '../../../support/workspace/server/test-server.ts'
 
 const KINDS = [
   { kind: 'docker', backend: () => dockerBackend() },

@@ -3,13 +3,13 @@ import { readFile } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { docker, dockerBackend, uniqueName } from '../../../support/engine/docker.ts'
-import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
+import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
 import {
   call,
   makeWorkspace,
   startWorkspaceServer,
   type TestServer,
-} from '../../../support/workspace/workspace-server.ts'
+} from '../../../support/workspace/server/test-server.ts'
 
 describe('the inside of a container', () => {
   const name = uniqueName('inside')

@@ -2,10 +2,10 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
-import { ask, serveInside } from '../../../support/workspace/port-client.ts'
+import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
+import { ask, serveInside } from '../../../support/workspace/client/port-client.ts'
 import { makeTempDir } from '../../../support/temp-dir.ts'
-import { call, startWorkspaceServer, type TestServer } from '../../../support/workspace/workspace-server.ts'
+import { call, startWorkspaceServer, type TestServer } from '../../../support/workspace/server/test-server.ts'
 
 let server: TestServer
 const below = (port: number, path = '/') => `/api/workspaces/demo/proxy/${port}${path}`

@@ -4,10 +4,10 @@ import { connect } from 'node:net'
 import { buffer, text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
-import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
-import { ask, serveInside } from '../../../support/workspace/port-client.ts'
+import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
+import { ask, serveInside } from '../../../support/workspace/client/port-client.ts'
 import { waitFor } from '../../../support/wait-for.ts'
-import { call, startWorkspaceServer, type TestServer } from '../../../support/workspace/workspace-server.ts'
+import { call, startWorkspaceServer, type TestServer } from '../../../support/workspace/server/test-server.ts'
 
 const backend = new FakeBackend()
 let server: TestServer

@@ -10,7 +10,7 @@ import {
   makeWorkspace,
   startWorkspaceServer,
   type TestServer,
-} from '../../../support/workspace/workspace-server.ts'
+} from '../../../support/workspace/server/test-server.ts'
 
 const page = readFileSync(join(packageRoot, 'docs/workspace/programs.md'), 'utf8')
 const [program = '', background = '', files = ''] = [...page.matchAll(/```sh\n([^]*?)```/g)].map(

@@ -1,14 +1,14 @@
 import { request } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { dockerBackend, uniqueName } from '../../../support/engine/docker.ts'
-import { describeOn } from '../../../support/workspace/describe-on.ts'
-import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
+import { describeOn } from '../../../support/workspace/backend/describe-on.ts'
+import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
 import {
   call,
   makeWorkspace,
   startWorkspaceServer,
   type TestServer,
-} from '../../../support/workspace/workspace-server.ts'
+} from '../../../support/workspace/server/test-server.ts'
 
 const KINDS = [
   { kind: 'docker', backend: () => dockerBackend() },

@@ -8,10 +8,10 @@ import { serveNamespace } from '../../../../src/workspace/client/serve-namespace
 import { encodeMessage } from '../../../../src/workspace/faces/http/e2b/connect-stream.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 import { waitFor } from '../../../support/wait-for.ts'
-import { makeSandbox, messagesOf, openStream } from '../../../support/workspace/e2b-client.ts'
-import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
-import { ask, serveInside } from '../../../support/workspace/port-client.ts'
-import { startWorkspaceServer } from '../../../support/workspace/workspace-server.ts'
+import { makeSandbox, messagesOf, openStream } from '../../../support/workspace/client/e2b-client.ts'
+import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
+import { ask, serveInside } from '../../../support/workspace/client/port-client.ts'
+import { startWorkspaceServer } from '../../../support/workspace/server/test-server.ts'
 
 const TOKENS = ['the-first-token', 'the-second-token'] as const
 

@@ -1,8 +1,8 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { check, VERSION } from '../../../support/foreign/schemathesis.ts'
-import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
-import { startTeamServer } from '../../../support/workspace/team-server.ts'
-import { call, makeWorkspace, startWorkspaceServer } from '../../../support/workspace/workspace-server.ts'
+import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
+import { startTeamServer } from '../../../support/workspace/server/team-server.ts'
+import { call, makeWorkspace, startWorkspaceServer } from '../../../support/workspace/server/test-server.ts'
 
 const FORK = '/fork$'
 const TEAM = '^/api/(users|login)|/access$'

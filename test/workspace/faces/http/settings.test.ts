@@ -5,8 +5,8 @@ import { systemClock } from '../../../../src/lib/clock/clock.ts'
 import { readEventStream } from '../../../support/http/event-stream.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 import { waitFor } from '../../../support/wait-for.ts'
-import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
-import { call, startWorkspaceServer } from '../../../support/workspace/workspace-server.ts'
+import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
+import { call, startWorkspaceServer } from '../../../support/workspace/server/test-server.ts'
 
 /** A server with a fake engine that survives its restarts. */
 async function world(settings: Readonly<Record<string, unknown>> = {}) {

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { type WebSocket, WebSocketServer } from 'ws'
 import type { ExecProcess } from '../../../../src/workspace/backend/backend.ts'
 import { serveTerminal } from '../../../../src/workspace/faces/http/terminal-socket.ts'
-import { openTerminal } from '../../../support/workspace/terminal-client.ts'
+import { openTerminal } from '../../../support/workspace/client/terminal-client.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 
 /** A program whose output and exit on hang-up are controlled by the test. */

@@ -4,14 +4,14 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { dockerBackend, uniqueName } from '../../../support/engine/docker.ts'
 import { makeTempDir } from '../../../support/temp-dir.ts'
-import { openTerminal } from '../../../support/workspace/terminal-client.ts'
+import { openTerminal } from '../../../support/workspace/client/terminal-client.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 import {
   call,
   makeWorkspace,
   startWorkspaceServer,
   type TestServer,
-} from '../../../support/workspace/workspace-server.ts'
+} from '../../../support/workspace/server/test-server.ts'
 import { systemClock } from '../../../../src/lib/clock/clock.ts'
 
 const MEGABYTE = 2 ** 20

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
+import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
 import { waitFor } from '../../../support/wait-for.ts'
-import { call, startWorkspaceServer, type TestServer } from '../../../support/workspace/workspace-server.ts'
+import { call, startWorkspaceServer, type TestServer } from '../../../support/workspace/server/test-server.ts'
 
 describe('the workspace routes', () => {
   let backend: FakeBackend

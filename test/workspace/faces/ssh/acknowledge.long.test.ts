@@ -4,7 +4,7 @@ import { packageRoot } from '../../../../src/lib/process/package.ts'
 import { run } from '../../../../src/lib/process/run.ts'
 
 const LOGINS = 60
-const PROGRAM = join(packageRoot, 'test/support/workspace/log-in-often.ts')
+const PROGRAM = join(packageRoot, 'test/support/workspace/ssh/log-in-often.ts')
 
 // OpenSSH uses Nagle's algorithm until login: it withholds its key until its algorithms are acknowledged, by default after 40 ms.
 // A third of all logins waited for that acknowledgment.

@@ -2,12 +2,12 @@ import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { run } from '../../../../src/lib/process/run.ts'
-import { auditEntries } from '../../../support/workspace/audit-entries.ts'
-import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
-import { openSsh } from '../../../support/workspace/open-ssh.ts'
+import { auditEntries } from '../../../support/workspace/server/audit-entries.ts'
+import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
+import { openSsh } from '../../../support/workspace/ssh/open-ssh.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 import { waitFor } from '../../../support/wait-for.ts'
-import { call, makeWorkspace, startWorkspaceServer } from '../../../support/workspace/workspace-server.ts'
+import { call, makeWorkspace, startWorkspaceServer } from '../../../support/workspace/server/test-server.ts'
 
 test('an SSH login is audited with its key and keeps its workspace from being stopped as idle', async () => {
   const file = join(tempDir(), 'audit.jsonl')

@@ -4,8 +4,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { packageRoot } from '../../../../src/lib/process/package.ts'
 import { foreignProgram, versionOf } from '../../../support/foreign/clients.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
-import { type DockerSsh, dockerSsh } from '../../../support/workspace/docker-ssh.ts'
-import { runProgram } from '../../../support/workspace/open-ssh.ts'
+import { type DockerSsh, dockerSsh } from '../../../support/workspace/ssh/docker-ssh.ts'
+import { runProgram } from '../../../support/workspace/ssh/open-ssh.ts'
 
 const playbook = join(packageRoot, 'test/fixtures/foreign/ansible/playbook.yml')
 let workspace: DockerSsh

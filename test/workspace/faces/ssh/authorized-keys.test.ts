@@ -1,10 +1,10 @@
 import { appendFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { dockerSsh } from '../../../support/workspace/docker-ssh.ts'
-import { makeKey, publicKey } from '../../../support/workspace/open-ssh.ts'
+import { dockerSsh } from '../../../support/workspace/ssh/docker-ssh.ts'
+import { makeKey, publicKey } from '../../../support/workspace/ssh/open-ssh.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
-import { startWorkspaceServer } from '../../../support/workspace/workspace-server.ts'
+import { startWorkspaceServer } from '../../../support/workspace/server/test-server.ts'
 
 test.each([0, 1])(
   'with %i worker processes only keys currently listed in the file log in',

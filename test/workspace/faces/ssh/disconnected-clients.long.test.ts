@@ -4,13 +4,13 @@ import { connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import ssh2, { type Client, type ClientChannel } from '../../../../src/lib/ssh/ssh2.ts'
 import type { ExecProcess, ExecRequest } from '../../../../src/workspace/backend/backend.ts'
-import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
-import { openSsh, type OpenSsh } from '../../../support/workspace/open-ssh.ts'
+import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
+import { openSsh, type OpenSsh } from '../../../support/workspace/ssh/open-ssh.ts'
 import {
   makeWorkspace,
   startWorkspaceServer,
   type TestServer,
-} from '../../../support/workspace/workspace-server.ts'
+} from '../../../support/workspace/server/test-server.ts'
 
 let server: TestServer
 let ssh: OpenSsh

@@ -4,10 +4,16 @@ import ssh2 from 'ssh2'
 import { expect, onTestFinished, test } from 'vitest'
 import { fingerprintOf } from '../../../../src/lib/ssh/fingerprint.ts'
 import { generateHostKey, loadHostKey } from '../../../../src/workspace/faces/ssh/host-key.ts'
-import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
-import { fingerprint, makeKey, openSsh, publicKey, runProgram } from '../../../support/workspace/open-ssh.ts'
+import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
+import {
+  fingerprint,
+  makeKey,
+  openSsh,
+  publicKey,
+  runProgram,
+} from '../../../support/workspace/ssh/open-ssh.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
-import { call, makeWorkspace, startWorkspaceServer } from '../../../support/workspace/workspace-server.ts'
+import { call, makeWorkspace, startWorkspaceServer } from '../../../support/workspace/server/test-server.ts'
 
 test('S7 the first start generates a key readable only by its owner, and the next reuses it', async () => {
   const file = join(tempDir(), 'host_key')

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto'
 import { type AddressInfo, createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { goClient, libraryClients } from '../../../support/foreign/clients.ts'
-import { type DockerSsh, dockerSsh } from '../../../support/workspace/docker-ssh.ts'
-import { runProgram } from '../../../support/workspace/open-ssh.ts'
-import { call } from '../../../support/workspace/workspace-server.ts'
+import { type DockerSsh, dockerSsh } from '../../../support/workspace/ssh/docker-ssh.ts'
+import { runProgram } from '../../../support/workspace/ssh/open-ssh.ts'
+import { call } from '../../../support/workspace/server/test-server.ts'
 
 let workspace: DockerSsh
 let hostKey: string

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { versionOf } from '../../../support/foreign/clients.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
-import { type DockerSsh, dockerSsh } from '../../../support/workspace/docker-ssh.ts'
-import { runProgram } from '../../../support/workspace/open-ssh.ts'
+import { type DockerSsh, dockerSsh } from '../../../support/workspace/ssh/docker-ssh.ts'
+import { runProgram } from '../../../support/workspace/ssh/open-ssh.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 
 let workspace: DockerSsh

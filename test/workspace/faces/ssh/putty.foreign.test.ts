@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { versionOf } from '../../../support/foreign/clients.ts'
 import { makeTempDir } from '../../../support/temp-dir.ts'
-import { type DockerSsh, dockerSsh } from '../../../support/workspace/docker-ssh.ts'
-import { runProgram } from '../../../support/workspace/open-ssh.ts'
+import { type DockerSsh, dockerSsh } from '../../../support/workspace/ssh/docker-ssh.ts'
+import { runProgram } from '../../../support/workspace/ssh/open-ssh.ts'
 
 const temporary = makeTempDir()
 let workspace: DockerSsh

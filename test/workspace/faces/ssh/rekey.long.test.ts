@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { run } from '../../../../src/lib/process/run.ts'
-import { type DockerSsh, dockerSsh } from '../../../support/workspace/docker-ssh.ts'
+import { type DockerSsh, dockerSsh } from '../../../support/workspace/ssh/docker-ssh.ts'
 import { rounds } from '../../../support/rounds.ts'
 
 const MIB = rounds(64, 4_096)

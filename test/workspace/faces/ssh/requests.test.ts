@@ -5,14 +5,14 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 // Not from ssh2 directly: that would limit the server in this process to short packets.
 import ssh2, { type ClientChannel } from '../../../../src/lib/ssh/ssh2.ts'
 import type { ExecProcess, ExecRequest } from '../../../../src/workspace/backend/backend.ts'
-import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
-import { openSsh, type OpenSsh } from '../../../support/workspace/open-ssh.ts'
+import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
+import { openSsh, type OpenSsh } from '../../../support/workspace/ssh/open-ssh.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 import {
   makeWorkspace,
   startWorkspaceServer,
   type TestServer,
-} from '../../../support/workspace/workspace-server.ts'
+} from '../../../support/workspace/server/test-server.ts'
 
 let server: TestServer
 let ssh: OpenSsh

@@ -4,14 +4,14 @@ import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import ssh2, { type Client } from 'ssh2'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
-import { openSsh, type OpenSsh, runProgram } from '../../../support/workspace/open-ssh.ts'
+import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
+import { openSsh, type OpenSsh, runProgram } from '../../../support/workspace/ssh/open-ssh.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 import {
   makeWorkspace,
   startWorkspaceServer,
   type TestServer,
-} from '../../../support/workspace/workspace-server.ts'
+} from '../../../support/workspace/server/test-server.ts'
 
 let server: TestServer
 let ssh: OpenSsh

@@ -3,15 +3,15 @@ import { execFileSync, spawn } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import type { ExecProcess, ExecRequest } from '../../../../src/workspace/backend/backend.ts'
-import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
-import { openSsh, type OpenSsh } from '../../../support/workspace/open-ssh.ts'
+import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
+import { openSsh, type OpenSsh } from '../../../support/workspace/ssh/open-ssh.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 import {
   call,
   makeWorkspace,
   startWorkspaceServer,
   type TestServer,
-} from '../../../support/workspace/workspace-server.ts'
+} from '../../../support/workspace/server/test-server.ts'
 
 let server: TestServer
 let ssh: OpenSsh

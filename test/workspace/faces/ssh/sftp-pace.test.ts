@@ -5,10 +5,10 @@ import { fc } from '../../../support/fast-check.ts'
 import { expect, onTestFinished, test } from 'vitest'
 import ssh2, { type ClientChannel } from '../../../../src/lib/ssh/ssh2.ts'
 import { sftpPace } from '../../../../src/workspace/faces/ssh/sftp-pace.ts'
-import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
-import { openSsh } from '../../../support/workspace/open-ssh.ts'
+import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
+import { openSsh } from '../../../support/workspace/ssh/open-ssh.ts'
 import { waitFor } from '../../../support/wait-for.ts'
-import { makeWorkspace, startWorkspaceServer } from '../../../support/workspace/workspace-server.ts'
+import { makeWorkspace, startWorkspaceServer } from '../../../support/workspace/server/test-server.ts'
 import { rounds } from '../../../support/rounds.ts'
 
 /** Returns a message of that many bytes, including its length prefix. */

@@ -7,10 +7,10 @@ import {
   type DockerSsh,
   dockerSsh,
   residentBytes,
-} from '../../../support/workspace/docker-ssh.ts'
+} from '../../../support/workspace/ssh/docker-ssh.ts'
 import { docker } from '../../../support/engine/docker.ts'
 import { waitFor } from '../../../support/wait-for.ts'
-import { call } from '../../../support/workspace/workspace-server.ts'
+import { call } from '../../../support/workspace/server/test-server.ts'
 
 let workspace: DockerSsh
 

@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openHttpTunnel } from '../../../support/http/http-tunnel.ts'
-import { openSsh, type OpenSsh, runProgram } from '../../../support/workspace/open-ssh.ts'
+import { openSsh, type OpenSsh, runProgram } from '../../../support/workspace/ssh/open-ssh.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 import { machineRoots, vmServer } from '../../../support/vm/vm-server.ts'
-import { call, makeWorkspace, type TestServer } from '../../../support/workspace/workspace-server.ts'
+import { call, makeWorkspace, type TestServer } from '../../../support/workspace/server/test-server.ts'
 
 const roots = machineRoots()
 const upper = join(roots.root, 'uppers/demo/upper.ext4')

@@ -4,14 +4,14 @@ import { readFileSync } from 'node:fs'
 import ssh2 from 'ssh2'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { dockerBackend, uniqueName } from '../../../support/engine/docker.ts'
-import { openSsh, type OpenSsh } from '../../../support/workspace/open-ssh.ts'
+import { openSsh, type OpenSsh } from '../../../support/workspace/ssh/open-ssh.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 import {
   call,
   makeWorkspace,
   startWorkspaceServer,
   type TestServer,
-} from '../../../support/workspace/workspace-server.ts'
+} from '../../../support/workspace/server/test-server.ts'
 
 const name = uniqueName('terminal')
 let server: TestServer

@@ -11,8 +11,8 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type DockerSsh, dockerSsh } from '../../../support/workspace/docker-ssh.ts'
-import { runProgram } from '../../../support/workspace/open-ssh.ts'
+import { type DockerSsh, dockerSsh } from '../../../support/workspace/ssh/docker-ssh.ts'
+import { runProgram } from '../../../support/workspace/ssh/open-ssh.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 
 const ODD_NAMES = [

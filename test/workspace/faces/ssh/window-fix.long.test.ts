@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
-import { openSsh, type OpenSsh } from '../../../support/workspace/open-ssh.ts'
+import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
+import { openSsh, type OpenSsh } from '../../../support/workspace/ssh/open-ssh.ts'
 import {
   makeWorkspace,
   startWorkspaceServer,
   type TestServer,
-} from '../../../support/workspace/workspace-server.ts'
+} from '../../../support/workspace/server/test-server.ts'
 
 let server: TestServer
 let ssh: OpenSsh

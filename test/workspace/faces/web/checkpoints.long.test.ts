@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { expectAccessible } from '../../../support/browser/accessible.ts'
 import { dockerBackend, removeLeftovers, uniqueName } from '../../../support/engine/docker.ts'
-import { openWorkspacePage } from '../../../support/workspace/workspace-page.ts'
-import { call, makeWorkspace, startWorkspaceServer } from '../../../support/workspace/workspace-server.ts'
+import { openWorkspacePage } from '../../../support/workspace/client/workspace-page.ts'
+import { call, makeWorkspace, startWorkspaceServer } from '../../../support/workspace/server/test-server.ts'
 
 test('the page takes checkpoints, rewinds to them and deletes them', async () => {
   const server = await startWorkspaceServer({ backends: () => [dockerBackend()] })

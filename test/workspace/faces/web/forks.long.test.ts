@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
-import { openWorkspacePage } from '../../../support/workspace/workspace-page.ts'
-import { makeWorkspace, startWorkspaceServer } from '../../../support/workspace/workspace-server.ts'
+import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
+import { openWorkspacePage } from '../../../support/workspace/client/workspace-page.ts'
+import { makeWorkspace, startWorkspaceServer } from '../../../support/workspace/server/test-server.ts'
 
 test('the page forks a workspace and shows the tree of forks', async () => {
   const server = await startWorkspaceServer({ backends: () => [new FakeBackend()] })

@@ -1,9 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest'
 import type { Workspace } from '../../../../src/workspace/workspace.ts'
 import { expectAccessible } from '../../../support/browser/accessible.ts'
-import { CrowdedBackend, workspaceLike } from '../../../support/workspace/crowded-backend.ts'
-import { openWorkspacePage, type WorkspacePage } from '../../../support/workspace/workspace-page.ts'
-import { startWorkspaceServer } from '../../../support/workspace/workspace-server.ts'
+import { CrowdedBackend, workspaceLike } from '../../../support/workspace/backend/crowded-backend.ts'
+import { openWorkspacePage, type WorkspacePage } from '../../../support/workspace/client/workspace-page.ts'
+import { startWorkspaceServer } from '../../../support/workspace/server/test-server.ts'
 
 const EVIL = '</script><img src=x onerror="document.title=\'taken\'"><b>bold</b>'
 

@@ -6,9 +6,9 @@ import { gzipSync } from 'node:zlib'
 import { expect, onTestFinished, test } from 'vitest'
 import { packageRoot } from '../../../../src/lib/process/package.ts'
 import { openPage } from '../../../support/browser/chromium.ts'
-import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
+import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
 import { waitFor } from '../../../support/wait-for.ts'
-import { makeWorkspace, startWorkspaceServer } from '../../../support/workspace/workspace-server.ts'
+import { makeWorkspace, startWorkspaceServer } from '../../../support/workspace/server/test-server.ts'
 
 /** Size limit of everything the browser loads before a terminal is opened, compressed. */
 const MAX_FIRST_BYTES = 150_000

@@ -5,8 +5,8 @@ import { expect, onTestFinished, test } from 'vitest'
 import { dockerBackend, leftovers, TEST_IMAGE, uniqueName } from '../../../support/engine/docker.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 import { waitFor } from '../../../support/wait-for.ts'
-import { openWorkspacePage, type WorkspacePage } from '../../../support/workspace/workspace-page.ts'
-import { call, makeWorkspace, startWorkspaceServer } from '../../../support/workspace/workspace-server.ts'
+import { openWorkspacePage, type WorkspacePage } from '../../../support/workspace/client/workspace-page.ts'
+import { call, makeWorkspace, startWorkspaceServer } from '../../../support/workspace/server/test-server.ts'
 
 const TOKEN = 'a-token-of-the-page-test'
 const HEADERS = { authorization: `Bearer ${TOKEN}` }

@@ -1,13 +1,13 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { busClient } from '../../../support/workspace/bus-client.ts'
+import { busClient } from '../../../support/workspace/client/bus-client.ts'
 import { openPage } from '../../../support/browser/chromium.ts'
 import { dockerBackend, leftovers, TEST_IMAGE, uniqueName } from '../../../support/engine/docker.ts'
-import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
+import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
 import { waitFor } from '../../../support/wait-for.ts'
-import { openWorkspacePage } from '../../../support/workspace/workspace-page.ts'
-import { call, makeWorkspace, startWorkspaceServer } from '../../../support/workspace/workspace-server.ts'
+import { openWorkspacePage } from '../../../support/workspace/client/workspace-page.ts'
+import { call, makeWorkspace, startWorkspaceServer } from '../../../support/workspace/server/test-server.ts'
 
 test('the disk page shows usage and prunes by plan, review and confirmation', async () => {
   const backend = dockerBackend()

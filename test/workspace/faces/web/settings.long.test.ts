@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { FakeBackend } from '../../../support/workspace/fake-backend.ts'
-import { openWorkspacePage } from '../../../support/workspace/workspace-page.ts'
-import { call, startWorkspaceServer } from '../../../support/workspace/workspace-server.ts'
+import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
+import { openWorkspacePage } from '../../../support/workspace/client/workspace-page.ts'
+import { call, startWorkspaceServer } from '../../../support/workspace/server/test-server.ts'
 
 test('the page changes settings of a workspace', async () => {
   const server = await startWorkspaceServer({ backends: () => [new FakeBackend()] })

@@ -1,9 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openTerminal } from '../../../support/workspace/terminal-client.ts'
+import { openTerminal } from '../../../support/workspace/client/terminal-client.ts'
 import { machineRoots, vmServer } from '../../../support/vm/vm-server.ts'
-import { openWorkspacePage } from '../../../support/workspace/workspace-page.ts'
-import { call, makeWorkspace, type TestServer } from '../../../support/workspace/workspace-server.ts'
+import { openWorkspacePage } from '../../../support/workspace/client/workspace-page.ts'
+import { call, makeWorkspace, type TestServer } from '../../../support/workspace/server/test-server.ts'
 
 const roots = machineRoots()
 let server: TestServer

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { expect, onTestFinished, test } from 'vitest'
 import { dockerBackend, removeLeftovers, TEST_IMAGE, uniqueName } from '../../../../support/engine/docker.ts'
 import { waitFor } from '../../../../support/wait-for.ts'
-import { backendCreate } from '../../../../support/workspace/backend-create.ts'
+import { backendCreate } from '../../../../support/workspace/backend/backend-create.ts'
 
 /** At a time; the engine then passes on the first output of every tenth program before it has recorded the process. */
 const PROGRAMS = 24

@@ -5,7 +5,7 @@ import { MachineFiles } from '../../../../../src/workspace/backend/microvm/files
 import { workspaceOf } from '../../../../../src/workspace/backend/microvm/machine-state.ts'
 import { newMetadata } from '../../../../../src/workspace/backend/microvm/plan-machine.ts'
 import { readPinnedDigests } from '../../../../../src/workspace/backend/microvm/files/pinned-digests.ts'
-import { backendCreate } from '../../../../support/workspace/backend-create.ts'
+import { backendCreate } from '../../../../support/workspace/backend/backend-create.ts'
 import { tempDir } from '../../../../support/temp-dir.ts'
 
 const good = newMetadata(backendCreate('Demo', 'base'), `sha256:${'a'.repeat(64)}`, {

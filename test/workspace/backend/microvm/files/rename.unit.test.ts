@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { MachineFiles } from '../../../../../src/workspace/backend/microvm/files/machine-files.ts'
 import type { Metadata } from '../../../../../src/workspace/backend/microvm/files/metadata.ts'
 import { tempDir } from '../../../../support/temp-dir.ts'
-import { MACHINE_METADATA } from '../../../../support/workspace/machine-metadata.ts'
+import { MACHINE_METADATA } from '../../../../support/workspace/machine/machine-metadata.ts'
 
 const METADATA: Metadata = { ...MACHINE_METADATA, name: 'Old', upperBytes: 1_000_000 }
 

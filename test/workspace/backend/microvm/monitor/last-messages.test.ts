@@ -9,7 +9,7 @@ import { identify } from '../../../../../src/workspace/backend/microvm/monitor/m
 import { MachineFiles } from '../../../../../src/workspace/backend/microvm/files/machine-files.ts'
 import { MachineWatch } from '../../../../../src/workspace/backend/microvm/machine-watch.ts'
 import { newMetadata } from '../../../../../src/workspace/backend/microvm/plan-machine.ts'
-import { backendCreate } from '../../../../support/workspace/backend-create.ts'
+import { backendCreate } from '../../../../support/workspace/backend/backend-create.ts'
 import { tempDir } from '../../../../support/temp-dir.ts'
 import { waitFor } from '../../../../support/wait-for.ts'
 

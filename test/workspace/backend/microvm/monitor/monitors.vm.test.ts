@@ -6,7 +6,7 @@ import { FirecrackerDriver } from '../../../../../src/workspace/backend/firecrac
 import type { Driver } from '../../../../../src/workspace/backend/microvm/driver.ts'
 import { VzDriver } from '../../../../../src/workspace/backend/vz/vz-driver.ts'
 import { findMachine } from '../../../../../src/workspace/backend/microvm/stray-machines.ts'
-import { createIn, outputOf, sh } from '../../../../support/workspace/backends.ts'
+import { createIn, outputOf, sh } from '../../../../support/workspace/backend/backends.ts'
 import { tempDir } from '../../../../support/temp-dir.ts'
 import { machineRoots, qemuBackend } from '../../../../support/vm/vm-server.ts'
 

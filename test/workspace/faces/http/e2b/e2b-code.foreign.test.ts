@@ -5,8 +5,8 @@ import { packageRoot } from '../../../../../src/lib/process/package.ts'
 import { e2bForNode, e2bForPython } from '../../../../support/foreign/clients.ts'
 import { playOverTls } from '../../../../support/foreign/e2b-over-tls.ts'
 import { makeTempDir, tempDir } from '../../../../support/temp-dir.ts'
-import { FakeBackend } from '../../../../support/workspace/fake-backend.ts'
-import { startWorkspaceServer, type TestServer } from '../../../../support/workspace/workspace-server.ts'
+import { FakeBackend } from '../../../../support/workspace/backend/fake-backend.ts'
+import { startWorkspaceServer, type TestServer } from '../../../../support/workspace/server/test-server.ts'
 
 const TOKEN = 'the-token-of-this-test'
 const fixture = (file: string): string =>

@@ -12,14 +12,14 @@ import {
   openStream,
   readMessages,
   type SandboxHeaders,
-} from '../../../../support/workspace/e2b-client.ts'
-import { FakeBackend } from '../../../../support/workspace/fake-backend.ts'
+} from '../../../../support/workspace/client/e2b-client.ts'
+import { FakeBackend } from '../../../../support/workspace/backend/fake-backend.ts'
 import {
   call,
   makeWorkspace,
   startWorkspaceServer,
   type TestServer,
-} from '../../../../support/workspace/workspace-server.ts'
+} from '../../../../support/workspace/server/test-server.ts'
 
 const TOKEN = 'the-token'
 const START = 'process.Process/Start'

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { machineRoots, vmServer, vmSettings } from '../../../../support/vm/vm-server.ts'
-import { callStream, makeSandbox } from '../../../../support/workspace/e2b-client.ts'
-import { call } from '../../../../support/workspace/workspace-server.ts'
+import { callStream, makeSandbox } from '../../../../support/workspace/client/e2b-client.ts'
+import { call } from '../../../../support/workspace/server/test-server.ts'
 
 test("E2B's pause saves the memory of a machine, and connecting continues its programs", async () => {
   const roots = machineRoots()

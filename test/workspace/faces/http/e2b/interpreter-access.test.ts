@@ -10,14 +10,14 @@ import {
   open,
   type SandboxHeaders,
   textOf,
-} from '../../../../support/workspace/e2b-client.ts'
-import { FakeBackend } from '../../../../support/workspace/fake-backend.ts'
+} from '../../../../support/workspace/client/e2b-client.ts'
+import { FakeBackend } from '../../../../support/workspace/backend/fake-backend.ts'
 import {
   call,
   makeWorkspace,
   startWorkspaceServer,
   type TestServer,
-} from '../../../../support/workspace/workspace-server.ts'
+} from '../../../../support/workspace/server/test-server.ts'
 
 const TOKEN = 'the-token'
 const INTERPRETER_PORT = 49_999

@@ -9,13 +9,13 @@ import {
   open,
   type SandboxHeaders,
   textOf,
-} from '../../../../support/workspace/e2b-client.ts'
-import { FakeBackend } from '../../../../support/workspace/fake-backend.ts'
+} from '../../../../support/workspace/client/e2b-client.ts'
+import { FakeBackend } from '../../../../support/workspace/backend/fake-backend.ts'
 import {
   call,
   startWorkspaceServer,
   type TestServer,
-} from '../../../../support/workspace/workspace-server.ts'
+} from '../../../../support/workspace/server/test-server.ts'
 
 const idOf = (sandbox: SandboxHeaders): string => sandbox['e2b-sandbox-id'] ?? ''
 

@@ -1,15 +1,15 @@
 import { METHODS } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { FakeBackend } from '../../../../support/workspace/fake-backend.ts'
-import { ask, serveInside } from '../../../../support/workspace/port-client.ts'
+import { FakeBackend } from '../../../../support/workspace/backend/fake-backend.ts'
+import { ask, serveInside } from '../../../../support/workspace/client/port-client.ts'
 import { sendRaw, statusOf } from '../../../../support/http/raw-http.ts'
 import { startRawUpstream } from '../../../../support/http/raw-upstream.ts'
 import {
   makeWorkspace,
   startWorkspaceServer,
   type TestServer,
-} from '../../../../support/workspace/workspace-server.ts'
+} from '../../../../support/workspace/server/test-server.ts'
 
 let server: TestServer
 beforeAll(async () => {

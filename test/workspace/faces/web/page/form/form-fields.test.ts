@@ -12,12 +12,12 @@ import {
   settingsFields,
   shownValue,
 } from '../../../../../../src/workspace/faces/web/page/form/form-fields.ts'
-import { FakeBackend } from '../../../../../support/workspace/fake-backend.ts'
+import { FakeBackend } from '../../../../../support/workspace/backend/fake-backend.ts'
 import {
   call,
   startWorkspaceServer,
   type TestServer,
-} from '../../../../../support/workspace/workspace-server.ts'
+} from '../../../../../support/workspace/server/test-server.ts'
 
 let server: TestServer
 let fields: readonly FormField[]

@@ -1,0 +1,9 @@
+import type { EgressGate } from '../../../../src/workspace/lifecycle/creation.ts'
+
+/** For a lifecycle whose workspaces have no egress profiles. */
+export const noEgress: EgressGate = {
+  attach: () => Promise.resolve(),
+  environmentOf: () => ({}),
+  foreignEnvironmentOf: () => ({}),
+  observe: () => undefined,
+}
