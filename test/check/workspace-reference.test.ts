@@ -32,7 +32,7 @@ import {
   spans,
 } from '../support/check/reference.ts'
 import { FakeBackend } from '../support/workspace/backend/fake-backend.ts'
-import { call, startWorkspaceServer, type TestServer } from '../support/workspace/server/test-server.ts'
+import { startWorkspaceServer, type TestServer } from '../support/workspace/server/test-server.ts'
 
 const reference = new Reference('workspace')
 const table = (heading: string) => reference.table(heading)
@@ -91,7 +91,7 @@ describe('with a running server', () => {
         statSync(join(server.stateDir, file)).isFile(),
       )
     })
-    await call(`${server.url}/api/workspaces`, 'POST', { name: 'demo' })
+    await server.create({ name: 'demo' })
     const inPage = table('File').flatMap(([file]) => spans(file))
     expect(sorted(inPage)).toEqual(sorted(files.map((file) => file.replace('demo', 'NAME'))))
   })

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { uniqueName } from '../support/engine/docker.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { startUpstream } from '../support/workspace/server/egress-proxy.ts'
-import { call, startWorkspaceServer } from '../support/workspace/server/test-server.ts'
+import { startWorkspaceServer } from '../support/workspace/server/test-server.ts'
 import type { Chapter } from './attack.ts'
 import { startEngine } from './engine.ts'
 import { type Hit, startCanary, startCanaryIn } from './network/canary.ts'
@@ -71,15 +71,15 @@ export function egressChapter(namespaces: Namespaces): Chapter {
         })
         closers.push(() => server.stop())
         const name = uniqueName('egress')
-        const { status, body } = await call(`${server.url}/api/workspaces`, 'POST', {
+        const { status, body } = await server.create({
           name,
           network: { egress_profile: 'agents' },
         })
         if (status !== 201) throw new Error(JSON.stringify(body))
-        closers.push(() => call(`${server.url}/api/workspaces/${name}`, 'DELETE'))
+        closers.push(() => server.api(`workspaces/${name}`, 'DELETE'))
         const inside = async (line: string): Promise<string> => {
           const argv = ['/bin/sh', '-c', line]
-          const result = await call(`${server.url}/api/workspaces/${name}/exec`, 'POST', {
+          const result = await server.api(`workspaces/${name}/exec`, 'POST', {
             argv,
             user: 'root',
             timeout_ms: 30_000,

@@ -6,7 +6,6 @@ import { tempDir } from '../support/temp-dir.ts'
 import { blocksOf, runTranscript, type Stage, writeBlock } from '../support/transcript.ts'
 import { machineRoots, vmServer } from '../support/vm/vm-server.ts'
 import { userEnvironment } from '../support/workspace/client/workspace-cli.ts'
-import { call } from '../support/workspace/server/test-server.ts'
 
 /** The programs under the names that readers type, as `npm link` installs them. */
 const PATH = [join(packageRoot, 'node_modules/.bin'), dirname(process.execPath), process.env['PATH']].join(
@@ -19,8 +18,7 @@ test('the guide on suspended and forked machines matches what happens', async ()
     qemu: { root: roots.root, accel: 'tcg', vhost_device_vsock: '/nonexistent' },
   })
   onTestFinished(async () => {
-    for (const name of ['demo', 'attempt-1', 'attempt-2'])
-      await call(`${server.url}/api/workspaces/${name}`, 'DELETE')
+    for (const name of ['demo', 'attempt-1', 'attempt-2']) await server.api(`workspaces/${name}`, 'DELETE')
     await server.stop()
     roots.remove()
   })

@@ -11,7 +11,7 @@ import { rounds } from '../support/rounds.ts'
 import { serve } from '../support/served.ts'
 import { tempDir } from '../support/temp-dir.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { call, makeWorkspace } from '../support/workspace/server/test-server.ts'
+import { makeWorkspace } from '../support/workspace/server/test-server.ts'
 
 const FOLDERS = 100
 const FILES_IN_EACH = rounds(100, 500)
@@ -54,9 +54,9 @@ test('a working day loses nothing', { timeout: 600_000 }, async () => {
   expect(await rsync(ssh, name, '127.0.0.1:tree/', `${back}/`)).toBe(0)
   expect(hashOf(back)).toBe(hashOf(tree))
 
-  const { sessions } = (await call(`${server.url}/api/workspaces/${name}/sessions`)).body
+  const { sessions } = (await server.api(`workspaces/${name}/sessions`)).body
   expect(sessions).toMatchObject([{ name: 'day' }])
-  expect((await call(`${server.url}/api/workspaces/${name}`, 'DELETE')).status).toBe(204)
+  expect((await server.api(`workspaces/${name}`, 'DELETE')).status).toBe(204)
   expect(await leftovers(name)).toEqual([])
 })
 

@@ -5,12 +5,14 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
+import { type Api, apiOf } from './workspace/server/test-server.ts'
 
 const ENTRY = fileURLToPath(new URL('../../src/bin/workspace.ts', import.meta.url))
 
 /** A server in a separate process. */
 export interface Served {
   readonly url: string
+  readonly api: Api
   readonly sshPort: number
   readonly child: ChildProcess
   /** Sends a signal and waits for the exit; resolves with the status or the signal's name. */
@@ -56,8 +58,10 @@ export function spawnServer(options: ServeOptions): {
       output += `${line}\n`
       if (!line.includes('"workspace server is ready"')) return
       const said = JSON.parse(line) as { http: number; ssh: number }
+      const url = `http://127.0.0.1:${said.http}`
       resolve({
-        url: `http://127.0.0.1:${said.http}`,
+        url,
+        api: apiOf(url),
         sshPort: said.ssh,
         child,
         end: (signal) => {

@@ -7,7 +7,7 @@ import { harden } from '../../src/workspace/harden.ts'
 import { findServer } from '../../src/workspace/client/find-server.ts'
 import { makeTempDir } from '../support/temp-dir.ts'
 import { FakeBackend } from '../support/workspace/backend/fake-backend.ts'
-import { call, startWorkspaceServer } from '../support/workspace/server/test-server.ts'
+import { startWorkspaceServer } from '../support/workspace/server/test-server.ts'
 
 let home: string
 beforeEach(() => {
@@ -88,10 +88,10 @@ test('a hardened server refuses clients without a token, and its user’s comman
     stateDir,
   })
   onTestFinished(() => server.stop())
-  expect((await call(`${server.url}/api/workspaces`)).status).toBe(401)
+  expect((await server.api('workspaces')).status).toBe(401)
   const token = readFileSync(join(stateDir, 'token'), 'utf8').trim()
   const headers = { authorization: `Bearer ${token}` }
-  expect((await call(`${server.url}/api/workspaces`, 'GET', undefined, headers)).status).toBe(200)
+  expect((await server.api('workspaces', 'GET', undefined, headers)).status).toBe(200)
   if (process.getuid?.() === 0) return
   const found = await findServer({ XDG_DATA_HOME: join(home, 'share'), HOME: home }, undefined)
   expect(found).toMatchObject({ url: server.url, tokenFile: join(stateDir, 'token') })

@@ -4,7 +4,8 @@ import type { Backend } from '../../src/workspace/backend/backend.ts'
 import { dockerBackend, uniqueName } from '../support/engine/docker.ts'
 import { describeOn } from '../support/workspace/backend/describe-on.ts'
 import { FakeBackend } from '../support/workspace/backend/fake-backend.ts'
-import { call, startWorkspaceServer, type TestServer } from '../support/workspace/server/test-server.ts'
+import { expectError } from '../support/workspace/server/expect-error.ts'
+import { startWorkspaceServer, type TestServer } from '../support/workspace/server/test-server.ts'
 
 const KINDS = [
   { kind: 'docker', open: (): Backend => dockerBackend() },
@@ -16,9 +17,10 @@ describeOn(KINDS, 'tmux sessions', ({ open }) => {
   let backend: Backend
   const name = uniqueName('tmux')
   const empty = uniqueName('empty')
-  const api = (path: string, method?: string) => call(`${server.url}/api/${path}`, method)
   const names = async () =>
-    ((await api(`workspaces/${name}/sessions`)).body.sessions as { name: string }[]).map((each) => each.name)
+    ((await server.api(`workspaces/${name}/sessions`)).body.sessions as { name: string }[]).map(
+      (each) => each.name,
+    )
 
   const tmux = async (...words: readonly string[]) => {
     const process = await backend.exec(name, {
@@ -37,17 +39,20 @@ describeOn(KINDS, 'tmux sessions', ({ open }) => {
   beforeAll(async () => {
     backend = open()
     server = await startWorkspaceServer({ backends: () => [backend] })
-    for (const each of [name, empty]) await call(`${server.url}/api/workspaces`, 'POST', { name: each })
+    for (const each of [name, empty]) await server.create({ name: each })
   })
   afterAll(async () => {
     // In the fake backend, it would outlive its workspace.
     await tmux('kill-server')
-    for (const each of [name, empty]) await call(`${server.url}/api/workspaces/${each}`, 'DELETE')
+    for (const each of [name, empty]) await server.api(`workspaces/${each}`, 'DELETE')
     await server.stop()
   })
 
   test('a workspace without a tmux server has no sessions', async () => {
-    expect(await api(`workspaces/${empty}/sessions`)).toMatchObject({ status: 200, body: { sessions: [] } })
+    expect(await server.api(`workspaces/${empty}/sessions`)).toMatchObject({
+      status: 200,
+      body: { sessions: [] },
+    })
   })
 
   test('sessions are listed with all their fields, in one workspace and across all', async () => {
@@ -60,16 +65,16 @@ describeOn(KINDS, 'tmux sessions', ({ open }) => {
       attached: false,
       window_count: 2,
     }
-    expect((await api(`workspaces/${name}/sessions`)).body).toEqual({ sessions: [expected] })
-    expect((await api('sessions')).body).toEqual({ sessions: [expected] })
+    expect((await server.api(`workspaces/${name}/sessions`)).body).toEqual({ sessions: [expected] })
+    expect((await server.api('sessions')).body).toEqual({ sessions: [expected] })
   })
 
   test('names with non-ASCII letters are returned unchanged', async () => {
     await tmux('new-session', '-d', '-s', 'ünï 名')
     expect(await names()).toContain('ünï 名')
-    expect((await api(`workspaces/${name}/sessions/${encodeURIComponent('ünï 名')}`, 'DELETE')).status).toBe(
-      204,
-    )
+    expect(
+      (await server.api(`workspaces/${name}/sessions/${encodeURIComponent('ünï 名')}`, 'DELETE')).status,
+    ).toBe(204)
     expect(await names()).toEqual(['main'])
   })
 
@@ -106,40 +111,40 @@ describeOn(KINDS, 'tmux sessions', ({ open }) => {
     ]
     const targets = [...patterns, ...identifiers, ' prod', 'prod ', 'PROD', '\n', '\0']
     for (const target of targets) {
-      const answer = await api(`workspaces/${name}/sessions/${encodeURIComponent(target)}`, 'DELETE')
+      const answer = await server.api(`workspaces/${name}/sessions/${encodeURIComponent(target)}`, 'DELETE')
       expect(answer.status, JSON.stringify(target)).toBe(404)
       expect(answer.body.error.code).toBe('SESSION_NOT_FOUND')
     }
     expect((await names()).toSorted()).toEqual(['main', 'prod'])
-    expect((await api(`workspaces/${name}/sessions/prod`, 'DELETE')).status).toBe(204)
+    expect((await server.api(`workspaces/${name}/sessions/prod`, 'DELETE')).status).toBe(204)
     expect(await names()).toEqual(['main'])
-    expect((await api(`workspaces/${name}/sessions/prod`, 'DELETE')).status).toBe(404)
+    expect((await server.api(`workspaces/${name}/sessions/prod`, 'DELETE')).status).toBe(404)
   })
 
   test('a missing or stopped workspace has its error code', async () => {
-    expect((await api('workspaces/nobody/sessions')).body.error.code).toBe('WORKSPACE_NOT_FOUND')
-    expect((await api('workspaces/nobody/sessions/x', 'DELETE')).body.error.code).toBe('WORKSPACE_NOT_FOUND')
-    expect((await api('workspaces/_api/sessions')).body.error.code).toBe('INVALID_WORKSPACE_NAME')
-    await api(`workspaces/${empty}/stop`, 'POST')
+    expectError(await server.api('workspaces/nobody/sessions'), 404, 'WORKSPACE_NOT_FOUND')
+    expectError(await server.api('workspaces/nobody/sessions/x', 'DELETE'), 404, 'WORKSPACE_NOT_FOUND')
+    expectError(await server.api('workspaces/_api/sessions'), 400, 'INVALID_WORKSPACE_NAME')
+    await server.api(`workspaces/${empty}/stop`, 'POST')
     for (const answer of [
-      await api(`workspaces/${empty}/sessions`),
-      await api(`workspaces/${empty}/sessions/main`, 'DELETE'),
+      await server.api(`workspaces/${empty}/sessions`),
+      await server.api(`workspaces/${empty}/sessions/main`, 'DELETE'),
     ]) {
-      expect(answer).toMatchObject({ status: 409, body: { error: { code: 'WORKSPACE_NOT_RUNNING' } } })
+      expectError(answer, 409, 'WORKSPACE_NOT_RUNNING')
     }
-    expect((await api('sessions')).body.sessions).toHaveLength(1)
+    expect((await server.api('sessions')).body.sessions).toHaveLength(1)
   })
 })
 
 test('one workspace that does not respond delays the list by 3 s and hides no other', async () => {
   const backend = new FakeBackend()
   const server = await startWorkspaceServer({ backends: () => [backend] })
-  for (const name of ['slow', 'quick']) await call(`${server.url}/api/workspaces`, 'POST', { name })
+  for (const name of ['slow', 'quick']) await server.create({ name })
   backend.before.set('exec', () => {
     backend.before.set('exec', () => undefined)
     return new Promise(() => undefined)
   })
-  expect(await call(`${server.url}/api/sessions`)).toMatchObject({ status: 200, body: { sessions: [] } })
+  expect(await server.api('sessions')).toMatchObject({ status: 200, body: { sessions: [] } })
   expect(server.log()).toContain('listing sessions failed')
   await server.stop()
 })

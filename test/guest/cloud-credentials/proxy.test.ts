@@ -39,7 +39,7 @@ describe('the credential proxy', () => {
     guest = await simulatedGuest(backend, 'demo')
     await waitFor(
       'the guest',
-      async () => (await call(`${server.url}/api/plugins/workspaces`)).body.workspaces.length === 1,
+      async () => (await server.api('plugins/workspaces')).body.workspaces.length === 1,
     )
   })
   afterEach(() => server.stop())

@@ -6,13 +6,14 @@ import { createInterface } from 'node:readline'
 import { onTestFinished } from 'vitest'
 import type { MachineDisk } from '../workspace/disk/machine-disk.ts'
 import { CLI } from '../workspace/client/workspace-cli.ts'
+import { type Api, apiOf } from '../workspace/server/test-server.ts'
 
 /** A server in a separate process that owns these VMs; with options of strace(1) it runs under strace. */
 export async function serveDisk(
   disk: MachineDisk,
   stateDir: string,
   strace: readonly string[] = [],
-): Promise<{ readonly url: string; readonly end: () => Promise<void> }> {
+): Promise<{ readonly api: Api; readonly end: () => Promise<void> }> {
   const runDir = mkdtempSync('/tmp/vm-')
   onTestFinished(() => rmSync(runDir, { recursive: true, force: true }))
   const config = join(runDir, 'config.yaml')
@@ -50,5 +51,5 @@ export async function serveDisk(
     })
     void exit.then(() => reject(new Error(`the server ended: ${log}`)))
   })
-  return { url: `http://127.0.0.1:${port}`, end }
+  return { api: apiOf(`http://127.0.0.1:${port}`), end }
 }

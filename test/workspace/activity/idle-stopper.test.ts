@@ -19,7 +19,7 @@ import { FakeBackend } from '../../support/workspace/backend/fake-backend.ts'
 import { openHttpTunnel } from '../../support/http/http-tunnel.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { call, makeWorkspace, startWorkspaceServer } from '../../support/workspace/server/test-server.ts'
+import { makeWorkspace, startWorkspaceServer } from '../../support/workspace/server/test-server.ts'
 import { CREATE_DEFAULTS } from '../../support/workspace/lifecycle/create-defaults.ts'
 import { systemClock } from '../../../src/lib/clock/clock.ts'
 import { noEgress } from '../../support/workspace/lifecycle/no-egress.ts'
@@ -284,7 +284,7 @@ test('idle stop in a server spares open tunnels, and is off by default', { tags:
   const port = (echo.address() as AddressInfo).port
   const tunnel = await openHttpTunnel(`${server.url}/api/workspaces/used/connect/${port}`)
   await makeWorkspace(server.url, { name: 'idle' })
-  const status = async (name: string) => (await call(`${server.url}/api/workspaces/${name}`)).body.status
+  const status = async (name: string) => (await server.api(`workspaces/${name}`)).body.status
   await waitFor('the idle one to stop', async () => (await status('idle')) === 'stopped')
   expect(await status('used')).toBe('running')
   tunnel.stream?.destroy()

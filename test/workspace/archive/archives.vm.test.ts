@@ -4,7 +4,6 @@ import { machineRoots, qemuBackend } from '../../support/vm/vm-server.ts'
 import { VM_IMAGE } from '../../support/vm/vm-image.ts'
 import { randomTree, SNAPSHOT_OF_TREE } from '../../support/workspace/archive/random-tree.ts'
 import {
-  call,
   makeWorkspace,
   startWorkspaceServer,
   type TestServer,
@@ -22,14 +21,14 @@ beforeAll(async () => {
   server = await startWorkspaceServer({ backends: () => [dockerBackend(), qemu] })
 })
 afterAll(async () => {
-  for (const name of [container, machine, back]) await call(`${server.url}/api/workspaces/${name}`, 'DELETE')
+  for (const name of [container, machine, back]) await server.api(`workspaces/${name}`, 'DELETE')
   await server.stop()
   for (const name of [container, back]) await removeLeftovers(name)
   roots.remove()
 })
 
 const run = async (name: string, command: string): Promise<string> => {
-  const { body } = await call(`${server.url}/api/workspaces/${name}/exec`, 'POST', { command })
+  const { body } = await server.api(`workspaces/${name}/exec`, 'POST', { command })
   expect(body.exit_status, body.stderr).toBe(0)
   return body.stdout as string
 }

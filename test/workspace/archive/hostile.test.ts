@@ -45,7 +45,7 @@ async function send(archive: Buffer, query = ''): Promise<{ status: number; code
 
 /** Fails unless nothing of the import is left, neither at the server nor at the backend. */
 async function expectNothingLeft(name = MANIFEST.name): Promise<void> {
-  expect((await call(`${server.url}/api/workspaces`)).body.workspaces).toEqual([])
+  expect((await server.api('workspaces')).body.workspaces).toEqual([])
   expect(await backend.find(name)).toBeUndefined()
   expect(await backend.hasVolume(name)).toBe(false)
   expect(await readdir(join(server.stateDir, 'creating')).catch(() => [])).toEqual([])
@@ -267,7 +267,7 @@ test('the start after a killed server removes a half-made import', async () => {
   await cp(server.stateDir, stateDir, { recursive: true, filter: (path) => !/\.(?:sock|lock)$/.test(path) })
   const next = await startWorkspaceServer({ backends: () => [backend], stateDir })
   onTestFinished(() => next.stop())
-  expect((await call(`${next.url}/api/workspaces`)).body.workspaces).toEqual([])
+  expect((await next.api('workspaces')).body.workspaces).toEqual([])
   expect(await backend.find(MANIFEST.name)).toBeUndefined()
   expect(await backend.hasVolume(MANIFEST.name)).toBe(false)
   upload.destroy()

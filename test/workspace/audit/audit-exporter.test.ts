@@ -21,7 +21,7 @@ import { tempDir } from '../../support/temp-dir.ts'
 import { waitFor } from '../../support/wait-for.ts'
 import { FakeBackend } from '../../support/workspace/backend/fake-backend.ts'
 import { startLogCollector } from '../../support/services/log-collector.ts'
-import { call, startWorkspaceServer } from '../../support/workspace/server/test-server.ts'
+import { startWorkspaceServer } from '../../support/workspace/server/test-server.ts'
 
 /** A hundred times as fast. */
 const clock = { ...systemClock, after: (ms: number, work: () => void) => systemClock.after(ms / 100, work) }
@@ -90,8 +90,8 @@ test('a server sends its audit entries to a collector, and the next one continue
   const stateDir = join(directory, 'state')
   const serve = () => startWorkspaceServer({ backends: () => [new FakeBackend()], settings, stateDir })
   const server = await serve()
-  await call(`${server.url}/api/workspaces`, 'POST', { name: 'demo' })
-  await call(`${server.url}/api/workspaces`, 'POST', { name: 'a b' })
+  await server.create({ name: 'demo' })
+  await server.create({ name: 'a b' })
   await waitFor('the entries', () => collector.lines.length === 2)
   expect(collector.tokens[0]).toBe('Bearer first')
   const [{ resourceLogs }] = collector.requests.map((body) => JSON.parse(body))
@@ -110,13 +110,13 @@ test('a server sends its audit entries to a collector, and the next one continue
   })
   expect(collector.requests.join()).toContain('"severityNumber":13')
   // The last entries of a server are sent before it ends.
-  void call(`${server.url}/api/workspaces/demo`, 'DELETE')
+  void server.api('workspaces/demo', 'DELETE')
   await waitFor('the deletion', () => readFileSync(file, 'utf8').includes('workspace.delete'))
   await server.stop()
   writeFileSync(tokenFile, 'second\n')
   const next = await serve()
   onTestFinished(() => next.stop())
-  await call(`${next.url}/api/workspaces`, 'POST', { name: 'later' })
+  await next.create({ name: 'later' })
   await waitFor('the entry', () => collector.lines.at(-1)?.includes('later') === true)
   expect(collector.lines.map((line) => `${line}\n`).join('')).toBe(readFileSync(file, 'utf8'))
   expect(collector.tokens.at(-1)).toBe('Bearer second')

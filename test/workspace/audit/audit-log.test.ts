@@ -9,7 +9,7 @@ import { FakeBackend } from '../../support/workspace/backend/fake-backend.ts'
 import { openHttpTunnel } from '../../support/http/http-tunnel.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { call, startWorkspaceServer } from '../../support/workspace/server/test-server.ts'
+import { startWorkspaceServer } from '../../support/workspace/server/test-server.ts'
 import { systemClock } from '../../../src/lib/clock/clock.ts'
 
 const logger = createLogger({ level: 'silent', format: 'json' })
@@ -22,7 +22,7 @@ test('the audit log records who did what with which outcome', async () => {
   const server = await startWorkspaceServer({ backends: () => [backend], settings })
   onTestFinished(() => server.stop())
   const api = (path: string, method: string, body?: unknown, headers = {}) =>
-    call(`${server.url}/api/workspaces${path}`, method, body, headers)
+    server.api(`workspaces${path}`, method, body, headers)
   await api('', 'POST', { name: 'demo' })
   await api('', 'POST', { name: 'demo' })
   await api('', 'POST', { name: 'a b' })
@@ -64,8 +64,8 @@ test('W12 no secret reaches the audit log or the log', async () => {
   })
   const repo = 'http://user:canary-password@127.0.0.1:9/canary.git'
   const headers = { authorization: 'Bearer canary-token' }
-  await call(`${server.url}/api/workspaces`, 'POST', { name: 'demo', repo }, headers)
-  await call(`${server.url}/api/workspaces`, 'POST', { name: 'demo', repo: `${repo}?canary` }, headers)
+  await server.create({ name: 'demo', repo }, headers)
+  await server.create({ name: 'demo', repo: `${repo}?canary` }, headers)
   await server.stop()
   expect(auditEntries(file).map(({ code }) => code)).toEqual(['CLONE_FAILED', 'INVALID_REPO_URL'])
   expect(readFileSync(file, 'utf8')).not.toContain('canary')

@@ -9,7 +9,7 @@ import { tempDir } from '../../support/temp-dir.ts'
 import { waitFor } from '../../support/wait-for.ts'
 import { FakeBackend } from '../../support/workspace/backend/fake-backend.ts'
 import { type LogCollector, startLogCollector } from '../../support/services/log-collector.ts'
-import { call, startWorkspaceServer } from '../../support/workspace/server/test-server.ts'
+import { startWorkspaceServer } from '../../support/workspace/server/test-server.ts'
 
 const READER = join(packageRoot, 'test/fixtures/foreign/otlp/read-logs.py')
 const python = foreignProgram('python')
@@ -31,9 +31,9 @@ describe(`opentelemetry-proto ${version}`, () => {
     const settings = { audit: { file, otlp: { url: collector.url } } }
     const server = await startWorkspaceServer({ backends: () => [new FakeBackend()], settings })
     onTestFinished(() => server.stop())
-    await call(`${server.url}/api/workspaces`, 'POST', { name: 'demo' })
-    await call(`${server.url}/api/workspaces/demo/files?path=/nowhere`)
-    await call(`${server.url}/api/workspaces/demo`, 'DELETE')
+    await server.create({ name: 'demo' })
+    await server.api('workspaces/demo/files?path=/nowhere')
+    await server.api('workspaces/demo', 'DELETE')
     await waitFor('the entries', () => collector.lines.at(-1)?.includes('workspace.delete') === true)
     const lines = readFileSync(file, 'utf8').trim().split('\n')
     expect(recordsOf(collector)).toEqual(

@@ -26,8 +26,7 @@ for (const { line, settings } of LINES)
       if (stdout.length === 0) throw new Error(stderr)
       return JSON.parse(stdout.toString())
     }
-    const isConnected = async () =>
-      (await call(`${server.url}/api/plugins/workspaces`)).body.workspaces.length === 1
+    const isConnected = async () => (await server.api('plugins/workspaces')).body.workspaces.length === 1
 
     beforeAll(async () => {
       server = await vmServer(roots, { qemu: { root: roots.root, accel: 'tcg', ...settings } })
@@ -36,20 +35,18 @@ for (const { line, settings } of LINES)
       await waitFor('the agent on the bus', isConnected, 60_000)
     })
     afterAll(async () => {
-      await call(`${server.url}/api/workspaces/demo`, 'DELETE').catch(() => undefined)
+      await server.api('workspaces/demo', 'DELETE').catch(() => undefined)
       ssh.remove()
       await server.stop()
       roots.remove()
     })
 
     test('a program inside publishes, and a listener on the host answers', async () => {
-      expect((await call(`${server.url}/api/plugins/workspaces`)).body).toEqual({
+      expect((await server.api('plugins/workspaces')).body).toEqual({
         workspaces: [{ name: 'demo', backend: 'qemu', server: 'test-server', extensions: [] }],
       })
       const listener = await readEventStream(`${server.url}/api/plugins/listeners/demo.ns/messages`)
-      expect((await call(`${server.url}/api/plugins/listeners`)).body.listeners).toMatchObject([
-        { namespace: 'demo.ns' },
-      ])
+      expect((await server.api('plugins/listeners')).body.listeners).toMatchObject([{ namespace: 'demo.ns' }])
       const published = publish(JSON.stringify({ namespace: 'demo.ns', payload: { hello: 'wörld' } }))
       const [{ event, data } = {} as ReceivedEvent] = await listener.first(1)
       expect(event).toBe('message')

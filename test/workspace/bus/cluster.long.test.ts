@@ -4,7 +4,8 @@ import { busClient } from '../../support/workspace/client/bus-client.ts'
 import { FakeBackend } from '../../support/workspace/backend/fake-backend.ts'
 import { startNats } from '../../support/services/nats.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { call, startWorkspaceServer } from '../../support/workspace/server/test-server.ts'
+import { expectError } from '../../support/workspace/server/expect-error.ts'
+import { startWorkspaceServer } from '../../support/workspace/server/test-server.ts'
 
 /** A server of the bus with its guest and host side controlled by the test. */
 async function startServer(name: string, natsUrl: string) {
@@ -84,7 +85,7 @@ describe('the bus of several servers', () => {
       const both = await Promise.all([one, two].map((server) => server.listen(`demo-${i}`)))
       expect(both.map(({ response }) => response.status).toSorted((a, b) => a - b)).toEqual([200, 409])
     }
-    expect(await call(`${two.url}/api/plugins/listeners/system:a/messages`)).toMatchObject({ status: 403 })
+    expect(await two.api('listeners/system:a/messages')).toMatchObject({ status: 403 })
   })
 
   test('a waiting request reaches a listener that appears on the other server, and none after it leaves', async () => {
@@ -123,10 +124,7 @@ describe('the bus of several servers', () => {
     expect(await one.api('listeners/stranger/respond', 'POST', stranger)).toMatchObject({ status: 204 })
     await waitFor('its loss', async () => (await two.metric(late))?.endsWith(' 2') === true)
     const gone = { ...answer, workspace: { name: 'gone', server: 'host two' } }
-    expect(await one.api('listeners/demo/respond', 'POST', gone)).toMatchObject({
-      status: 404,
-      body: { error: { code: 'WORKSPACE_NOT_CONNECTED' } },
-    })
+    expectError(await one.api('listeners/demo/respond', 'POST', gone), 404, 'WORKSPACE_NOT_CONNECTED')
     const right = one.answer(message?.data, { from: 'here' })
     await one.api('listeners/demo/respond', 'POST', right)
     expect(await asked).toMatchObject({ body: { payload: { from: 'here' } } })
@@ -140,7 +138,7 @@ describe('the bus of several servers', () => {
       payload: {},
     }
     const refused = await one.api('listeners/demo/respond', 'POST', answer)
-    expect(refused).toMatchObject({ status: 404, body: { error: { code: 'WORKSPACE_NOT_CONNECTED' } } })
+    expectError(refused, 404, 'WORKSPACE_NOT_CONNECTED')
     expect(refused.body.error.message).toContain('server "host three"')
   })
 

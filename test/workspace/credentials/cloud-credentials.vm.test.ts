@@ -13,7 +13,7 @@ import { openSsh, type OpenSsh } from '../../support/workspace/ssh/open-ssh.ts'
 import { makeTempDir } from '../../support/temp-dir.ts'
 import { machineRoots, vmServer } from '../../support/vm/vm-server.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { call, makeWorkspace, type TestServer } from '../../support/workspace/server/test-server.ts'
+import { makeWorkspace, type TestServer } from '../../support/workspace/server/test-server.ts'
 
 /** The host's address in user-mode networking. */
 const HOST = '10.0.2.2'
@@ -30,8 +30,7 @@ describe('cloud credentials inside a virtual machine', () => {
     const { stdout, stderr } = await ssh.run('demo', command, { stdin })
     return `${stdout.toString()}${stderr}`.trim()
   }
-  const extensions = async () =>
-    (await call(`${server.url}/api/plugins/workspaces`)).body.workspaces[0]?.extensions
+  const extensions = async () => (await server.api('plugins/workspaces')).body.workspaces[0]?.extensions
 
   beforeAll(async () => {
     moto = await startMoto()
@@ -56,7 +55,7 @@ describe('cloud credentials inside a virtual machine', () => {
     )
   })
   afterAll(async () => {
-    await call(`${server.url}/api/workspaces/demo`, 'DELETE').catch(() => undefined)
+    await server.api('workspaces/demo', 'DELETE').catch(() => undefined)
     ssh.remove()
     host.stop()
     moto.stop()

@@ -16,7 +16,7 @@ import { FakeBackend } from '../../support/workspace/backend/fake-backend.ts'
 import { serveRepository } from '../../support/services/git-daemon.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { call, startWorkspaceServer, type TestServer } from '../../support/workspace/server/test-server.ts'
+import { startWorkspaceServer, type TestServer } from '../../support/workspace/server/test-server.ts'
 
 /** A directory with a devcontainer.json, and the name for its workspace. */
 function directoryWith(content: unknown, file = '.devcontainer/devcontainer.json'): string {
@@ -74,7 +74,7 @@ describe.each([
     server = await startWorkspaceServer({ backends: () => [backend] })
   })
   afterEach(async () => {
-    await call(`${server.url}/api/workspaces/${name}`, 'DELETE')
+    await server.api(`workspaces/${name}`, 'DELETE')
     await server.stop()
     await removeLeftovers(name)
   })
@@ -92,8 +92,8 @@ describe.each([
     expect(progress).toEqual(expect.arrayContaining(['running said', 'running listed']))
     expect(readFileSync(join(directory, 'said'), 'utf8')).toBe('hello world\n')
     expect(await output('ls; echo "$WHO"')).toBe('listed\nsaid\nworld\n')
-    await call(`${server.url}/api/workspaces/${name}/stop`, 'POST')
-    await call(`${server.url}/api/workspaces/${name}/start`, 'POST')
+    await server.api(`workspaces/${name}/stop`, 'POST')
+    await server.api(`workspaces/${name}/start`, 'POST')
     expect(await output('echo "$WHO"')).toBe('world\n')
   })
 
@@ -140,7 +140,7 @@ describe.each([
     if (kind === 'docker') {
       expect(await output('id -un; stat -c %U . file .git/HEAD')).toBe('games\n'.repeat(4))
       expect(await docker('inspect', '-f', '{{.Id}}', `ws-${name}`)).toBe(
-        (await call(`${server.url}/api/workspaces/${name}`)).body.container_id,
+        (await server.api(`workspaces/${name}`)).body.container_id,
       )
     }
   })
@@ -258,19 +258,19 @@ describe('a devcontainer.json', () => {
         return false
       }
     })
-    expect((await call(`${server.url}/api/workspaces/demo`)).body.status).toBe('starting')
+    expect((await server.api('workspaces/demo')).body.status).toBe('starting')
     server = await server.restart()
     await creation
-    expect((await call(`${server.url}/api/workspaces/demo`)).body).toMatchObject({ status: 'running' })
+    expect((await server.api('workspaces/demo')).body).toMatchObject({ status: 'running' })
   })
 
   test('whose postCreateCommand is running can be deleted with its workspace', async () => {
     const local_dir = directoryWith({ postCreateCommand: 'sleep 60' })
     const creation = create(server, { name: 'demo', local_dir })
     await waitFor('the workspace', async () => (await backend.find('demo')) !== undefined)
-    expect((await call(`${server.url}/api/workspaces/demo`, 'DELETE')).status).toBe(204)
+    expect((await server.api('workspaces/demo', 'DELETE')).status).toBe(204)
     await creation
     expect(await backend.list()).toEqual([])
-    expect((await call(`${server.url}/api/workspaces`)).body.workspaces).toEqual([])
+    expect((await server.api('workspaces')).body.workspaces).toEqual([])
   })
 })

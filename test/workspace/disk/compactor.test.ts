@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { admin, canMount } from '../../support/files/file-systems.ts'
 import { fingerprint, MachineDisk } from '../../support/workspace/disk/machine-disk.ts'
+import { expectError } from '../../support/workspace/server/expect-error.ts'
 import { tempDir } from '../../support/temp-dir.ts'
-import { call } from '../../support/workspace/server/test-server.ts'
 
 const MIB = 2 ** 20
 
@@ -65,7 +65,7 @@ describe.runIf(canMount)('compact', () => {
       )
       const taken = statSync(file).blocks * 512
       const server = await disk.serve()
-      const { status, body } = await call(`${server.url}/api/system/compact`, 'POST')
+      const { status, body } = await server.api('system/compact', 'POST')
       expect(status).toBe(200)
       expect(body.items).toMatchObject([{ name: 'demo', backend: 'qemu' }])
       expect(body.items[0].error).toBeUndefined()
@@ -76,9 +76,7 @@ describe.runIf(canMount)('compact', () => {
       // Fails when anything is inconsistent.
       admin('e2fsck', '-f', '-n', file)
       expect(onDisk(file, fingerprint)).toBe(before)
-      expect(
-        (await call(`${server.url}/api/system/compact`, 'POST')).body.totals.freed.physical_bytes,
-      ).toBeLessThan(MIB)
+      expect((await server.api('system/compact', 'POST')).body.totals.freed.physical_bytes).toBeLessThan(MIB)
     },
   )
 
@@ -102,8 +100,8 @@ describe.runIf(canMount)('compact', () => {
       (name) => statSync(disk.at('uppers', name, 'upper.ext4')).blocks,
     )
     const server = await disk.serve()
-    const { body } = await call(
-      `${server.url}/api/system/compact?name=other&name=garbage&name=linked&name=damaged`,
+    const { body } = await server.api(
+      'system/compact?name=other&name=garbage&name=linked&name=damaged',
       'POST',
     )
     expect(body.items.map(({ error }: any) => error)).toEqual([
@@ -123,10 +121,8 @@ describe.runIf(canMount)('compact', () => {
     const disk = new MachineDisk()
     disk.machine('broken', { failure: 'it does not boot' })
     const server = await disk.serve()
-    expect((await call(`${server.url}/api/system/compact?name=nobody`, 'POST')).body.error.code).toBe(
-      'WORKSPACE_NOT_FOUND',
-    )
-    const { body } = await call(`${server.url}/api/system/compact`, 'POST')
+    expectError(await server.api('system/compact?name=nobody', 'POST'), 404, 'WORKSPACE_NOT_FOUND')
+    const { body } = await server.api('system/compact', 'POST')
     expect([body.items, body.skipped]).toMatchObject([
       [],
       [{ name: 'broken', reason: 'cannot compact error workspace' }],

@@ -5,7 +5,7 @@ import { duPhysicalBytes } from '../../support/files/du.ts'
 import { FakeBackend } from '../../support/workspace/backend/fake-backend.ts'
 import { MachineDisk } from '../../support/workspace/disk/machine-disk.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { call, makeWorkspace, startWorkspaceServer } from '../../support/workspace/server/test-server.ts'
+import { makeWorkspace, startWorkspaceServer } from '../../support/workspace/server/test-server.ts'
 import { systemClock } from '../../../src/lib/clock/clock.ts'
 
 test('df counts images, workspaces, snapshots and orphans separately and in total', async () => {
@@ -20,10 +20,10 @@ test('df counts images, workspaces, snapshots and orphans separately and in tota
   mkdirSync(disk.at('images/blobs/sha256/0123.tmp'))
   const server = await disk.serve()
   // Trash that exists at startup is removed then.
-  await call(`${server.url}/api/system/df`)
+  await server.api('system/df')
   mkdirSync(disk.at('uppers/.trash-01'))
   const askedMs = Date.now()
-  const { status, body } = await call(`${server.url}/api/system/df`)
+  const { status, body } = await server.api('system/df')
   expect(status).toBe(200)
   expect(body).toMatchObject({ server_name: 'test-server', backend: 'qemu', notes: [] })
   expect(Date.parse(body.generated_at)).toBeGreaterThanOrEqual(askedMs)
@@ -73,7 +73,7 @@ test('df counts a file shared by two images in both, and reports it as shared', 
   const big = join(images.directoryOf(one), 'modules')
   writeFileSync(big, Buffer.alloc(100_000))
   linkSync(big, join(images.directoryOf(two), 'modules'))
-  const { body } = await call(`${(await disk.serve()).url}/api/system/df`)
+  const { body } = await (await disk.serve()).api('system/df')
   expect(body.totals.shared_bytes).toBe(duPhysicalBytes(big))
 })
 
@@ -81,7 +81,7 @@ test('F8 df reports a workspace with unreadable metadata and counts it', async (
   const disk = new MachineDisk()
   disk.machine('broken')
   disk.metadata('broken', '')
-  const { body } = await call(`${(await disk.serve()).url}/api/system/df`)
+  const { body } = await (await disk.serve()).api('system/df')
   expect(body.workspaces).toMatchObject([
     { name: 'broken', status: 'error', rootfs: { size: { physical_bytes: 8192 } } },
   ])
@@ -93,7 +93,7 @@ test('df reports an unavailable engine and counts the rest', async () => {
   backend.usage = () => Promise.reject(new Error('the engine does not answer'))
   const server = await startWorkspaceServer({ backends: () => [backend] })
   onTestFinished(() => server.stop())
-  const { status, body } = await call(`${server.url}/api/system/df`)
+  const { status, body } = await server.api('system/df')
   expect([status, body.notes]).toEqual([200, ['docker: not measured (the engine does not answer)']])
 })
 
@@ -105,7 +105,7 @@ test('df with cached returns the last report and refreshes a stale one in the ba
     clock: { ...systemClock, wallMs: () => now },
   })
   onTestFinished(() => server.stop())
-  const cached = async () => (await call(`${server.url}/api/system/df?cached=true`)).body
+  const cached = async () => (await server.api('system/df?cached=true')).body
   const first = await cached()
   await makeWorkspace(server.url, { name: 'demo' })
   now += 29_000
@@ -113,5 +113,5 @@ test('df with cached returns the last report and refreshes a stale one in the ba
   now += 2_000
   expect(await cached()).toEqual(first)
   await waitFor('a new report', async () => (await cached()).workspaces.length === 1)
-  expect((await call(`${server.url}/api/system/df?cached=yes`)).status).toBe(400)
+  expect((await server.api('system/df?cached=yes')).status).toBe(400)
 })

@@ -36,7 +36,7 @@ test('N4 a machine with an egress profile makes only the requests of its rules, 
   onTestFinished(() => server.stop())
   const demo = `${server.url}/api/workspaces/demo`
   const network = { egress_profile: 'agents' }
-  const created = await call(`${server.url}/api/workspaces`, 'POST', { name: 'demo', network })
+  const created = await server.create({ name: 'demo', network })
   if (created.status !== 201) throw new Error(JSON.stringify(created.body))
   onTestFinished(async () => void (await call(demo, 'DELETE')))
   const inside = async (line: string, of = demo): Promise<string> =>
@@ -64,10 +64,10 @@ test('N4 a machine with an egress profile makes only the requests of its rules, 
   // Without a profile, a machine from a snapshot has no proxy.
   await call(`${demo}/stop`, 'POST')
   const snapshot = { name: 'kept', source_workspace: 'demo' }
-  expect((await call(`${server.url}/api/snapshots`, 'POST', snapshot)).status).toBe(201)
+  expect((await server.api('snapshots', 'POST', snapshot)).status).toBe(201)
   const plain = `${server.url}/api/workspaces/plain`
   onTestFinished(async () => void (await call(plain, 'DELETE')))
   const body = { name: 'plain', from_snapshot: 'kept' }
-  expect((await call(`${server.url}/api/workspaces`, 'POST', body)).status).toBe(201)
+  expect((await server.create(body)).status).toBe(201)
   expect(await inside('echo "[$HTTPS_PROXY]"', plain)).toBe('[]\n')
 })

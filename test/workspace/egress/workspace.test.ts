@@ -5,7 +5,7 @@ import { docker, removeLeftovers, TEST_IMAGE, uniqueName } from '../../support/e
 import { makeTempDir } from '../../support/temp-dir.ts'
 import { waitFor } from '../../support/wait-for.ts'
 import { startUpstream, type Upstream } from '../../support/workspace/server/egress-proxy.ts'
-import { call, startWorkspaceServer, type TestServer } from '../../support/workspace/server/test-server.ts'
+import { startWorkspaceServer, type TestServer } from '../../support/workspace/server/test-server.ts'
 
 const SECRET = 'never-inside-7f3a'
 const name = uniqueName('agent')
@@ -35,14 +35,14 @@ beforeAll(async () => {
       },
     },
   })
-  const created = await call(`${server.url}/api/workspaces`, 'POST', {
+  const created = await server.create({
     name,
     network: { egress_profile: 'agents' },
   })
   if (created.status !== 201) throw new Error(JSON.stringify(created.body))
 })
 afterAll(async () => {
-  await call(`${server.url}/api/workspaces/${name}`, 'DELETE')
+  await server.api(`workspaces/${name}`, 'DELETE')
   await server.stop()
   await upstream.close()
   await removeLeftovers(name)
@@ -51,14 +51,14 @@ afterAll(async () => {
 
 /** Runs a shell line as a program of the workspace would. */
 const inside = async (line: string): Promise<string> => {
-  const { body } = await call(`${server.url}/api/workspaces/${name}/exec`, 'POST', {
+  const { body } = await server.api(`workspaces/${name}/exec`, 'POST', {
     argv: ['/bin/sh', '-c', line],
   })
   return `${body.stdout}${body.stderr}`
 }
 const request = (path = '/v1/x') =>
   inside(`curl -sS -m 10 -o /dev/null -w '%{http_code}' https://api.test${path} 2>&1`)
-const egress = async () => (await call(`${server.url}/api/workspaces/${name}/egress`)).body
+const egress = async () => (await server.api(`workspaces/${name}/egress`)).body
 
 test('N4 a workspace reaches what its rules allow, with a credential that it never sees', async () => {
   expect(await request()).toBe('200')
@@ -80,7 +80,7 @@ test('N4 a workspace reaches what its rules allow, with a credential that it nev
     ],
     suggested_rules: [{ host: 'api.test', methods: ['GET'], paths: ['/v2/x'] }],
   })
-  const { body } = await call(`${server.url}/api/workspaces/${name}`)
+  const { body } = await server.api(`workspaces/${name}`)
   expect(body.network).toMatchObject({ egress: 'none', egress_profile: 'agents' })
 })
 
@@ -108,9 +108,9 @@ test(
   'the proxy is open again after a restart of the workspace, of its container and of the server',
   { tags: ['long'] },
   async () => {
-    await call(`${server.url}/api/workspaces/${name}/stop`, 'POST')
+    await server.api(`workspaces/${name}/stop`, 'POST')
     expect((await egress()).open).toBe(false)
-    await call(`${server.url}/api/workspaces/${name}/start`, 'POST')
+    await server.api(`workspaces/${name}/start`, 'POST')
     expect(await request()).toBe('200')
 
     await docker('restart', '-t', '0', `ws-${name}`)
@@ -126,7 +126,7 @@ test.each([
   [{ egress_profile: 'others' }, 'no profile "others" (its egress.profiles: agents)'],
   [{ egress_profile: 'agents', egress: 'open' }, 'mutually exclusive'],
 ])('a create request with %j is refused', async (network, message) => {
-  const { status, body } = await call(`${server.url}/api/workspaces`, 'POST', {
+  const { status, body } = await server.create({
     name: uniqueName('no'),
     network,
   })

@@ -10,7 +10,7 @@ import {
 } from '../../support/engine/docker.ts'
 import { readEventStream } from '../../support/http/event-stream.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { call, startWorkspaceServer, type TestServer } from '../../support/workspace/server/test-server.ts'
+import { startWorkspaceServer, type TestServer } from '../../support/workspace/server/test-server.ts'
 
 let server: TestServer
 beforeAll(async () => {
@@ -23,12 +23,12 @@ beforeAll(async () => {
 afterAll(() => server.stop())
 
 const workspace = (name: string, action = '', method = 'GET') =>
-  call(`${server.url}/api/workspaces/${name}${action}`, method)
+  server.api(`workspaces/${name}${action}`, method)
 
 async function create(body: object = {}): Promise<string> {
   const name = uniqueName('ends')
   onTestFinished(() => removeLeftovers(name))
-  const answer = await call(`${server.url}/api/workspaces`, 'POST', { name, ...body })
+  const answer = await server.create({ name, ...body })
   expect(answer.body).toMatchObject({ name, status: 'running' })
   return name
 }

@@ -6,7 +6,7 @@ import { backendCreate } from '../../support/workspace/backend/backend-create.ts
 import { FakeBackend } from '../../support/workspace/backend/fake-backend.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { call, makeWorkspace, startWorkspaceServer } from '../../support/workspace/server/test-server.ts'
+import { makeWorkspace, startWorkspaceServer } from '../../support/workspace/server/test-server.ts'
 
 const good = JSON.stringify({ name: 'half', backend: 'docker', keepVolume: true })
 
@@ -48,7 +48,7 @@ test.each(DAMAGE)('F8 a mark that contains %s affects only the marked workspace'
 
   const second = await startWorkspaceServer({ stateDir, backends: () => [backend] })
   onTestFinished(() => second.stop())
-  const { body } = await call(`${second.url}/api/workspaces`)
+  const { body } = await second.api('workspaces')
   expect(body.workspaces.map((each: { name: string }) => each.name)).toEqual(['whole'])
   // Missing fields of the mark default to the safe values.
   expect([await backend.hasVolume('whole'), await backend.hasVolume('half')]).toEqual([true, true])
@@ -80,7 +80,7 @@ test('F8 a mark that cannot be removed does not hide other workspaces', async ()
   )
   const server = await startWorkspaceServer({ stateDir, backends: () => [backend] })
   onTestFinished(() => server.stop())
-  expect((await call(`${server.url}/api/workspaces/whole`)).body.status).toBe('running')
+  expect((await server.api('workspaces/whole')).body.status).toBe('running')
   expect(server.log()).toContain('cannot remove the remains of an unfinished creation')
 })
 
@@ -108,6 +108,6 @@ test('F8 a creation that finishes while older marks are rolled back is kept', as
   await creation
   undoing.resolve()
   await waitFor('the old mark to go', () => readdirSync(join(stateDir, 'creating')).length === 0)
-  expect((await call(`${server.url}/api/workspaces/new`)).body.status).toBe('running')
+  expect((await server.api('workspaces/new')).body.status).toBe('running')
   expect(await backend.find('new')).toBeDefined()
 })

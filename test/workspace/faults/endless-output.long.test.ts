@@ -5,7 +5,7 @@ import { docker, uniqueName } from '../../support/engine/docker.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import { waitFor } from '../../support/wait-for.ts'
 import { serve } from '../../support/served.ts'
-import { call, makeWorkspace } from '../../support/workspace/server/test-server.ts'
+import { makeWorkspace } from '../../support/workspace/server/test-server.ts'
 
 /** A server in a separate process and its peak memory in MiB. */
 async function served() {
@@ -18,7 +18,7 @@ async function served() {
   }
   const before = peakMiB()
   const remove = (name: string) =>
-    onTestFinished(() => call(`${server.url}/api/workspaces/${name}`, 'DELETE').then(() => undefined))
+    onTestFinished(() => server.api(`workspaces/${name}`, 'DELETE').then(() => undefined))
   return { server, remove, grownMiB: () => peakMiB() - before }
 }
 
@@ -29,12 +29,12 @@ test('F30 a program with endless output is terminated, and the server does not g
   remove(name)
   const script = `printf '#!/bin/sh\nexec tr "\\\\0" x </dev/zero\n' >/usr/local/bin/tmux; chmod +x /usr/local/bin/tmux`
   await docker('exec', '-u', '0', `ws-${name}`, 'sh', '-c', script)
-  const answer = await call(`${server.url}/api/workspaces/${name}/sessions`)
+  const answer = await server.api(`workspaces/${name}/sessions`)
   expect([answer.status, answer.body.error]).toEqual([
     500,
     { code: 'BACKEND_ERROR', message: "the program's output exceeds the limit of 1 MiB" },
   ])
-  expect((await call(`${server.url}/api/sessions`)).body).toEqual({ sessions: [] })
+  expect((await server.api('sessions')).body).toEqual({ sessions: [] })
   expect(grownMiB()).toBeLessThan(100)
   await waitFor('it to exit', async () => !(await docker('top', `ws-${name}`)).includes('tr '))
 })

@@ -159,10 +159,10 @@ test('a server that starts without its engine lists its workspaces when the engi
   await first.end('SIGTERM')
   await proxy.cut()
   const second = await serve({ stateDir, engine: proxy.address })
-  expect((await call(`${second.url}/api/info`)).body.enabled_backends).toEqual([])
+  expect((await second.api('info')).body.enabled_backends).toEqual([])
   await proxy.open()
   await waitFor(
     'the workspace',
-    async () => (await call(`${second.url}/api/workspaces/${name}`)).body.status === 'running',
+    async () => (await second.api(`workspaces/${name}`)).body.status === 'running',
   )
 })

@@ -29,8 +29,8 @@ test('F12 a server out of file descriptors fails requests completely and recover
   for (const socket of sockets) socket.destroy()
 
   await recovery(context, () => waitFor('a response', () => isAnswered(server.url)))
-  expect((await call(`${server.url}/api/workspaces/${name}`)).body).toMatchObject({ status: 'running' })
-  expect((await call(`${server.url}/api/workspaces/${name}`, 'DELETE')).status).toBe(204)
+  expect((await server.api(`workspaces/${name}`)).body).toMatchObject({ status: 'running' })
+  expect((await server.api(`workspaces/${name}`, 'DELETE')).status).toBe(204)
   expect(await leftovers(name)).toEqual([])
   expect(await server.end('SIGTERM')).toBe(0)
 })
@@ -51,7 +51,7 @@ test('H11 a flood of connections leaves the server enough file descriptors to wo
   expect(await kept.create(name)).toContain('HTTP/1.1 201')
   for (const socket of sockets) socket.destroy()
   await waitFor('a free descriptor', () => isAnswered(server.url))
-  expect((await call(`${server.url}/api/workspaces/${name}`, 'DELETE')).status).toBe(204)
+  expect((await server.api(`workspaces/${name}`, 'DELETE')).status).toBe(204)
 })
 
 /** The connection may also be closed. */

@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { canMount, mountFileSystem } from '../../support/files/file-systems.ts'
 import { HOUR_MS, MachineDisk } from '../../support/workspace/disk/machine-disk.ts'
-import { call } from '../../support/workspace/server/test-server.ts'
 
 /** Uses up all remaining bytes or inodes. */
 function fill(disk: string): void {
@@ -36,9 +35,9 @@ test.runIf(canMount).each([
     const server = await disk.serve({}, { stateDir: join(mounted, 'state') })
     fill(mounted)
     const before = statfsSync(mounted)
-    expect((await call(`${server.url}/api/system/df`)).body.workspaces).toHaveLength(2)
-    const { status, body } = await call(
-      `${server.url}/api/system/prune?scope=instances&scope=orphans&scope=logs&log_tail_bytes=10`,
+    expect((await server.api('system/df')).body.workspaces).toHaveLength(2)
+    const { status, body } = await server.api(
+      'system/prune?scope=instances&scope=orphans&scope=logs&log_tail_bytes=10',
       'POST',
     )
     expect(status).toBe(200)

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { FakeBackend } from '../../support/workspace/backend/fake-backend.ts'
 import { admin, canMount, mountFileSystem } from '../../support/files/file-systems.ts'
 import { tempDir } from '../../support/temp-dir.ts'
-import { call, makeWorkspace, startWorkspaceServer } from '../../support/workspace/server/test-server.ts'
+import { makeWorkspace, startWorkspaceServer } from '../../support/workspace/server/test-server.ts'
 
 /** A file system of 256 KiB, removed with the test. */
 function tinyDisk(): string {
@@ -33,14 +33,14 @@ test.runIf(canMount)(
     await makeWorkspace(server.url, { name: 'before' })
     const filler = fill(stateDir)
 
-    const { status, body } = await call(`${server.url}/api/workspaces`, 'POST', { name: 'new' })
+    const { status, body } = await server.create({ name: 'new' })
     expect([status, body.error.code]).toEqual([500, 'BACKEND_ERROR'])
     expect(body.error.message).toMatch(/state directory.*no space left/)
     expect(await backend.find('new')).toBeUndefined()
     expect(await backend.hasVolume('new')).toBe(false)
     expect(readdirSync(join(stateDir, 'creating'))).toEqual([])
-    expect((await call(`${server.url}/api/workspaces`)).body.workspaces).toHaveLength(1)
-    expect(await call(`${server.url}/api/workspaces/before`, 'DELETE')).toMatchObject({ status: 204 })
+    expect((await server.api('workspaces')).body.workspaces).toHaveLength(1)
+    expect(await server.api('workspaces/before', 'DELETE')).toMatchObject({ status: 204 })
     expect(await backend.find('before')).toBeUndefined()
 
     rmSync(filler)
@@ -59,11 +59,11 @@ test.runIf(canMount)(
     // Like the kernel after a device error.
     admin('mount', '-o', 'remount,abort', stateDir)
 
-    const { status, body } = await call(`${server.url}/api/workspaces`, 'POST', { name: 'new' })
+    const { status, body } = await server.create({ name: 'new' })
     expect([status, body.error.code]).toEqual([500, 'BACKEND_ERROR'])
     expect(body.error.message).toMatch(/state directory.*read-only file system/)
     expect(await backend.find('new')).toBeUndefined()
-    expect((await call(`${server.url}/api/workspaces/before`)).body).toMatchObject({ status: 'running' })
+    expect((await server.api('workspaces/before')).body).toMatchObject({ status: 'running' })
   },
 )
 

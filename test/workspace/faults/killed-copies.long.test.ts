@@ -108,12 +108,11 @@ test(
     onTestFinished(() => removeLeftovers(name))
     let server = await serve({ stateDir, engine: proxy.address })
     await makeWorkspace(server.url, { name })
-    const post = (path: string, body: object = {}) =>
-      call(`${server.url}/api/workspaces/${name}${path}`, 'POST', body)
+    const post = (path: string, body: object = {}) => server.api(`workspaces/${name}${path}`, 'POST', body)
     const write = (text: string) =>
       post('/exec', { command: `echo ${text} >/workspace/file; echo ${text} >$HOME/file` })
     const files = async () => (await post('/exec', { command: 'cat /workspace/file $HOME/file' })).body.stdout
-    const list = async () => (await call(`${server.url}/api/workspaces/${name}/checkpoints`)).body.checkpoints
+    const list = async () => (await server.api(`workspaces/${name}/checkpoints`)).body.checkpoints
     await write('first')
     const { id } = (await post('/checkpoints')).body
     expect(await remains(stateDir)).toContain(`image ws-checkpoint:${id}`)
@@ -156,15 +155,14 @@ test(
       expect(['first\nfirst\n', 'second\nsecond\n'], label).toContain(found)
       seen.add(found)
       for (const each of await list())
-        if (each.id !== id)
-          await call(`${server.url}/api/workspaces/${name}/checkpoints/${each.id}`, 'DELETE')
+        if (each.id !== id) await server.api(`workspaces/${name}/checkpoints/${each.id}`, 'DELETE')
       expect(
         (await list()).map((each: { id: string }) => each.id),
         label,
       ).toEqual([id])
     }
     expect(seen.size).toBe(2)
-    await call(`${server.url}/api/workspaces/${name}`, 'DELETE')
+    await server.api(`workspaces/${name}`, 'DELETE')
     await server.end('SIGTERM')
     server = await serve({ stateDir, engine: proxy.address })
     await expect.poll(() => remains(stateDir)).toEqual([])

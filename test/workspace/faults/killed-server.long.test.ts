@@ -9,7 +9,7 @@ import { serve } from '../../support/served.ts'
 import { stuckGitServer } from '../../support/services/stuck-git-server.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { call, makeWorkspace } from '../../support/workspace/server/test-server.ts'
+import { makeWorkspace } from '../../support/workspace/server/test-server.ts'
 
 const MOMENTS = momentsOf(['POST /volumes/create', 'POST /containers/create', 'POST /containers/ID/start'])
 
@@ -27,13 +27,13 @@ test('F1 a server killed at any step of a creation leaves nothing of it', async 
     heal(proxy)
     const listed = await recovery(context, async () => {
       server = await serve({ stateDir, engine: proxy.address })
-      return call(`${server.url}/api/workspaces`)
+      return server.api('workspaces')
     })
     expect(listed.body, JSON.stringify(moment)).toEqual({ workspaces: [] })
     expect(await leftovers(name), JSON.stringify(moment)).toEqual([])
   }
   await makeWorkspace(server.url, { name })
-  expect(await call(`${server.url}/api/workspaces/${name}`, 'DELETE')).toMatchObject({ status: 204 })
+  expect(await server.api(`workspaces/${name}`, 'DELETE')).toMatchObject({ status: 204 })
   expect(await leftovers(name)).toEqual([])
 })
 
@@ -49,7 +49,7 @@ test('F1 a server killed between container and volume finishes the deletion', as
     server.child.kill('SIGKILL')
     return 'drop'
   }
-  await expect(call(`${server.url}/api/workspaces/${name}`, 'DELETE')).rejects.toThrow('fetch failed')
+  await expect(server.api(`workspaces/${name}`, 'DELETE')).rejects.toThrow('fetch failed')
   await server.end('SIGKILL')
   expect(await leftovers(name)).toHaveLength(1)
   heal(proxy)
@@ -69,10 +69,10 @@ test('F1 a server killed during a clone leaves nothing of it', async () => {
     waitFor('the clone', () => git.asked() > 0).then(() => first.end('SIGKILL')),
   ])
   const second = await serve({ stateDir })
-  expect((await call(`${second.url}/api/workspaces/${name}`)).body.error.code).toBe('WORKSPACE_NOT_FOUND')
+  expect((await second.api(`workspaces/${name}`)).body.error.code).toBe('WORKSPACE_NOT_FOUND')
   expect(await leftovers(name)).toEqual([])
   await makeWorkspace(second.url, { name })
-  expect(await call(`${second.url}/api/workspaces/${name}`, 'DELETE')).toMatchObject({ status: 204 })
+  expect(await second.api(`workspaces/${name}`, 'DELETE')).toMatchObject({ status: 204 })
 })
 
 test('F1 a volume that existed before is never lost', async () => {
@@ -83,7 +83,7 @@ test('F1 a volume that existed before is never lost', async () => {
   let server = await serve({ stateDir, engine: proxy.address })
   await makeWorkspace(server.url, { name })
   await docker('exec', `ws-${name}`, 'sh', '-c', 'echo precious > /workspace/file')
-  await call(`${server.url}/api/workspaces/${name}?keep_volume=true`, 'DELETE')
+  await server.api(`workspaces/${name}?keep_volume=true`, 'DELETE')
   for (const moment of sample(
     MOMENTS.filter(({ when }) => when !== 'during'),
     2,
@@ -98,6 +98,6 @@ test('F1 a volume that existed before is never lost', async () => {
   }
   await makeWorkspace(server.url, { name })
   expect(await docker('exec', `ws-${name}`, 'cat', '/workspace/file')).toBe('precious')
-  await call(`${server.url}/api/workspaces/${name}`, 'DELETE')
+  await server.api(`workspaces/${name}`, 'DELETE')
   expect(await leftovers(name)).toEqual([])
 })

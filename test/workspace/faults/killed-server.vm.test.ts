@@ -50,7 +50,7 @@ test('F1 a server killed at any step of creating a machine leaves nothing of it'
     await server.end('SIGKILL')
     await expect(creation, step).rejects.toThrow('fetch failed')
     server = await serve({ stateDir, settings })
-    expect((await call(`${server.url}/api/workspaces`)).body, step).toEqual({ workspaces: [] })
+    expect((await server.api('workspaces')).body, step).toEqual({ workspaces: [] })
     expect(await findMachine({ disk: upper }), step).toEqual([])
     for (const directory of ['instances', 'uppers']) await untilEmpty(join(roots.root, directory))
     expect(readdirSync(roots.runDir), step).toEqual([])
@@ -79,7 +79,7 @@ test('F1 a server killed while a machine runs, stops or is deleted finds it in t
   await waitClosely('the disk is deleted', () => !existsSync(join(again.root, 'uppers/demo/upper.ext4')))
   await server.end('SIGKILL')
   server = await serve({ stateDir, settings })
-  expect((await call(`${server.url}/api/workspaces`)).body).toEqual({ workspaces: [] })
+  expect((await server.api('workspaces')).body).toEqual({ workspaces: [] })
   for (const directory of ['instances', 'uppers']) await untilEmpty(join(again.root, directory))
   // The process that adopted it reaps it in its own time.
   await waitFor('its monitor to exit', () => /^(?:Z|)$/.test(readProcStat(pid)?.state ?? ''))

@@ -10,7 +10,7 @@ import { tempDir } from '../../support/temp-dir.ts'
 import { COUNT, runInside } from '../../support/vm/run-inside.ts'
 import { machineRoots, vmSettings } from '../../support/vm/vm-server.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { call, makeWorkspace } from '../../support/workspace/server/test-server.ts'
+import { makeWorkspace } from '../../support/workspace/server/test-server.ts'
 import { SEED } from '../../support/seed.ts'
 
 const KILLS = rounds(8, 200)
@@ -36,8 +36,7 @@ test(
     // A serial line: vhost-device-vsock cannot be suspended.
     const settings = { ...base, qemu: { ...base.qemu, vhost_device_vsock: '/nonexistent' } }
     let server = await serve({ stateDir, settings })
-    const at = (path: string, method = 'GET', body?: object) =>
-      call(`${server.url}/api/workspaces${path}`, method, body)
+    const at = (path: string, method = 'GET', body?: object) => server.api(`workspaces${path}`, method, body)
     const list = async (): Promise<readonly { readonly name: string; readonly status: string }[]> =>
       (await at('')).body.workspaces
     await makeWorkspace(server.url, { name: 'main' })

@@ -10,7 +10,7 @@ import { serve, type Served, spawnServer } from '../../support/served.ts'
 import { SEED } from '../../support/seed.ts'
 import { stuckGitServer } from '../../support/services/stuck-git-server.ts'
 import { tempDir } from '../../support/temp-dir.ts'
-import { call, makeWorkspace } from '../../support/workspace/server/test-server.ts'
+import { makeWorkspace } from '../../support/workspace/server/test-server.ts'
 
 /** Each takes about 4 s, most of it in the engine. */
 const ROUNDS = rounds(3, 200)
@@ -19,8 +19,8 @@ const ROUNDS = rounds(3, 200)
 function beginWork(server: Served, names: readonly string[], repo: string): void {
   const [plain, cloned, streamed] = names
   const ignore = () => undefined
-  void call(`${server.url}/api/workspaces`, 'POST', { name: plain }).catch(ignore)
-  void call(`${server.url}/api/workspaces`, 'POST', { name: cloned, repo }).catch(ignore)
+  void server.api('workspaces', 'POST', { name: plain }).catch(ignore)
+  void server.api('workspaces', 'POST', { name: cloned, repo }).catch(ignore)
   void fetch(`${server.url}/api/workspaces`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', accept: 'text/event-stream' },
@@ -43,7 +43,7 @@ test(
     let server = await serve({ stateDir })
     await makeWorkspace(server.url, { name: resident })
     for (let round = 0; round < ROUNDS; round++) {
-      const { body } = await call(`${server.url}/api/workspaces`)
+      const { body } = await server.api('workspaces')
       const known = body.workspaces.map((each: { name: string }) => each.name) as string[]
       // Complete workspaces are kept; incomplete ones are removed with container and volume.
       for (const name of names)
@@ -52,7 +52,7 @@ test(
       await Promise.all(
         names
           .filter((name) => known.includes(name))
-          .map((name) => call(`${server.url}/api/workspaces/${name}`, 'DELETE')),
+          .map((name) => server.api(`workspaces/${name}`, 'DELETE')),
       )
       const ssh = await openSsh(server)
       const session = spawn('ssh', [...ssh.argv(resident), 'sleep 1000'], { stdio: 'ignore' })

@@ -16,7 +16,7 @@ import {
   workspaceCli,
   workspaceCliOnTerminal,
 } from '../../support/workspace/client/workspace-cli.ts'
-import { call, startWorkspaceServer, type TestServer } from '../../support/workspace/server/test-server.ts'
+import { startWorkspaceServer, type TestServer } from '../../support/workspace/server/test-server.ts'
 
 const kernel = () => ({ kernel: testKernel().file, modules: testKernel().modules })
 
@@ -59,7 +59,7 @@ test('a server pulls with progress, stays responsive, and then has the image', a
     /event: progress\ndata: \{"message":"unpacking [^\n]*"\}\n\n(?:.|\n)*event: complete\ndata: \{"tag":"tiny","digest":"sha256:[0-9a-f]{64}"\}/,
   )
   expect(stalledMs()).toBeLessThan((performance.now() - beganMs) / 10)
-  const { body } = await call(`${server.url}/api/images/inspect/tiny?verify=true`)
+  const { body } = await server.api('images/inspect/tiny?verify=true')
   expect(body).toMatchObject({
     image: { name: 'tiny', docker_ref: name, cached: true, source: 'user' },
     manifest: { source_ref: name },

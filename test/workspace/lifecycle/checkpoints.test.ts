@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { fault } from '../../../src/workspace/errors.ts'
 import { FakeBackend } from '../../support/workspace/backend/fake-backend.ts'
+import { expectError } from '../../support/workspace/server/expect-error.ts'
 import { call, startWorkspaceServer, type TestServer } from '../../support/workspace/server/test-server.ts'
 
 let backend: FakeBackend
@@ -8,13 +9,12 @@ let server: TestServer
 beforeEach(async () => {
   backend = new FakeBackend()
   server = await startWorkspaceServer({ backends: () => [backend] })
-  await create({ name: 'Demo' })
+  await server.create({ name: 'Demo' })
   await run('echo first >file; ln -s /etc/shadow link')
 })
 afterEach(() => server.stop())
 
 const urlOf = (name: string, path = '') => `${server.url}/api/workspaces/${name}${path}`
-const create = (body: object) => call(`${server.url}/api/workspaces`, 'POST', body)
 const run = async (command: string) =>
   (await call(urlOf('Demo', '/exec'), 'POST', { command })).body.stdout as string
 const take = (body: object = {}, name = 'demo') => call(urlOf(name, '/checkpoints'), 'POST', body)
@@ -82,25 +82,22 @@ test('checkpoints are deleted one by one, and with their workspace', async () =>
   const { body: second } = await take()
   expect((await call(urlOf('demo', `/checkpoints/${first.id}`), 'DELETE')).status).toBe(204)
   expect(await list()).toEqual([second])
-  expect(await call(urlOf('demo', `/checkpoints/${first.id}`), 'DELETE')).toMatchObject({
-    status: 404,
-    body: { error: { code: 'CHECKPOINT_NOT_FOUND' } },
-  })
-  await create({ name: 'other' })
+  expectError(await call(urlOf('demo', `/checkpoints/${first.id}`), 'DELETE'), 404, 'CHECKPOINT_NOT_FOUND')
+  await server.create({ name: 'other' })
   for (const attempt of [
     call(urlOf('other', `/checkpoints/${second.id}`), 'DELETE'),
     rewind(second.id, 'other'),
   ])
-    expect(await attempt).toMatchObject({ status: 404, body: { error: { code: 'CHECKPOINT_NOT_FOUND' } } })
+    expectError(await attempt, 404, 'CHECKPOINT_NOT_FOUND')
   expect(await list('other')).toEqual([])
   await call(urlOf('Demo', '?keep_volume=true'), 'DELETE')
-  await create({ name: 'Demo' })
+  await server.create({ name: 'Demo' })
   expect(await list()).toEqual([])
 })
 
 test('requests that cannot be fulfilled are refused and change nothing', async () => {
   const { body: first } = await take()
-  await create({ name: 'mounted', local_dir: process.cwd() })
+  await server.create({ name: 'mounted', local_dir: process.cwd() })
   for (const [answer, status, code] of [
     [take({}, 'absent'), 404, 'WORKSPACE_NOT_FOUND'],
     [take({}, '-x'), 400, 'INVALID_WORKSPACE_NAME'],
@@ -114,11 +111,11 @@ test('requests that cannot be fulfilled are refused and change nothing', async (
     [rewind(first.id, 'mounted'), 404, 'CHECKPOINT_NOT_FOUND'],
     [call(urlOf('absent', '/checkpoints')), 404, 'WORKSPACE_NOT_FOUND'],
   ] as const)
-    expect(await answer).toMatchObject({ status, body: { error: { code } } })
+    expectError(await answer, status, code)
   expect(await list()).toEqual([first])
   backend.happen('Demo', { is: 'error', message: 'broken' })
   await expect.poll(state).toBe('error')
-  expect(await take()).toMatchObject({ status: 409, body: { error: { code: 'WORKSPACE_NOT_STOPPED' } } })
+  expectError(await take(), 409, 'WORKSPACE_NOT_STOPPED')
   // What is broken inside is a reason to rewind.
   expect((await rewind(first.id)).body.workspace.status).toBe('stopped')
   backend.checkpoints = undefined
@@ -173,13 +170,7 @@ test('forks of a checkpoint have its files, and it is not deleted before they do
     expect((await call(urlOf(name))).body.forked_from).toBe('Demo')
   }
   expect(await list('one')).toEqual([])
-  expect(await fork({ checkpoint: first.id, memory: true })).toMatchObject({
-    status: 501,
-    body: { error: { code: 'FORK_UNSUPPORTED' } },
-  })
-  expect(await fork({ checkpoint: '0'.repeat(16) })).toMatchObject({
-    status: 404,
-    body: { error: { code: 'CHECKPOINT_NOT_FOUND' } },
-  })
+  expectError(await fork({ checkpoint: first.id, memory: true }), 501, 'FORK_UNSUPPORTED')
+  expectError(await fork({ checkpoint: '0'.repeat(16) }), 404, 'CHECKPOINT_NOT_FOUND')
   expect((await remove()).status).toBe(204)
 })

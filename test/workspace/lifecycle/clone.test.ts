@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { FakeBackend } from '../../support/workspace/backend/fake-backend.ts'
 import { stuckGitServer } from '../../support/services/stuck-git-server.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import { call, startWorkspaceServer } from '../../support/workspace/server/test-server.ts'
+import { startWorkspaceServer } from '../../support/workspace/server/test-server.ts'
 
 /**
  * Regression: a clone noticed the abort only while git was running; aborted during git's start, it waited for
@@ -19,11 +19,11 @@ test('F36 a clone aborted while git is starting stops immediately', async () => 
     isStarting = true
     return starting.promise
   })
-  const creation = call(`${server.url}/api/workspaces`, 'POST', { name: 'dev', repo: git.repo })
+  const creation = server.create({ name: 'dev', repo: git.repo })
   await waitFor('git', () => isStarting)
-  const removal = call(`${server.url}/api/workspaces/dev`, 'DELETE')
+  const removal = server.api('workspaces/dev', 'DELETE')
   // One more answer means that the removal was noticed.
-  await call(`${server.url}/api/info`)
+  await server.api('info')
   starting.resolve()
   expect((await creation).body.error.code).toBe('WORKSPACE_BUSY')
   expect((await removal).status).toBe(204)

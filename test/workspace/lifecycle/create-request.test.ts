@@ -6,7 +6,7 @@ import { type CreateDefaults, parseCreateRequest } from '../../../src/workspace/
 import { FakeBackend } from '../../support/workspace/backend/fake-backend.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import { workspaceCli } from '../../support/workspace/client/workspace-cli.ts'
-import { call, startWorkspaceServer } from '../../support/workspace/server/test-server.ts'
+import { startWorkspaceServer } from '../../support/workspace/server/test-server.ts'
 import { CREATE_DEFAULTS } from '../../support/workspace/lifecycle/create-defaults.ts'
 
 const DEFAULTS: CreateDefaults = {
@@ -18,7 +18,7 @@ const DEFAULTS: CreateDefaults = {
 async function imageOf(settings: Readonly<Record<string, unknown>>, image: string | undefined) {
   const server = await startWorkspaceServer({ backends: () => [new FakeBackend()], settings })
   onTestFinished(() => server.stop())
-  const { status, body } = await call(`${server.url}/api/workspaces`, 'POST', { name: 'demo', image })
+  const { status, body } = await server.create({ name: 'demo', image })
   return status === 201 ? body.image : body.error
 }
 
@@ -53,7 +53,7 @@ test.each([
 ])('labels %j are refused', async (labels, message) => {
   const server = await startWorkspaceServer({ backends: () => [new FakeBackend()] })
   onTestFinished(() => server.stop())
-  const { status, body } = await call(`${server.url}/api/workspaces`, 'POST', { name: 'demo', labels })
+  const { status, body } = await server.create({ name: 'demo', labels })
   expect([status, body.error.code, body.error.message]).toEqual([
     400,
     'INVALID_REQUEST',
@@ -66,14 +66,14 @@ test('labels at the limits are stored, and survive a restart', async () => {
   let server = await startWorkspaceServer({ backends: () => [backend] })
   onTestFinished(() => server.stop())
   const labels = { ...many(63), ['k'.repeat(63)]: 'ü'.repeat(255) }
-  expect(await call(`${server.url}/api/workspaces`, 'POST', { name: 'demo', labels })).toMatchObject({
+  expect(await server.create({ name: 'demo', labels })).toMatchObject({
     status: 201,
     body: { labels },
   })
   server = await server.restart()
-  const found = await call(`${server.url}/api/workspaces?label=k0&label=k1=`)
+  const found = await server.api('workspaces?label=k0&label=k1=')
   expect(found.body.workspaces).toMatchObject([{ name: 'demo', labels }])
-  expect((await call(`${server.url}/api/workspaces?labels=k0`)).status).toBe(400)
+  expect((await server.api('workspaces?labels=k0')).status).toBe(400)
 })
 
 test('an alias does not resolve to another alias', async () => {

@@ -3,7 +3,7 @@ import { dockerBackend, removeLeftovers, uniqueName } from '../../support/engine
 import { FakeBackend } from '../../support/workspace/backend/fake-backend.ts'
 import { serveRepository } from '../../support/services/git-daemon.ts'
 import type { Backend } from '../../../src/workspace/backend/backend.ts'
-import { call, startWorkspaceServer, type TestServer } from '../../support/workspace/server/test-server.ts'
+import { startWorkspaceServer, type TestServer } from '../../support/workspace/server/test-server.ts'
 
 describe.each([
   { kind: 'docker', open: (): Backend => dockerBackend() },
@@ -19,7 +19,7 @@ describe.each([
     backend = open()
   })
   afterEach(async () => {
-    await call(`${server.url}/api/workspaces/${name}`, 'DELETE')
+    await server.api(`workspaces/${name}`, 'DELETE')
     await server.stop()
     await removeLeftovers(name)
   })
@@ -42,14 +42,14 @@ describe.each([
         '#!/bin/sh\npwd | sed "s:^$HOME/::" > ~/.installed; env | grep -c ^GIT_ >> ~/.installed\n',
       '.profile-like': 'not linked\n',
     })
-    expect((await call(`${server.url}/api/workspaces`, 'POST', { name, dotfiles })).status).toBe(201)
+    expect((await server.create({ name, dotfiles })).status).toBe(201)
     expect(await output('cat ~/.installed; ls ~/.profile-like 2>/dev/null')).toBe('dotfiles\n0\n')
   })
 
   test('without a script are linked into the home directory unless a directory is in the way', async () => {
     const dotfiles = await serve({ '.toolrc': 'from the repository\n', '.kept/new': 'x', README: 'x' })
     await start({ dotfiles })
-    expect((await call(`${server.url}/api/workspaces`, 'POST', { name })).status).toBe(201)
+    expect((await server.create({ name })).status).toBe(201)
     expect(await output('cat ~/.toolrc ~/.kept/new; ls ~/README ~/.git 2>/dev/null | wc -l')).toBe(
       'from the repository\nx0\n',
     )
@@ -71,15 +71,15 @@ describe.each([
 
   test('are skipped with no_provision', async () => {
     await start({ dotfiles: await serve({ '.toolrc': 'x' }) })
-    await call(`${server.url}/api/workspaces`, 'POST', { name, no_provision: true })
+    await server.create({ name, no_provision: true })
     expect(await output('ls ~/dotfiles ~/.toolrc 2>/dev/null')).toBe('')
   })
 
   test('that are not a repository are refused before anything is created', async () => {
     await start()
-    const answer = await call(`${server.url}/api/workspaces`, 'POST', { name, dotfiles: '/etc' })
+    const answer = await server.create({ name, dotfiles: '/etc' })
     expect([answer.status, answer.body.error.code]).toEqual([400, 'INVALID_REPO_URL'])
-    expect((await call(`${server.url}/api/workspaces/${name}`)).status).toBe(404)
+    expect((await server.api(`workspaces/${name}`)).status).toBe(404)
   })
 })
 

@@ -3,6 +3,7 @@ import { connect } from '../../../src/workspace/client/sdk/connect.ts'
 import { fault } from '../../../src/workspace/errors.ts'
 import { CreationMarks } from '../../../src/workspace/lifecycle/creation-marks.ts'
 import { FakeBackend } from '../../support/workspace/backend/fake-backend.ts'
+import { expectError } from '../../support/workspace/server/expect-error.ts'
 import {
   call,
   makeWorkspace,
@@ -15,7 +16,7 @@ let server: TestServer
 beforeEach(async () => {
   backend = new FakeBackend()
   server = await startWorkspaceServer({ backends: () => [backend] })
-  await create({
+  await server.create({
     name: 'Demo',
     labels: { team: 'web' },
     idle: { stop_after: '2h' },
@@ -26,12 +27,11 @@ beforeEach(async () => {
 afterEach(() => server.stop())
 
 const urlOf = (name: string, path = '') => `${server.url}/api/workspaces/${name}${path}`
-const create = (body: object) => call(`${server.url}/api/workspaces`, 'POST', body)
 const fork = (name: string, body: object = {}) => call(urlOf(name, '/fork'), 'POST', body)
 const run = async (name: string, command: string) =>
   (await call(urlOf(name, '/exec'), 'POST', { command })).body.stdout
 const names = async (): Promise<readonly string[]> =>
-  (await call(`${server.url}/api/workspaces`)).body.workspaces.map((each: { name: string }) => each.name)
+  (await server.api('workspaces')).body.workspaces.map((each: { name: string }) => each.name)
 const namesIn = ({ body }: Awaited<ReturnType<typeof fork>>): readonly string[] =>
   body.workspaces.map((each: { name: string }) => each.name)
 
@@ -127,17 +127,14 @@ test('a backend that cannot fork, a mounted directory and a broken workspace are
     body: { error: { code: 'FORK_UNSUPPORTED', message: expect.stringContaining('import') } },
   })
   backend.forks = forks
-  await create({ name: 'mounted', local_dir: process.cwd() })
+  await server.create({ name: 'mounted', local_dir: process.cwd() })
   expect(await fork('mounted')).toMatchObject({
     status: 501,
     body: { error: { code: 'FORK_UNSUPPORTED', message: expect.stringContaining(process.cwd()) } },
   })
   backend.happen('Demo', { is: 'error', message: 'broken' })
   await expect.poll(async () => (await call(urlOf('Demo'))).body.status).toBe('error')
-  expect(await fork('Demo')).toMatchObject({
-    status: 409,
-    body: { error: { code: 'WORKSPACE_NOT_STOPPED' } },
-  })
+  expectError(await fork('Demo'), 409, 'WORKSPACE_NOT_STOPPED')
   expect(await names()).toEqual(['Demo', 'mounted'])
 })
 
@@ -146,7 +143,7 @@ test('a workspace that is being created cannot be forked', async () => {
   backend.before.set('started', () => waits)
   const creating = makeWorkspace(server.url, { name: 'new' })
   await expect.poll(names).toContain('new')
-  expect(await fork('new')).toMatchObject({ status: 409, body: { error: { code: 'WORKSPACE_BUSY' } } })
+  expectError(await fork('new'), 409, 'WORKSPACE_BUSY')
   resolve()
   await creating
 })
@@ -179,7 +176,7 @@ test('deleting one fork while they are created ends all of them', async () => {
   // The first is complete and waits for the other; neither can be used as if it existed.
   expect((await call(urlOf('try-1'))).body.status).toBe('starting')
   expect((await call(urlOf('try-2'), 'DELETE')).status).toBe(204)
-  expect(await forking).toMatchObject({ status: 409, body: { error: { code: 'WORKSPACE_BUSY' } } })
+  expectError(await forking, 409, 'WORKSPACE_BUSY')
   expect(await names()).toEqual(['Demo'])
   expect((await backend.list()).length).toBe(1)
 })

@@ -7,7 +7,7 @@ import { askGuest } from '../../../src/workspace/backend/microvm/guest/ask-guest
 import { dialGuest } from '../../../src/workspace/backend/microvm/guest/guest-line.ts'
 import { qmp } from '../../../src/workspace/backend/qemu/qmp.ts'
 import { machineRoots, vmServer } from '../../support/vm/vm-server.ts'
-import { call, makeWorkspace, type TestServer } from '../../support/workspace/server/test-server.ts'
+import { makeWorkspace, type TestServer } from '../../support/workspace/server/test-server.ts'
 
 const roots = machineRoots()
 let server: TestServer
@@ -20,12 +20,12 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   for (const name of ['source', 'a-1', 'a-2', 'disk', 'late'])
-    await call(`${server.url}/api/workspaces/${name}`, 'DELETE')
+    await server.api(`workspaces/${name}`, 'DELETE')
   await server.stop()
   roots.remove()
 })
 
-const post = (path: string, body?: object) => call(`${server.url}/api/workspaces/${path}`, 'POST', body)
+const post = (path: string, body?: object) => server.api(`workspaces/${path}`, 'POST', body)
 const run = async (name: string, command: string, user = 'root'): Promise<string> =>
   (await post(`${name}/exec`, { command, user })).body.stdout
 
@@ -97,13 +97,13 @@ test('forks of a running machine continue its programs with another identity, an
 })
 
 test('forks of its disk boot with another identity', async () => {
-  await call(`${server.url}/api/workspaces/a-2`, 'DELETE')
+  await server.api('workspaces/a-2', 'DELETE')
   const forked = await post('source/fork', { names: ['disk'], memory: false })
   expect(forked).toMatchObject({ status: 201, body: { memory: false, workspaces: [{ name: 'disk' }] } })
   expect(await run('disk', 'ls /dev/shm')).toBe('')
   expect(await run('disk', files)).toBe(await run('source', files))
   expectDistinct(await Promise.all(['source', 'disk'].map(identityOf)))
-  await call(`${server.url}/api/workspaces/disk`, 'DELETE')
+  await server.api('workspaces/disk', 'DELETE')
 })
 
 test('a suspended machine is forked with its memory, and stays suspended', async () => {
@@ -122,7 +122,7 @@ test('a suspended machine is forked with its memory, and stays suspended', async
     body: { memory: true, paused_ms: 0, workspaces: [{ status: 'running', forked_from: 'a-1' }] },
   })
   expect(await run('late', 'cat /workspace/second /dev/shm/kept; hostname')).toBe('second\nkept\nlate\n')
-  expect((await call(`${server.url}/api/workspaces/a-1`)).body.status).toBe('suspended')
+  expect((await server.api('workspaces/a-1')).body.status).toBe('suspended')
   expect((await post('a-1/start')).status).toBe(200)
   expectDistinct(await Promise.all(['source', 'a-1', 'late'].map(identityOf)))
   const seen = async (name: string) => (await run(name, 'cat /dev/shm/seen')).trim().split('\n')
@@ -136,7 +136,7 @@ test('a suspended machine is forked with its memory, and stays suspended', async
 })
 
 test('a server continues a machine that a killed one left paused, and removes the copy', async () => {
-  await call(`${server.url}/api/workspaces/late`, 'DELETE')
+  await server.api('workspaces/late', 'DELETE')
   const [id] = readdirSync(roots.runDir)
   expect(id).toBeDefined()
   for (const each of readdirSync(roots.runDir)) {

@@ -5,7 +5,6 @@ import { FakeBackend } from '../../support/workspace/backend/fake-backend.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { waitFor } from '../../support/wait-for.ts'
 import {
-  call,
   makeWorkspace,
   startWorkspaceServer,
   type TestServer,
@@ -20,7 +19,7 @@ beforeEach(async () => {
 })
 afterEach(() => server.stop())
 
-const statusOf = async () => (await call(`${server.url}/api/workspaces/demo`)).body.status
+const statusOf = async () => (await server.api('workspaces/demo')).body.status
 
 test('a workspace that reboots is started again, and the event stream shows it', async () => {
   const stream = await readEventStream(`${server.url}/api/events`)
@@ -38,10 +37,10 @@ test('a workspace that fails to start after its reboot has the backend’s state
 })
 
 test('a workspace stopped during its reboot stays stopped', async () => {
-  await call(`${server.url}/api/workspaces/demo/stop`, 'POST')
+  await server.api('workspaces/demo/stop', 'POST')
   backend.reboot('demo')
   // Operations on one name run in sequence: this one comes after the restart.
-  await call(`${server.url}/api/workspaces/demo/stop`, 'POST')
+  await server.api('workspaces/demo/stop', 'POST')
   expect(await statusOf()).toBe('stopped')
 })
 

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { connect } from '../../../src/workspace/client/sdk/connect.ts'
 import { fault } from '../../../src/workspace/errors.ts'
 import { FakeBackend } from '../../support/workspace/backend/fake-backend.ts'
+import { expectError } from '../../support/workspace/server/expect-error.ts'
 import {
   call,
   makeWorkspace,
@@ -24,7 +25,7 @@ const urlOf = (name: string, path = '') => `${server.url}/api/workspaces/${name}
 const stop = () => call(urlOf('Old', '/stop'), 'POST')
 const rename = (name: string, to: unknown) => call(urlOf(name, '/rename'), 'POST', { name: to })
 const names = async () =>
-  (await call(`${server.url}/api/workspaces`)).body.workspaces.map((each: { name: string }) => each.name)
+  (await server.api('workspaces')).body.workspaces.map((each: { name: string }) => each.name)
 
 test.each(['new', 'NEW-2', 'old'])(
   'a stopped workspace keeps files and settings under the name %s',
@@ -54,10 +55,7 @@ test.each(['new', 'NEW-2', 'old'])(
 
 test('a running workspace, a taken name and an invalid one are refused and change nothing', async () => {
   await makeWorkspace(server.url, { name: 'taken' })
-  expect(await rename('Old', 'new')).toMatchObject({
-    status: 409,
-    body: { error: { code: 'WORKSPACE_NOT_STOPPED' } },
-  })
+  expectError(await rename('Old', 'new'), 409, 'WORKSPACE_NOT_STOPPED')
   await stop()
   for (const [name, to, status, code] of [
     ['Old', 'taken', 409, 'WORKSPACE_ALREADY_EXISTS'],
@@ -101,7 +99,7 @@ test('of operations at the same time, each sees one of the names, and none is lo
     rename('Old', 'new'),
     rename('Old', 'newer'),
     rename('other', 'Old'),
-    call(`${server.url}/api/workspaces`, 'POST', { name: 'new' }),
+    server.create({ name: 'new' }),
     call(urlOf('Old', '/start'), 'POST'),
     call(urlOf('new', '/start'), 'POST'),
   ])

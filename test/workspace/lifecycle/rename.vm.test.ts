@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { machineRoots, vmServer } from '../../support/vm/vm-server.ts'
-import { call, makeWorkspace, type TestServer } from '../../support/workspace/server/test-server.ts'
+import { makeWorkspace, type TestServer } from '../../support/workspace/server/test-server.ts'
 
 const roots = machineRoots()
 let server: TestServer
@@ -11,12 +11,12 @@ beforeAll(async () => {
   await makeWorkspace(server.url, { name: 'before' })
 })
 afterAll(async () => {
-  for (const name of ['before', 'after']) await call(`${server.url}/api/workspaces/${name}`, 'DELETE')
+  for (const name of ['before', 'after']) await server.api(`workspaces/${name}`, 'DELETE')
   await server.stop()
   roots.remove()
 })
 
-const post = (path: string, body?: object) => call(`${server.url}/api/workspaces/${path}`, 'POST', body)
+const post = (path: string, body?: object) => server.api(`workspaces/${path}`, 'POST', body)
 
 test('a renamed machine has its files under the new name, also for the next server', async () => {
   expect((await post('before/exec', { command: 'echo kept >file && sync' })).body.exit_status).toBe(0)
@@ -33,5 +33,5 @@ test('a renamed machine has its files under the new name, also for the next serv
   server = await server.restart()
   expect((await post('after/start')).status).toBe(200)
   expect((await post('after/exec', { command: 'cat file; hostname' })).body.stdout).toBe('kept\nafter\n')
-  expect((await call(`${server.url}/api/workspaces/before`)).status).toBe(404)
+  expect((await server.api('workspaces/before')).status).toBe(404)
 })

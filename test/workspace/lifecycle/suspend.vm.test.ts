@@ -11,6 +11,7 @@ import { COUNT, runInside } from '../../support/vm/run-inside.ts'
 import { machineRoots, vmServer, vmSettings } from '../../support/vm/vm-server.ts'
 import { waitClosely, waitFor } from '../../support/wait-for.ts'
 import { openSsh } from '../../support/workspace/ssh/open-ssh.ts'
+import { expectError } from '../../support/workspace/server/expect-error.ts'
 import { call, makeWorkspace } from '../../support/workspace/server/test-server.ts'
 
 /** A VM with a serial line: vhost-device-vsock cannot be suspended. */
@@ -60,12 +61,9 @@ describe('a suspended VM', () => {
     // Free pages take no space.
     expect(statSync(memoryOf(roots)).size).toBeLessThan(450 * 2 ** 20)
     expect(statSync(memoryOf(roots)).mode & 0o777).toBe(0o600)
-    const { body: report } = await call(`${server.url}/api/system/df`)
+    const { body: report } = await server.api('system/df')
     expect(report.workspaces[0].other_files.map(({ kind }: { kind: string }) => kind)).toContain('memory')
-    expect(await call(`${demo}/suspend`, 'POST')).toMatchObject({
-      status: 409,
-      body: { error: { code: 'WORKSPACE_NOT_RUNNING' } },
-    })
+    expectError(await call(`${demo}/suspend`, 'POST'), 409, 'WORKSPACE_NOT_RUNNING')
     const refused = await ssh.run('demo', 'true', { stdin: '' })
     expect(refused.stderr).toContain('is suspended')
 
@@ -84,7 +82,7 @@ describe('a suspended VM', () => {
     await call(`${demo}/suspend`, 'POST')
     truncateSync(memoryOf(roots), 1000)
     const broken = await call(`${demo}/start`, 'POST')
-    expect(broken).toMatchObject({ status: 500, body: { error: { code: 'BACKEND_ERROR' } } })
+    expectError(broken, 500, 'BACKEND_ERROR')
     expect(broken.body.error.message).toContain('workspace stop demo')
     expect((await call(demo)).body.status).toBe('suspended')
     expect(await call(`${demo}/stop`, 'POST')).toMatchObject({ status: 200, body: { status: 'stopped' } })
@@ -142,10 +140,7 @@ describe('a suspended VM', () => {
     const demo = `${server.url}/api/workspaces/demo`
     await makeWorkspace(server.url, { name: 'demo' })
     onTestFinished(async () => void (await call(demo, 'DELETE')))
-    expect(await call(`${demo}/suspend`, 'POST')).toMatchObject({
-      status: 501,
-      body: { error: { code: 'SUSPEND_UNSUPPORTED' } },
-    })
+    expectError(await call(`${demo}/suspend`, 'POST'), 501, 'SUSPEND_UNSUPPORTED')
     expect((await call(demo)).body.status).toBe('running')
   })
 })

@@ -11,7 +11,7 @@ import { tempDir } from '../../support/temp-dir.ts'
 import { CREATE_DEFAULTS } from '../../support/workspace/lifecycle/create-defaults.ts'
 import { FakeBackend } from '../../support/workspace/backend/fake-backend.ts'
 import { userEnvironment, workspaceCli } from '../../support/workspace/client/workspace-cli.ts'
-import { call, startWorkspaceServer, type TestServer } from '../../support/workspace/server/test-server.ts'
+import { startWorkspaceServer, type TestServer } from '../../support/workspace/server/test-server.ts'
 
 const configOf = (settings: Readonly<Record<string, unknown>>) =>
   loadWorkspaceConfig({}, { flags: settings }).config
@@ -214,7 +214,7 @@ test('clients list templates, without the contents of their devcontainer.json', 
   })
   onTestFinished(() => server.stop())
   const { upper_size: _, ...same } = FULL
-  expect((await call(`${server.url}/api/templates`)).body).toEqual({
+  expect((await server.api('templates')).body).toEqual({
     templates: [
       { name: 'web', ...same, upper_size_bytes: 20 * 2 ** 30, devcontainer: true },
       { name: 'bare' },
@@ -222,17 +222,15 @@ test('clients list templates, without the contents of their devcontainer.json', 
   })
   const { stdout } = await cli(server, 'templates', '--table')
   expect(stdout).toMatch(/^web\s+qemu\s+acme\/web\s+web:1\s+4\s+4096 MiB\s+everything$/m)
-  expect(await call(`${server.url}/api/workspaces`, 'POST', { name: 'demo', template: 'wob' })).toMatchObject(
-    {
-      status: 404,
-      body: {
-        error: {
-          code: 'TEMPLATE_NOT_FOUND',
-          message: 'template "wob" does not exist; the server has web, bare',
-        },
+  expect(await server.create({ name: 'demo', template: 'wob' })).toMatchObject({
+    status: 404,
+    body: {
+      error: {
+        code: 'TEMPLATE_NOT_FOUND',
+        message: 'template "wob" does not exist; the server has web, bare',
       },
     },
-  )
+  })
 })
 
 test('a container has the environment, ports and hooks of its template', async () => {
@@ -255,7 +253,7 @@ test('a container has the environment, ports and hooks of its template', async (
   })
   const name = uniqueName('template')
   onTestFinished(async () => {
-    await call(`${server.url}/api/workspaces/${name}`, 'DELETE')
+    await server.api(`workspaces/${name}`, 'DELETE')
     await server.stop()
     await removeLeftovers(name)
   })

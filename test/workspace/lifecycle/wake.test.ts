@@ -7,6 +7,7 @@ import { openHttpTunnel } from '../../support/http/http-tunnel.ts'
 import { FakeBackend } from '../../support/workspace/backend/fake-backend.ts'
 import { openSsh } from '../../support/workspace/ssh/open-ssh.ts'
 import { ask, serveInside } from '../../support/workspace/client/port-client.ts'
+import { expectError } from '../../support/workspace/server/expect-error.ts'
 import { call, makeWorkspace, startWorkspaceServer } from '../../support/workspace/server/test-server.ts'
 
 interface Settings {
@@ -73,7 +74,7 @@ test('each way to connect starts a suspended or stopped workspace, once', async 
   // What only looks at workspaces does not start them.
   await rest('suspend')
   for (const path of ['/sessions', '/timeline', '/logs', '/processes', '']) await call(`${demo}${path}`)
-  await call(`${server.url}/api/workspaces`)
+  await server.api('workspaces')
   expect(await status()).toBe('suspended')
   const { entries } = (await call(`${demo}/timeline`)).body
   expect(JSON.stringify(entries)).toContain('somebody connected to it')
@@ -104,16 +105,10 @@ test('a start that fails answers all connections with the reason', async () => {
 
 test('suspend is refused in words where it is not possible', async () => {
   const { rest, demo, status } = await world({ isAble: false })
-  expect(await rest('suspend')).toMatchObject({
-    status: 501,
-    body: { error: { code: 'SUSPEND_UNSUPPORTED' } },
-  })
+  expectError(await rest('suspend'), 501, 'SUSPEND_UNSUPPORTED')
   expect(await status()).toBe('running')
   await rest('stop')
-  expect(await rest('suspend')).toMatchObject({
-    status: 409,
-    body: { error: { code: 'WORKSPACE_NOT_RUNNING' } },
-  })
+  expectError(await rest('suspend'), 409, 'WORKSPACE_NOT_RUNNING')
   expect((await call(demo)).body).not.toHaveProperty('wake')
 })
 

@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:net'
 import { once } from 'node:events'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { docker, removeLeftovers, TEST_IMAGE, uniqueName } from '../../support/engine/docker.ts'
-import { call, startWorkspaceServer, type TestServer } from '../../support/workspace/server/test-server.ts'
+import { startWorkspaceServer, type TestServer } from '../../support/workspace/server/test-server.ts'
 
 const wide = uniqueName('wide')
 const narrow = uniqueName('narrow')
@@ -21,13 +21,13 @@ beforeAll(async () => {
   })
 })
 afterAll(async () => {
-  for (const name of [wide, narrow]) await call(`${server.url}/api/workspaces/${name}`, 'DELETE')
+  for (const name of [wide, narrow]) await server.api(`workspaces/${name}`, 'DELETE')
   await server.stop()
   for (const name of [wide, narrow]) await removeLeftovers(name)
   service.close()
 })
 
-const networkOf = async (name: string) => (await call(`${server.url}/api/workspaces/${name}`)).body.network
+const networkOf = async (name: string) => (await server.api(`workspaces/${name}`)).body.network
 const networks = async () => (await docker('network', 'ls', '--format', '{{.Name}}')).split('\n')
 
 /** The response that a workspace gets from the service at its router's address, which is this host's. */
@@ -41,8 +41,8 @@ function ask(name: string): Promise<string> {
 
 test('N3 a workspace created with limits reaches less than others, even after a restart', async () => {
   const created = await Promise.all([
-    call(`${server.url}/api/workspaces`, 'POST', { name: wide }),
-    call(`${server.url}/api/workspaces`, 'POST', {
+    server.create({ name: wide }),
+    server.create({
       name: narrow,
       network: { allow_host_ports: [], egress: ['203.0.113.0/24'] },
     }),
@@ -55,12 +55,12 @@ test('N3 a workspace created with limits reaches less than others, even after a 
 
   server = await server.restart()
   expect(await networkOf(narrow)).toEqual(limited)
-  await call(`${server.url}/api/workspaces/${narrow}/stop`, 'POST')
-  await call(`${server.url}/api/workspaces/${narrow}/start`, 'POST')
+  await server.api(`workspaces/${narrow}/stop`, 'POST')
+  await server.api(`workspaces/${narrow}/start`, 'POST')
   expect([await ask(wide), await ask(narrow)]).toEqual(['reached', 'nothing'])
 
   const before = await networks()
-  await call(`${server.url}/api/workspaces/${narrow}`, 'DELETE')
+  await server.api(`workspaces/${narrow}`, 'DELETE')
   // The network for these limits was removed with the last workspace that had them.
   expect(before.length - (await networks()).length).toBe(1)
 })
@@ -70,7 +70,7 @@ test.each([
   [{ allow_host_ports: [1] }, 'does not open port 1'],
   [{ egres: 'none' }, 'egres'],
 ])('N2 a create request with %j is refused', async (network, message) => {
-  const { status, body } = await call(`${server.url}/api/workspaces`, 'POST', {
+  const { status, body } = await server.create({
     name: uniqueName('more'),
     network,
   })

@@ -6,11 +6,11 @@ import { call, startWorkspaceServer } from '../../support/workspace/server/test-
 test('settings of a container survive a restart, and its expiry deletes it', async () => {
   let server = await startWorkspaceServer({ stateDir: tempDir() })
   onTestFinished(async () => {
-    await call(`${server.url}/api/workspaces/expiring`, 'DELETE')
+    await server.api('workspaces/expiring', 'DELETE')
     await server.stop()
   })
   const path = () => `${server.url}/api/workspaces/expiring`
-  const created = await call(`${server.url}/api/workspaces`, 'POST', {
+  const created = await server.create({
     name: 'expiring',
     labels: { team: 'web', old: '' },
     ttl_s: 86_400,

@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openSsh, type OpenSsh } from '../../support/workspace/ssh/open-ssh.ts'
 import { machineRoots, vmServer } from '../../support/vm/vm-server.ts'
-import { call, makeWorkspace, type TestServer } from '../../support/workspace/server/test-server.ts'
+import { expectError } from '../../support/workspace/server/expect-error.ts'
+import { makeWorkspace, type TestServer } from '../../support/workspace/server/test-server.ts'
 
 const roots = machineRoots()
 let server: TestServer
@@ -11,7 +12,7 @@ let ssh: OpenSsh
 
 const inside = async (name: string, command: string) =>
   (await ssh.run(name, command, { stdin: '' })).stdout.toString()
-const post = (path: string, body?: object) => call(`${server.url}/api/${path}`, 'POST', body)
+const post = (path: string, body?: object) => server.api(path, 'POST', body)
 
 beforeAll(async () => {
   server = await vmServer(roots)
@@ -21,17 +22,18 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   for (const name of ['source', 'one', 'two'])
-    await call(`${server.url}/api/workspaces/${name}`, 'DELETE').catch(() => undefined)
+    await server.api(`workspaces/${name}`, 'DELETE').catch(() => undefined)
   ssh.remove()
   await server.stop()
   roots.remove()
 })
 
 test('a snapshot of a running machine is refused', async () => {
-  expect(await post('snapshots', { name: 'ready', source_workspace: 'source' })).toMatchObject({
-    status: 409,
-    body: { error: { code: 'SNAPSHOT_SOURCE_RUNNING' } },
-  })
+  expectError(
+    await post('snapshots', { name: 'ready', source_workspace: 'source' }),
+    409,
+    'SNAPSHOT_SOURCE_RUNNING',
+  )
   expect(await post('snapshots', { name: '../x', source_workspace: 'source' })).toMatchObject({ status: 400 })
   expect(await post('snapshots', { name: 'ready', source_workspace: 'nobody' })).toMatchObject({
     status: 404,
@@ -53,12 +55,13 @@ test('a snapshot of a stopped machine is small, is listed and reserves its name'
   const { size, blocks } = statSync(join(roots.root, 'snapshots/ready/upper.ext4'))
   expect(size).toBe(5 * 2 ** 30)
   expect(blocks * 512).toBeLessThan(64 * 2 ** 20)
-  expect((await call(`${server.url}/api/snapshots`)).body.snapshots).toEqual([taken.body.snapshot])
-  expect((await call(`${server.url}/api/snapshots/Ready`)).body.snapshot).toEqual(taken.body.snapshot)
-  expect(await post('snapshots', { name: 'READY', source_workspace: 'source' })).toMatchObject({
-    status: 409,
-    body: { error: { code: 'SNAPSHOT_ALREADY_EXISTS' } },
-  })
+  expect((await server.api('snapshots')).body.snapshots).toEqual([taken.body.snapshot])
+  expect((await server.api('snapshots/Ready')).body.snapshot).toEqual(taken.body.snapshot)
+  expectError(
+    await post('snapshots', { name: 'READY', source_workspace: 'source' }),
+    409,
+    'SNAPSHOT_ALREADY_EXISTS',
+  )
 })
 
 test('a request with fields that exclude a snapshot is refused', async () => {
@@ -68,14 +71,12 @@ test('a request with fields that exclude a snapshot is refused', async () => {
     { upper_size_bytes: 2 ** 31 },
     { backend: 'docker' },
   ])
-    expect(await post('workspaces', { name: 'one', from_snapshot: 'ready', ...more })).toMatchObject({
-      status: 400,
-      body: { error: { code: 'INVALID_REQUEST' } },
-    })
-  expect(await post('workspaces', { name: 'one', from_snapshot: 'nothing' })).toMatchObject({
-    status: 404,
-    body: { error: { code: 'SNAPSHOT_NOT_FOUND' } },
-  })
+    expectError(
+      await post('workspaces', { name: 'one', from_snapshot: 'ready', ...more }),
+      400,
+      'INVALID_REQUEST',
+    )
+  expectError(await post('workspaces', { name: 'one', from_snapshot: 'nothing' }), 404, 'SNAPSHOT_NOT_FOUND')
 })
 
 test('two workspaces created from it have its files, separate disks and separate identities', async () => {
@@ -89,10 +90,7 @@ test('two workspaces created from it have its files, separate disks and separate
 })
 
 test('deleting a snapshot does not affect workspaces created from it', async () => {
-  expect(await call(`${server.url}/api/snapshots/ready`, 'DELETE')).toMatchObject({ status: 204 })
-  expect(await call(`${server.url}/api/snapshots/ready`)).toMatchObject({
-    status: 404,
-    body: { error: { code: 'SNAPSHOT_NOT_FOUND' } },
-  })
+  expect(await server.api('snapshots/ready', 'DELETE')).toMatchObject({ status: 204 })
+  expectError(await server.api('snapshots/ready'), 404, 'SNAPSHOT_NOT_FOUND')
   expect(await inside('one', 'cat /workspace/file')).toBe('changed\n')
 })

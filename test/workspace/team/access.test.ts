@@ -335,7 +335,7 @@ describe('the state of a team', () => {
     const restarted = await own.server.restart()
     onTestFinished(() => restarted.stop())
     const as = (user: string) =>
-      call(`${restarted.url}/api/workspaces/ana-1`, 'GET', undefined, {
+      restarted.api('workspaces/ana-1', 'GET', undefined, {
         authorization: own.authorizationOf(user),
       })
     expect((await as('ana')).status).toBe(404)

@@ -1,13 +1,12 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { FakeBackend } from '../../support/workspace/backend/fake-backend.ts'
 import { startTeamServer } from '../../support/workspace/server/team-server.ts'
-import { call } from '../../support/workspace/server/test-server.ts'
 
 test('the error for a missing token differs from that for an invalid one', async () => {
   const team = await startTeamServer({ ana: 'member' }, { backends: () => [new FakeBackend()] })
   onTestFinished(team.stop)
   const ask = (headers: Readonly<Record<string, string>>) =>
-    call(`${team.server.url}/api/workspaces`, 'GET', undefined, headers)
+    team.server.api('workspaces', 'GET', undefined, headers)
   const missing = await ask({})
   expect([missing.status, missing.body.error.code]).toEqual([401, 'UNAUTHORIZED'])
   expect(missing.body.error.message).toContain('requires its token')

@@ -6,7 +6,6 @@ import { buffer } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { FakeBackend } from '../../support/workspace/backend/fake-backend.ts'
 import {
-  call,
   makeWorkspace,
   startWorkspaceServer,
   type TestServer,
@@ -41,8 +40,8 @@ describe('a tunnel whose client ends its half early', () => {
 
   /** Resolves when the server has read everything sent before: it answers two requests in the meantime. */
   const settled = async () => {
-    await call(`${server.url}/api/info`)
-    await call(`${server.url}/api/info`)
+    await server.api('info')
+    await server.api('info')
   }
   const request = (port = echoPort) =>
     Buffer.from(

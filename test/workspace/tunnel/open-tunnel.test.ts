@@ -9,6 +9,7 @@ import { FakeBackend } from '../../support/workspace/backend/fake-backend.ts'
 import { openHttpTunnel } from '../../support/http/http-tunnel.ts'
 import { openSsh, runProgram } from '../../support/workspace/ssh/open-ssh.ts'
 import { sendRaw, statusOf } from '../../support/http/raw-http.ts'
+import { expectError } from '../../support/workspace/server/expect-error.ts'
 import { call, startWorkspaceServer, type TestServer } from '../../support/workspace/server/test-server.ts'
 import { waitFor } from '../../support/wait-for.ts'
 
@@ -26,10 +27,10 @@ describeOn(KINDS, 'a tunnel', ({ open }) => {
   const url = (port: number | string) => `${server.url}/api/workspaces/${name}/connect/${port}`
   beforeAll(async () => {
     server = await startWorkspaceServer({ backends: () => [open(serverId)] })
-    await call(`${server.url}/api/workspaces`, 'POST', { name })
+    await server.create({ name })
   })
   afterAll(async () => {
-    await call(`${server.url}/api/workspaces/${name}`, 'DELETE')
+    await server.api(`workspaces/${name}`, 'DELETE')
     await server.stop()
   })
 
@@ -117,10 +118,7 @@ describeOn(KINDS, 'a tunnel', ({ open }) => {
     await refused(`${base}/${closed}`, 400, 'INVALID_REQUEST', { 'content-length': '5' })
     await refused(`${base}/${closed}`, 403, 'FORBIDDEN_HOST', { host: 'evil.example' })
     await refused(`${base}/${closed}`, 403, 'FORBIDDEN_ORIGIN', { origin: 'http://evil.example' })
-    expect(await call(url(closed))).toMatchObject({
-      status: 426,
-      body: { error: { code: 'INVALID_REQUEST' } },
-    })
+    expectError(await call(url(closed)), 426, 'INVALID_REQUEST')
   })
 
   test('an upgrade to another protocol is ignored', async () => {
@@ -130,12 +128,12 @@ describeOn(KINDS, 'a tunnel', ({ open }) => {
   })
 
   test('a stopped workspace is unavailable', async () => {
-    await call(`${server.url}/api/workspaces/${name}/stop`, 'POST')
+    await server.api(`workspaces/${name}/stop`, 'POST')
     expect(await openHttpTunnel(url(80))).toMatchObject({
       status: 503,
       body: expect.stringContaining('WORKSPACE_NOT_RUNNING'),
     })
-    await call(`${server.url}/api/workspaces/${name}/start`, 'POST')
+    await server.api(`workspaces/${name}/start`, 'POST')
   })
 
   test('stopping the server closes tunnels', async () => {
@@ -159,7 +157,7 @@ test('W8 a denied port is refused for tunnels and forwards, and any other is rea
       settings: { tunnel: { deny_ports: denied } },
     })
     onTestFinished(() => server.stop())
-    await call(`${server.url}/api/workspaces`, 'POST', { name: 'dev' })
+    await server.create({ name: 'dev' })
     const ssh = await openSsh(server)
     onTestFinished(() => ssh.remove())
     const tunnel = await openHttpTunnel(`${server.url}/api/workspaces/dev/connect/${port}`)

@@ -62,7 +62,7 @@ test('a server reports the usage of containers, once and as a stream', async () 
   const server = await startWorkspaceServer({ backends: () => [dockerBackend()] })
   const name = uniqueName('usage')
   onTestFinished(async () => {
-    await call(`${server.url}/api/workspaces/${name}`, 'DELETE')
+    await server.api(`workspaces/${name}`, 'DELETE')
     await server.stop()
   })
   await makeWorkspace(server.url, { name })

@@ -14,7 +14,6 @@ import {
   workspaceCliOnTerminal,
 } from '../../../support/workspace/client/workspace-cli.ts'
 import {
-  call,
   makeWorkspace,
   startWorkspaceServer,
   type TestServer,
@@ -54,8 +53,7 @@ describe('a machine with extensions', () => {
     })
     return { guest, started }
   }
-  const health = async () =>
-    (await call(`${server.url}/api/plugins/workspaces`)).body.workspaces[0]?.extensions ?? []
+  const health = async () => (await server.api('plugins/workspaces')).body.workspaces[0]?.extensions ?? []
   const listen = () => {
     const end = new AbortController()
     onTestFinished(() => end.abort())

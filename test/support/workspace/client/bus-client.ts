@@ -2,12 +2,11 @@ import { readEventStream } from '../../http/event-stream.ts'
 import type { FakeBackend } from '../backend/fake-backend.ts'
 import { simulatedGuest } from '../guest/guest-simulator.ts'
 import { waitFor } from '../../wait-for.ts'
-import { call, type TestServer } from '../server/test-server.ts'
+import type { Api, TestServer } from '../server/test-server.ts'
 
 /** Both ends of the bus of a test's server, resolved when they are used. */
 export function busClient(now: () => { readonly server: TestServer; readonly backend: FakeBackend }) {
-  const api = (path: string, method?: string, body?: unknown) =>
-    call(`${now().server.url}/api/plugins/${path}`, method, body)
+  const api: Api = (path, ...request) => now().server.api(`plugins/${path}`, ...request)
   return {
     api,
     listen: (namespace: string) =>

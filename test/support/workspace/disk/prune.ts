@@ -1,8 +1,8 @@
-import { call, type TestServer } from '../server/test-server.ts'
+import { type TestServer } from '../server/test-server.ts'
 
 /** Sends a prune request and returns the response body. */
 export async function prune(server: TestServer, query = '') {
-  return (await call(`${server.url}/api/system/prune?${query}`, 'POST')).body
+  return (await server.api(`system/prune?${query}`, 'POST')).body
 }
 
 /** Returns the names of rows, sorted. */

@@ -9,9 +9,25 @@ import { loadWorkspaceConfig } from '../../../../src/workspace/config.ts'
 import { create, type WorkspaceServer } from '../../../../src/workspace/index.ts'
 import type { AlarmClock } from '../../../../src/lib/clock/clock.ts'
 
+/** Method, body and headers of a request; by default GET without either. */
+type JsonRequest = readonly [method?: string, body?: unknown, headers?: Readonly<Record<string, string>>]
+
+/** Answer with a decoded body, which is undefined when it is empty. */
+export interface JsonAnswer {
+  readonly status: number
+  readonly body: any
+  readonly headers: Headers
+}
+
+/** Sends JSON to a path below `/api/` and reads JSON. */
+export type Api = (path: string, ...request: JsonRequest) => Promise<JsonAnswer>
+
 /** Workspace server of a test. */
 export interface TestServer extends WorkspaceServer {
   readonly url: string
+  readonly api: Api
+  /** Requests a new workspace; `makeWorkspace` also checks the answer. */
+  readonly create: (body: unknown, headers?: Readonly<Record<string, string>>) => Promise<JsonAnswer>
   readonly stateDir: string
   /** Everything logged so far. */
   readonly log: () => string
@@ -75,10 +91,14 @@ async function startAt(
     await server.stop()
     await stopped()
   }
+  const url = `http://127.0.0.1:${server.httpPort}`
+  const api = apiOf(url)
   return {
     ...server,
     stop,
-    url: `http://127.0.0.1:${server.httpPort}`,
+    url,
+    api,
+    create: (body, headers) => api('workspaces', 'POST', body, headers),
     stateDir,
     log: () => lines.join(''),
     async restart() {
@@ -91,10 +111,8 @@ async function startAt(
 /** Sends JSON and reads JSON. */
 export async function call(
   url: string,
-  method = 'GET',
-  body?: unknown,
-  headers: Readonly<Record<string, string>> = {},
-): Promise<{ readonly status: number; readonly body: any; readonly headers: Headers }> {
+  ...[method = 'GET', body, headers]: JsonRequest
+): Promise<JsonAnswer> {
   const response = await fetch(url, {
     method,
     headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
@@ -108,11 +126,16 @@ export async function call(
   }
 }
 
+/** The client of a server. */
+export function apiOf(url: string): Api {
+  return (path, ...request) => call(`${url}/api/${path}`, ...request)
+}
+
 /** Creates a workspace for the test; fails with the server's response when it cannot. */
 export async function makeWorkspace(
   url: string,
   body: { readonly name: string; readonly repo?: string; readonly from_snapshot?: string },
 ): Promise<void> {
-  const answer = await call(`${url}/api/workspaces`, 'POST', body)
+  const answer = await apiOf(url)('workspaces', 'POST', body)
   if (answer.status !== 201) throw new Error(`${body.name}: ${JSON.stringify(answer.body)}`)
 }

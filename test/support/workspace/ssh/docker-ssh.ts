@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { removeLeftovers, uniqueName } from '../../engine/docker.ts'
 import { openSsh, type OpenSsh, runProgram, type SshResult } from './open-ssh.ts'
-import { call, makeWorkspace, startWorkspaceServer, type TestServer } from '../server/test-server.ts'
+import { makeWorkspace, startWorkspaceServer, type TestServer } from '../server/test-server.ts'
 
 /** A server as shipped, with SSH worker processes and one workspace in a real container. */
 export interface DockerSsh {
@@ -40,7 +40,7 @@ export async function dockerSsh(ssh: Readonly<Record<string, unknown>> = {}): Pr
       return runProgram(program, [...options, ...filled], stdin, { LC_ALL: 'C.UTF-8' })
     },
     async remove() {
-      await call(`${server.url}/api/workspaces/${name}`, 'DELETE').catch(() => undefined)
+      await server.api(`workspaces/${name}`, 'DELETE').catch(() => undefined)
       await removeLeftovers(name)
       client.remove()
       await server.stop()

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { TEST_IMAGE } from '../../../support/engine/docker.ts'
 import { canRunEngine, privateEngine, type PrivateEngine } from '../../../support/engine/private-engine.ts'
-import { call, startWorkspaceServer, type TestServer } from '../../../support/workspace/server/test-server.ts'
+import { startWorkspaceServer, type TestServer } from '../../../support/workspace/server/test-server.ts'
 
 describe.runIf(canRunEngine())('an engine with user namespaces', () => {
   const directory = mkdtempSync(join(tmpdir(), 'engine-'))
@@ -26,13 +26,13 @@ describe.runIf(canRunEngine())('an engine with user namespaces', () => {
   }, 60_000)
 
   test('root in a workspace is unprivileged outside, and the workspace works', async () => {
-    const { status, body } = await call(`${server.url}/api/workspaces`, 'POST', { name: 'remapped' })
+    const { status, body } = await server.create({ name: 'remapped' })
     expect([status, body.status]).toEqual([201, 'running'])
     const pid = await engine.docker('inspect', '--format', '{{.State.Pid}}', 'ws-remapped')
     expect(readFileSync(`/proc/${pid}/status`, 'utf8')).toMatch(/^Uid:\t3\d{5}\t/m)
     // Both run programs inside as the workspace's user.
-    expect((await call(`${server.url}/api/workspaces/remapped/ports`)).status).toBe(200)
-    expect((await call(`${server.url}/api/workspaces/remapped/sessions`)).status).toBe(200)
-    expect((await call(`${server.url}/api/workspaces/remapped`, 'DELETE')).status).toBe(204)
+    expect((await server.api('workspaces/remapped/ports')).status).toBe(200)
+    expect((await server.api('workspaces/remapped/sessions')).status).toBe(200)
+    expect((await server.api('workspaces/remapped', 'DELETE')).status).toBe(204)
   })
 })

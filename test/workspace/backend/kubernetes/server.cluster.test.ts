@@ -7,6 +7,7 @@ import { AGENT_PORT } from '../../../../src/lib/guest/protocol.ts'
 import { KUBECONFIG, AGENT_IMAGE, makeNamespace } from '../../../support/cluster/cluster.ts'
 import { openHttpTunnel } from '../../../support/http/http-tunnel.ts'
 import { openSsh, type OpenSsh, runProgram } from '../../../support/workspace/ssh/open-ssh.ts'
+import { expectError } from '../../../support/workspace/server/expect-error.ts'
 import { call, startWorkspaceServer, type TestServer } from '../../../support/workspace/server/test-server.ts'
 
 const BETWEEN_RESETS_MS = 100
@@ -34,7 +35,7 @@ beforeAll(async () => {
     },
   })
   ssh = await openSsh(server)
-  const created = await call(`${server.url}/api/workspaces`, 'POST', {
+  const created = await server.create({
     name: 'demo',
     cpus: 1,
     memory_mb: 256,
@@ -117,10 +118,10 @@ test('a session, a tunnel and a forward work, and reach only ports of the pod', 
 
 test('capabilities that a cluster does not have are refused by name', async () => {
   const suspended = await call(url('/suspend'), 'POST')
-  expect(suspended).toMatchObject({ status: 501, body: { error: { code: 'SUSPEND_UNSUPPORTED' } } })
+  expectError(suspended, 501, 'SUSPEND_UNSUPPORTED')
   const forked = await call(url('/fork'), 'POST', { names: ['copy'] })
-  expect(forked).toMatchObject({ status: 501, body: { error: { code: 'FORK_UNSUPPORTED' } } })
-  const local = await call(`${server.url}/api/workspaces`, 'POST', { name: 'local', local_dir: '/opt' })
+  expectError(forked, 501, 'FORK_UNSUPPORTED')
+  const local = await server.create({ name: 'local', local_dir: '/opt' })
   expect(JSON.stringify(local.body)).toContain('local_dir is not available on a cluster')
 })
 
@@ -134,6 +135,6 @@ test('a restarted server finds the workspace and its files', async () => {
 })
 
 test('disk usage names the volume', async () => {
-  const { body } = await call(`${server.url}/api/system/df`)
+  const { body } = await server.api('system/df')
   expect(JSON.stringify(body)).toContain('"ws-demo"')
 })

@@ -10,7 +10,6 @@ import { VM_IMAGE } from '../../../support/vm/vm-image.ts'
 import { machineRoots, qemuBackend, vmServer } from '../../../support/vm/vm-server.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 import {
-  call,
   makeWorkspace,
   startWorkspaceServer,
   type TestServer,
@@ -44,8 +43,8 @@ describe.each([
     const ssh = await openSsh(server)
     onTestFinished(() => ssh.remove())
     await makeWorkspace(server.url, { name: 'demo' })
-    onTestFinished(async () => void (await call(`${server.url}/api/workspaces/demo`, 'DELETE')))
-    const find = async () => (await call(`${server.url}/api/workspaces/demo`)).body
+    onTestFinished(async () => void (await server.api('workspaces/demo', 'DELETE')))
+    const find = async () => (await server.api('workspaces/demo')).body
     const before = await find()
     const bootId = async () =>
       (await ssh.run('demo', 'cat /proc/sys/kernel/random/boot_id', { stdin: '' })).stdout.toString()

@@ -6,7 +6,7 @@ import { PulledImages } from '../../../../src/workspace/backend/docker/images/pu
 import { TEST_IMAGE, uniqueName } from '../../../support/engine/docker.ts'
 import { names, prune, reasonOf } from '../../../support/workspace/disk/prune.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
-import { call, makeWorkspace, startWorkspaceServer } from '../../../support/workspace/server/test-server.ts'
+import { makeWorkspace, startWorkspaceServer } from '../../../support/workspace/server/test-server.ts'
 
 const docker = (...argv: readonly string[]): string =>
   execFileSync('docker', argv, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
@@ -39,10 +39,10 @@ test('a container stopped long ago is pruned with its volume, a running one and 
     }
   })
   for (const name of [stopped, running, kept]) await makeWorkspace(server.url, { name })
-  await call(`${server.url}/api/workspaces/${stopped}/stop`, 'POST')
-  await call(`${server.url}/api/workspaces/${kept}?keep_volume=true`, 'DELETE')
+  await server.api(`workspaces/${stopped}/stop`, 'POST')
+  await server.api(`workspaces/${kept}?keep_volume=true`, 'DELETE')
 
-  const { body: usage } = await call(`${server.url}/api/system/df`)
+  const { body: usage } = await server.api('system/df')
   expect(usage.workspaces.map((each: any) => [each.name, each.status]).toSorted()).toEqual([
     [kept, 'kept'],
     [running, 'running'],

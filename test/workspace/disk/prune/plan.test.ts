@@ -2,7 +2,6 @@ import { rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { HOUR_MS, MachineDisk } from '../../../support/workspace/disk/machine-disk.ts'
 import { names, OLD, prune, reasonOf } from '../../../support/workspace/disk/prune.ts'
-import { call } from '../../../support/workspace/server/test-server.ts'
 import { systemClock } from '../../../../src/lib/clock/clock.ts'
 
 describe('P6 changing the system clock never makes anything eligible for deletion', () => {
@@ -72,7 +71,7 @@ describe('P7 prune deletes what was shown, or less', () => {
     expect(reasonOf(body, 'one')).toMatch(/too recent/)
     expect(reasonOf(body, 'stray')).toBe('it has changed since the plan was made')
     expect(disk.has('uppers/later')).toBe(true)
-    const again = await call(`${server.url}/api/system/prune?plan_id=${plan}`, 'POST')
+    const again = await server.api(`system/prune?plan_id=${plan}`, 'POST')
     expect([again.status, again.body.error.message]).toEqual([
       400,
       expect.stringMatching(/unknown, already applied/),
@@ -92,7 +91,7 @@ describe('P7 prune deletes what was shown, or less', () => {
       'log_tail_bytes=1',
       'keep_free=1%25',
     ]) {
-      const { status, body } = await call(`${server.url}/api/system/prune?plan_id=${plan}&${other}`, 'POST')
+      const { status, body } = await server.api(`system/prune?plan_id=${plan}&${other}`, 'POST')
       expect([other, status, body.error.code]).toEqual([other, 400, 'INVALID_REQUEST'])
     }
     // The same values may be repeated in any notation.

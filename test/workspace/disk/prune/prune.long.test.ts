@@ -10,7 +10,6 @@ import { recovery } from '../../../support/recovery.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 import { rounds } from '../../../support/rounds.ts'
 import { waitFor } from '../../../support/wait-for.ts'
-import { call } from '../../../support/workspace/server/test-server.ts'
 
 const LONG_MS = 1_200_000
 /** Number of rounds of each race. */
@@ -148,7 +147,7 @@ test.for([
       const stateDir = tempDir()
 
       const server = await serveDisk(disk, stateDir, [`--inject=${call_}:signal=KILL:when=${nth}+1`])
-      const answer = await call(`${server.url}/api/system/prune`, 'POST').catch(() => undefined)
+      const answer = await server.api('system/prune', 'POST').catch(() => undefined)
       await server.end()
       expect(outside()).toBe(before)
       if (answer !== undefined) break
@@ -159,11 +158,11 @@ test.for([
         await waitFor('the prune to complete', () => trashIn(disk).length === 0)
         return begun
       })
-      const { body } = await call(`${next.url}/api/workspaces`)
+      const { body } = await next.api('workspaces')
       const left = body.workspaces.map(({ name }: { name: string }) => name)
       // Each workspace is either completely deleted or complete.
       expect(disk.has('uppers/old/upper.ext4')).toBe(left.includes('old'))
-      await call(`${next.url}/api/system/prune`, 'POST')
+      await next.api('system/prune', 'POST')
       await next.end()
       expect(readdirSync(disk.at('uppers'))).toEqual(['young'])
       expect(readdirSync(disk.at('images/blobs/sha256'))).toEqual([])

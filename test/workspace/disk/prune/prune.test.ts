@@ -5,7 +5,6 @@ import { fingerprint, HOUR_MS, MachineDisk } from '../../../support/workspace/di
 import { names, OLD, prune, reasonOf } from '../../../support/workspace/disk/prune.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 import { waitFor } from '../../../support/wait-for.ts'
-import { call } from '../../../support/workspace/server/test-server.ts'
 
 test('a dry run reports what would be deleted and what is kept, and deletes nothing', async () => {
   const disk = new MachineDisk()
@@ -56,7 +55,7 @@ test('prune deletes what the dry run reported, and keeps the rest unchanged', as
   expect(body.items.map(({ kind, action }: any) => [kind, action])).toEqual(
     ['image', 'instance', 'tmp', 'snapshot', 'checkpoint', 'upper'].map((kind) => [kind, 'deleted']),
   )
-  expect((await call(`${server.url}/api/workspaces/old`)).status).toBe(404)
+  expect((await server.api('workspaces/old')).status).toBe(404)
   for (const gone of [
     'instances/old',
     'uppers/old',
@@ -91,7 +90,7 @@ test.each([
   const disk = new MachineDisk()
   disk.machine('old', OLD)
   const server = await disk.serve()
-  const { status, body } = await call(`${server.url}/api/system/prune?${query}`, 'POST')
+  const { status, body } = await server.api(`system/prune?${query}`, 'POST')
   expect([status, body.error.code]).toEqual([400, 'INVALID_REQUEST'])
   expect(body.error.message).toContain(named)
   expect(disk.has('uppers/old/upper.ext4')).toBe(true)
@@ -124,12 +123,12 @@ test('a workspace whose directory contains foreign files fails, and the rest is 
 test('P9 remains of a deletion are counted, and removed by the next start', async () => {
   const disk = new MachineDisk()
   const server = await disk.serve()
-  await call(`${server.url}/api/system/df`)
+  await server.api('system/df')
   for (const place of ['uppers', 'instances', 'images/blobs/sha256', 'snapshots', '.']) {
     mkdirSync(disk.at(place, '.trash-0123/inner'), { recursive: true })
     writeFileSync(disk.at(place, '.trash-0123/inner/file'), 'x')
   }
-  const { body } = await call(`${server.url}/api/system/df`)
+  const { body } = await server.api('system/df')
   expect(body.orphans.filter((each: any) => each.kind === 'trash')).toHaveLength(5)
   const again = await server.restart()
   onTestFinished(() => again.stop())

@@ -175,7 +175,7 @@ test.each(['', '{', 'null', '\0\0', '{"version":1}'])(
     )
     expect((await rowsOf('/system/df')).toSorted()).toEqual(inError)
     for (const name of ['old', 'late']) {
-      const { status, body: one } = await call(`${server.url}/api/workspaces/${name}`)
+      const { status, body: one } = await server.api(`workspaces/${name}`)
       expect([status, one.status]).toEqual([200, 'error'])
     }
     disk.machine('old', OLD)

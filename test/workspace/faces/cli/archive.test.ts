@@ -9,7 +9,6 @@ import { tempDir } from '../../../support/temp-dir.ts'
 import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
 import { CLI, userEnvironment } from '../../../support/workspace/client/workspace-cli.ts'
 import {
-  call,
   makeWorkspace,
   startWorkspaceServer,
   type TestServer,
@@ -21,14 +20,14 @@ let directory = ''
 beforeAll(async () => {
   server = await startWorkspaceServer({ backends: () => [backend] })
   await makeWorkspace(server.url, { name: 'dev' })
-  await call(`${server.url}/api/workspaces/dev/exec`, 'POST', { command: 'seq 100000 >numbers' })
+  await server.api('workspaces/dev/exec', 'POST', { command: 'seq 100000 >numbers' })
 })
 afterAll(() => server.stop())
 beforeEach(() => {
   directory = tempDir()
 })
 afterEach(async () => {
-  await call(`${server.url}/api/workspaces/copy`, 'DELETE')
+  await server.api('workspaces/copy', 'DELETE')
 })
 
 const environment = () => userEnvironment({ WORKSPACE_URL: server.url })
@@ -37,7 +36,7 @@ const cli = (...argv: readonly string[]) =>
 /** The numbers in a workspace, which were exported. */
 const numbers = async (name: string) =>
   (
-    await call(`${server.url}/api/workspaces/${name}/exec`, 'POST', {
+    await server.api(`workspaces/${name}/exec`, 'POST', {
       command: 'sha256sum numbers; wc -l numbers',
     })
   ).body.stdout as string

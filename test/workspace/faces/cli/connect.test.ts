@@ -5,7 +5,6 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
 import { CLI, userEnvironment, workspaceCli } from '../../../support/workspace/client/workspace-cli.ts'
 import {
-  call,
   makeWorkspace,
   startWorkspaceServer,
   type TestServer,
@@ -86,5 +85,5 @@ test('sessions lists and kills sessions', async () => {
     status: 1,
     stderr: expect.stringContaining('has no tmux session "none"'),
   })
-  expect((await call(`${server.url}/api/sessions`)).status).toBe(200)
+  expect((await server.api('sessions')).status).toBe(200)
 })

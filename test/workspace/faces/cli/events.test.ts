@@ -3,7 +3,6 @@ import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 import { spawnCli, userEnvironment, workspaceCli } from '../../../support/workspace/client/workspace-cli.ts'
 import {
-  call,
   makeWorkspace,
   startWorkspaceServer,
   type TestServer,
@@ -23,8 +22,8 @@ test('events prints JSON lines when piped, and exits cleanly when interrupted', 
   const cli = events()
   const lines = () => cli.stdout().split('\n').slice(0, -1)
   await waitFor('the snapshot', () => lines().length === 1)
-  await call(`${server.url}/api/workspaces/demo/stop`, 'POST')
-  await call(`${server.url}/api/workspaces/demo`, 'DELETE')
+  await server.api('workspaces/demo/stop', 'POST')
+  await server.api('workspaces/demo', 'DELETE')
   await waitFor('the events', () => lines().length === 3)
   expect(lines().map((line) => JSON.parse(line))).toMatchObject([
     { type: 'snapshot', workspaces: [{ name: 'demo', status: 'running' }] },
@@ -46,8 +45,8 @@ test('events prints one line per event on a terminal', async () => {
   await makeWorkspace(server.url, { name: 'other' })
   const cli = events('--table')
   await waitFor('the snapshot', () => cli.stdout().includes('other'))
-  await call(`${server.url}/api/workspaces/demo/stop`, 'POST')
-  await call(`${server.url}/api/workspaces/demo`, 'DELETE')
+  await server.api('workspaces/demo/stop', 'POST')
+  await server.api('workspaces/demo', 'DELETE')
   await waitFor('the event', () => cli.stdout().includes('deleted'))
   const time = String.raw`\d\d:\d\d:\d\d`
   expect(cli.stdout()).toMatch(
@@ -69,7 +68,7 @@ test('events exits when its reader closes standard output', async () => {
   const cli = events()
   await waitFor('the snapshot', () => cli.stdout() !== '')
   cli.child.stdout.destroy()
-  await call(`${server.url}/api/workspaces/demo`, 'DELETE')
+  await server.api('workspaces/demo', 'DELETE')
   expect(await cli.exit).toBe(0)
 })
 

@@ -9,7 +9,7 @@ import { freePort } from '../../../support/services/git-daemon.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 import { CLI, userEnvironment, workspaceCli } from '../../../support/workspace/client/workspace-cli.ts'
-import { call, startWorkspaceServer } from '../../../support/workspace/server/test-server.ts'
+import { startWorkspaceServer } from '../../../support/workspace/server/test-server.ts'
 
 const SERVE = `use IO::Socket::INET;
 my $server = IO::Socket::INET->new(LocalAddr => "127.0.0.1:$ARGV[0]", Listen => 5, ReuseAddr => 1) or die;
@@ -24,8 +24,8 @@ test('ssh forwards the ports listed in devcontainer.json while the shell is open
   const directory = tempDir()
   chmodSync(directory, 0o755)
   writeFileSync(join(directory, '.devcontainer.json'), JSON.stringify({ forwardPorts: [port] }))
-  await call(`${server.url}/api/workspaces`, 'POST', { name, local_dir: directory })
-  onTestFinished(() => call(`${server.url}/api/workspaces/${name}`, 'DELETE').then(() => undefined))
+  await server.create({ name, local_dir: directory })
+  onTestFinished(() => server.api(`workspaces/${name}`, 'DELETE').then(() => undefined))
   await docker('exec', '-d', `ws-${name}`, 'perl', '-e', SERVE, String(port))
 
   const environment = userEnvironment({ WORKSPACE_URL: server.url })

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { cliServer } from '../../../support/workspace/client/cli-server.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 import { spawnCli } from '../../../support/workspace/client/workspace-cli.ts'
-import { call, makeWorkspace } from '../../../support/workspace/server/test-server.ts'
+import { makeWorkspace } from '../../../support/workspace/server/test-server.ts'
 
 const { backend, server, environment, cli } = cliServer('dev')
 
@@ -45,7 +45,7 @@ test('logs -f prints new lines as they appear, until the workspace stops', async
   await expect.poll(stdout).toBe('{"line":"last"}\n')
   backend.printed += '\u001B[31mnew\n'
   await expect.poll(stdout).toBe('{"line":"last"}\n{"line":"new"}\n')
-  await call(`${server().url}/api/workspaces/followed/stop`, 'POST')
+  await server().api('workspaces/followed/stop', 'POST')
   expect([await exit, stderr()]).toEqual([0, ''])
 })
 

@@ -38,8 +38,7 @@ async function startServer() {
     return waiting
   }
   const me = async (token: string) =>
-    (await call(`${team.server.url}/api/users/me`, 'GET', undefined, { authorization: `Bearer ${token}` }))
-      .body
+    (await team.server.api('users/me', 'GET', undefined, { authorization: `Bearer ${token}` })).body
   return { provider, team, post, logIn, me }
 }
 

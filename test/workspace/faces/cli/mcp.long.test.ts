@@ -8,7 +8,6 @@ import { freePort } from '../../../support/services/git-daemon.ts'
 import { installInterpreters } from '../../../support/workspace/guest/interpreters.ts'
 import { CLI, userEnvironment } from '../../../support/workspace/client/workspace-cli.ts'
 import {
-  call,
   makeWorkspace,
   startWorkspaceServer,
   type TestServer,
@@ -22,7 +21,7 @@ beforeAll(async () => {
   await makeWorkspace(server.url, { name })
 })
 afterAll(async () => {
-  await call(`${server.url}/api/workspaces/${name}`, 'DELETE')
+  await server.api(`workspaces/${name}`, 'DELETE')
   await server.stop()
 })
 

@@ -6,16 +6,15 @@ import { cliServer } from '../../../support/workspace/client/cli-server.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 import { CLI, spawnCli } from '../../../support/workspace/client/workspace-cli.ts'
-import { call } from '../../../support/workspace/server/test-server.ts'
 
 const { environment, cli, server, backend } = cliServer('other')
 const names = async (): Promise<readonly string[]> =>
-  (await call(`${server().url}/api/workspaces`)).body.workspaces
+  (await server().api('workspaces')).body.workspaces
     .map(({ name }: { readonly name: string }) => name)
     .filter((name: string) => name !== 'other')
 beforeEach(async () => {
   backend.before.clear()
-  for (const name of await names()) await call(`${server().url}/api/workspaces/${name}`, 'DELETE')
+  for (const name of await names()) await server().api(`workspaces/${name}`, 'DELETE')
 })
 
 test('run passes arguments, input, output and status on, and --rm deletes the workspace', async () => {

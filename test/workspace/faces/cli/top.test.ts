@@ -3,11 +3,10 @@ import { spawn } from 'node:child_process'
 import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { cliServer } from '../../../support/workspace/client/cli-server.ts'
 import { CLI } from '../../../support/workspace/client/workspace-cli.ts'
-import { call } from '../../../support/workspace/server/test-server.ts'
 
 const { backend, server, environment, cli } = cliServer('idle', 'busy', 'off')
 beforeAll(async () => {
-  await call(`${server().url}/api/workspaces/off/stop`, 'POST')
+  await server().api('workspaces/off/stop', 'POST')
   backend.loadsNow.set('fake-idle', { cpuMs: 0, memoryBytes: 2 ** 20 })
   let cpuMs = 0
   const ticking = setInterval(() => {

@@ -10,7 +10,7 @@ import {
   workspaceCli,
   workspaceCliOnTerminal,
 } from '../../../support/workspace/client/workspace-cli.ts'
-import { call, startWorkspaceServer, type TestServer } from '../../../support/workspace/server/test-server.ts'
+import { startWorkspaceServer, type TestServer } from '../../../support/workspace/server/test-server.ts'
 
 const backend = new FakeBackend()
 let server: TestServer
@@ -20,14 +20,14 @@ beforeAll(async () => {
 })
 afterEach(async () => {
   backend.before.clear()
-  const { body } = await call(`${server.url}/api/workspaces`)
-  for (const { name } of body.workspaces) await call(`${server.url}/api/workspaces/${name}`, 'DELETE')
+  const { body } = await server.api('workspaces')
+  for (const { name } of body.workspaces) await server.api(`workspaces/${name}`, 'DELETE')
 })
 afterAll(() => server.stop())
 
 const environment = () => userEnvironment({ WORKSPACE_URL: server.url })
 const cli = (...argv: readonly string[]) => workspaceCli(argv, environment())
-const create = (name: string) => call(`${server.url}/api/workspaces`, 'POST', { name })
+const create = (name: string) => server.create({ name })
 const json = async (...argv: readonly string[]) => {
   const { status, stdout, stderr } = await cli(...argv)
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })

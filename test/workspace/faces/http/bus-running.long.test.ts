@@ -9,6 +9,7 @@ import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 import { spawnCli, userEnvironment, workspaceCli } from '../../../support/workspace/client/workspace-cli.ts'
+import { expectError } from '../../../support/workspace/server/expect-error.ts'
 import { call, startWorkspaceServer, type TestServer } from '../../../support/workspace/server/test-server.ts'
 
 describe('a running bus', () => {
@@ -107,10 +108,7 @@ describe('a running bus', () => {
     const [line = ''] = tail.stdout().split('\n')
     expect(JSON.parse(line)).toMatchObject({ payload: { step: 3, inner: [{ accessKey: '[secret]' }] } })
     expect(tail.stdout()).not.toContain('canary')
-    expect(await api('messages?payloads=perhaps')).toMatchObject({
-      status: 400,
-      body: { error: { code: 'INVALID_REQUEST' } },
-    })
+    expectError(await api('messages?payloads=perhaps'), 400, 'INVALID_REQUEST')
   })
 
   test('B1 listening, answering and watching require the bus token', async () => {
@@ -136,7 +134,7 @@ describe('a running bus', () => {
         listeners: [],
       },
     )
-    expect((await call(`${guarded.url}/api/workspaces`)).status).toBe(200)
+    expect((await guarded.api('workspaces')).status).toBe(200)
     const file = join(tempDir(), 'token')
     writeFileSync(file, `${token}\n`)
     const environment = userEnvironment({ WORKSPACE_URL: guarded.url, WORKSPACE_BUS_TOKEN_FILE: file })

@@ -4,6 +4,7 @@ import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
 import { readEventStream } from '../../../support/http/event-stream.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 import { spawnCli, userEnvironment, workspaceCli } from '../../../support/workspace/client/workspace-cli.ts'
+import { expectError } from '../../../support/workspace/server/expect-error.ts'
 import { call, startWorkspaceServer, type TestServer } from '../../../support/workspace/server/test-server.ts'
 
 describe('the bus', () => {
@@ -104,10 +105,7 @@ describe('the bus', () => {
     onTestFinished(() => first.abort())
     const url = `${server.url}/api/plugins/listeners/demo/messages`
     await fetch(url, { signal: first.signal })
-    expect(await call(url)).toMatchObject({
-      status: 409,
-      body: { error: { code: 'NAMESPACE_ALREADY_REGISTERED' } },
-    })
+    expectError(await call(url), 409, 'NAMESPACE_ALREADY_REGISTERED')
     expect((await api('listeners')).body).toEqual({
       listeners: [{ namespace: 'demo', created_at: expect.stringMatching(/^\d{4}-.*Z$/) }],
     })
@@ -134,7 +132,7 @@ describe('the bus', () => {
       'WORKSPACE_NOT_CONNECTED',
     ],
   ])('B6 %s, %s %j is refused with %i %s', async (path, method, body, status, code) => {
-    expect(await api(path, method, body)).toMatchObject({ status, body: { error: { code } } })
+    expectError(await api(path, method, body), status, code)
   })
 
   test.each([
@@ -165,7 +163,7 @@ describe('the bus', () => {
     [`{"namespace": "a", "payload": {"x": "${'x'.repeat(2 ** 20)}"}}`, 413, 'REQUEST_TOO_LARGE'],
   ])('the agent refuses %.30s with %i %s', async (body, status, code) => {
     const guest = await connected()
-    expect(await guest.publish(body)).toMatchObject({ status, body: { error: { code } } })
+    expectError(await guest.publish(body), status, code)
   })
 
   test('B4 a message too long only on the wire is refused, and other requests continue', async () => {
@@ -176,10 +174,7 @@ describe('the bus', () => {
     // Nine bytes each in MessagePack, and four in JSON.
     const payload = { numbers: Array.from({ length: 200_000 }, () => 1.5) }
     for (const type of ['request', 'event'])
-      expect(await guest.publish({ namespace: 'demo', type, payload })).toMatchObject({
-        status: 413,
-        body: { error: { code: 'REQUEST_TOO_LARGE' } },
-      })
+      expectError(await guest.publish({ namespace: 'demo', type, payload }), 413, 'REQUEST_TOO_LARGE')
     await api('listeners/demo/respond', 'POST', answer(message?.data, {}))
     expect(await asked).toMatchObject({ status: 200 })
   })
@@ -195,10 +190,7 @@ describe('the bus', () => {
 
   test('F16 a request that is not answered in time fails with 504', async () => {
     const guest = await connected('demo', 50)
-    expect(await guest.publish({ namespace: 'a' })).toMatchObject({
-      status: 504,
-      body: { error: { code: 'TIMEOUT' } },
-    })
+    expectError(await guest.publish({ namespace: 'a' }), 504, 'TIMEOUT')
   })
 
   test('F19 without a connection to the host, a request fails immediately and an event waits', async () => {
@@ -207,7 +199,7 @@ describe('the bus', () => {
     const asked = guest.publish({ namespace: 'demo' })
     await listener.first(1)
     guest.lose()
-    expect(await asked).toMatchObject({ status: 503, body: { error: { code: 'NO_CONNECTION' } } })
+    expectError(await asked, 503, 'NO_CONNECTION')
     expect(await guest.publish({ namespace: 'demo' })).toMatchObject({ status: 503 })
     expect(await guest.publish({ namespace: 'demo', type: 'event', payload: { n: 1 } })).toMatchObject({
       status: 202,

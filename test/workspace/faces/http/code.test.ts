@@ -5,7 +5,7 @@ import { waitFor } from '../../../support/wait-for.ts'
 import { describeOn } from '../../../support/workspace/backend/describe-on.ts'
 import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
 import { installInterpreters } from '../../../support/workspace/guest/interpreters.ts'
-import { call, startWorkspaceServer, type TestServer } from '../../../support/workspace/server/test-server.ts'
+import { startWorkspaceServer, type TestServer } from '../../../support/workspace/server/test-server.ts'
 
 const KINDS = [
   { kind: 'docker', backend: () => dockerBackend() },
@@ -373,7 +373,7 @@ import "node:fs";
 
   test('invalid requests are refused', async () => {
     const post = async (body: object, path = '') => {
-      const answer = await call(`${server.url}/api/workspaces/${name}/code${path}`, 'POST', body)
+      const answer = await server.api(`workspaces/${name}/code${path}`, 'POST', body)
       return [answer.status, answer.body.error?.code]
     }
     expect(await post({})).toEqual([400, 'INVALID_REQUEST'])

@@ -5,7 +5,8 @@ import { BAD_REPOS } from '../../../contract/repos.ts'
 import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 import { waitFor } from '../../../support/wait-for.ts'
-import { call, startWorkspaceServer, type TestServer } from '../../../support/workspace/server/test-server.ts'
+import { expectError } from '../../../support/workspace/server/expect-error.ts'
+import { startWorkspaceServer, type TestServer } from '../../../support/workspace/server/test-server.ts'
 
 describe('creating by HTTP', () => {
   let backend: FakeBackend
@@ -16,16 +17,8 @@ describe('creating by HTTP', () => {
   })
   afterEach(() => server.stop())
 
-  const api = (path: string, method?: string, body?: unknown, headers?: Record<string, string>) =>
-    call(`${server.url}/api/${path}`, method, body, headers)
-  const create = (body: unknown, headers?: Record<string, string>) => api('workspaces', 'POST', body, headers)
-  const expectError = (answer: { status: number; body: unknown }, status: number, code: string) => {
-    expect(answer.body).toEqual({ error: { code, message: expect.any(String) } })
-    expect(answer.status).toBe(status)
-  }
-
   test('create answers 201 with the workspace and omits empty and zero fields', async () => {
-    const { status, body } = await create({ name: 'demo' })
+    const { status, body } = await server.create({ name: 'demo' })
     expect(status).toBe(201)
     expect(body).toEqual({
       name: 'demo',
@@ -37,8 +30,8 @@ describe('creating by HTTP', () => {
       ip_address: '127.0.0.1',
       image: 'workspace-base:1',
     })
-    expect(await api('workspaces')).toMatchObject({ status: 200, body: { workspaces: [body] } })
-    expect(await api('workspaces/demo')).toMatchObject({ status: 200, body })
+    expect(await server.api('workspaces')).toMatchObject({ status: 200, body: { workspaces: [body] } })
+    expect(await server.api('workspaces/demo')).toMatchObject({ status: 200, body })
   })
 
   test('create accepts every field and treats null and empty as omitted', async () => {
@@ -51,7 +44,7 @@ describe('creating by HTTP', () => {
       cpus: 2,
       memory_mb: 512,
     }
-    expect((await create({ ...full, repo: null })).body).toMatchObject({
+    expect((await server.create({ ...full, repo: null })).body).toMatchObject({
       local_dir: directory,
       image: 'x:1',
       cpus: 2,
@@ -66,33 +59,38 @@ describe('creating by HTTP', () => {
       cpus: null,
       memory_mb: null,
     }
-    expect((await create(empty)).status).toBe(201)
+    expect((await server.create(empty)).status).toBe(201)
   })
 
   test('W1 every route that takes a name refuses every invalid one', async () => {
     for (const name of [...BAD_NAMES, ...NO_NAMES])
-      expectError(await create({ name }), 400, 'INVALID_WORKSPACE_NAME')
+      expectError(await server.create({ name }), 400, 'INVALID_WORKSPACE_NAME')
     for (const name of BAD_NAMES.filter((each) => each !== '' && !/^\.+$/.test(each) && each.length < 2048)) {
       const path = `workspaces/${encodeURIComponent(name)}`
-      for (const answer of [await api(path), await api(path, 'DELETE'), await api(`${path}/start`, 'POST')]) {
+      for (const answer of [
+        await server.api(path),
+        await server.api(path, 'DELETE'),
+        await server.api(`${path}/start`, 'POST'),
+      ]) {
         expectError(answer, 400, 'INVALID_WORKSPACE_NAME')
       }
     }
-    expect((await api('workspaces')).body).toEqual({ workspaces: [] })
+    expect((await server.api('workspaces')).body).toEqual({ workspaces: [] })
   })
 
   test('W1 H9 every valid name can be created, used and deleted', async () => {
     for (const name of GOOD_NAMES.filter((each) => !['A', 'Demo'].includes(each))) {
-      expect((await create({ name })).status, name).toBe(201)
-      expect((await api(`workspaces/${name}/stop`, 'POST')).status).toBe(200)
-      expect((await api(`workspaces/${name}/start`, 'POST')).status).toBe(200)
-      expect((await api(`workspaces/${name}`, 'DELETE')).status).toBe(204)
+      expect((await server.create({ name })).status, name).toBe(201)
+      expect((await server.api(`workspaces/${name}/stop`, 'POST')).status).toBe(200)
+      expect((await server.api(`workspaces/${name}/start`, 'POST')).status).toBe(200)
+      expect((await server.api(`workspaces/${name}`, 'DELETE')).status).toBe(204)
     }
   })
 
   test('W3 every invalid repository is refused before anything is created', async () => {
-    for (const repo of BAD_REPOS) expectError(await create({ name: 'x', repo }), 400, 'INVALID_REPO_URL')
-    expect((await api('workspaces')).body).toEqual({ workspaces: [] })
+    for (const repo of BAD_REPOS)
+      expectError(await server.create({ name: 'x', repo }), 400, 'INVALID_REPO_URL')
+    expect((await server.api('workspaces')).body).toEqual({ workspaces: [] })
   })
 
   test('W4 invalid directories and a directory together with a repository are refused', async () => {
@@ -105,9 +103,9 @@ describe('creating by HTTP', () => {
       7,
       server.stateDir,
     ]) {
-      expectError(await create({ name: 'x', local_dir: path }), 400, 'INVALID_LOCAL_DIR')
+      expectError(await server.create({ name: 'x', local_dir: path }), 400, 'INVALID_LOCAL_DIR')
     }
-    expectError(await create({ name: 'x', repo: 'a/b', local_dir: '/tmp' }), 400, 'INVALID_REQUEST')
+    expectError(await server.create({ name: 'x', repo: 'a/b', local_dir: '/tmp' }), 400, 'INVALID_REQUEST')
   })
 
   test.each([
@@ -122,27 +120,27 @@ describe('creating by HTTP', () => {
     ['a list', []],
     ['nothing', undefined],
   ])('W5 create with %s is an invalid request', async (_what, body) => {
-    expectError(await create(body), 400, 'INVALID_REQUEST')
+    expectError(await server.create(body), 400, 'INVALID_REQUEST')
   })
 
   test('a failed create reports why and leaves nothing behind', async () => {
     backend.before.set('started', () => {
       throw fault('BACKEND_ERROR', 'the container would not start')
     })
-    expectError(await create({ name: 'demo' }), 500, 'BACKEND_ERROR')
-    expectError(await api('workspaces/demo'), 404, 'WORKSPACE_NOT_FOUND')
+    expectError(await server.create({ name: 'demo' }), 500, 'BACKEND_ERROR')
+    expectError(await server.api('workspaces/demo'), 404, 'WORKSPACE_NOT_FOUND')
     expect([await backend.list(), await backend.hasVolume('demo')]).toEqual([[], false])
     backend.before.delete('started')
-    expect((await create({ name: 'demo' })).status).toBe(201)
+    expect((await server.create({ name: 'demo' })).status).toBe(201)
   })
 
   test('a failed clone leaves nothing behind except a volume that existed before', async () => {
     const repo = 'http://127.0.0.1:9/none.git'
-    expectError(await create({ name: 'demo', repo }), 500, 'CLONE_FAILED')
+    expectError(await server.create({ name: 'demo', repo }), 500, 'CLONE_FAILED')
     expect([await backend.list(), await backend.hasVolume('demo')]).toEqual([[], false])
-    await create({ name: 'demo' })
-    await api('workspaces/demo?keep_volume=true', 'DELETE')
-    expectError(await create({ name: 'demo', repo }), 500, 'CLONE_FAILED')
+    await server.create({ name: 'demo' })
+    await server.api('workspaces/demo?keep_volume=true', 'DELETE')
+    expectError(await server.create({ name: 'demo', repo }), 500, 'CLONE_FAILED')
     expect([await backend.list(), await backend.hasVolume('demo')]).toEqual([[], true])
   })
 
@@ -151,14 +149,14 @@ describe('creating by HTTP', () => {
       backend.isAvailable = false
       throw fault('BACKEND_UNAVAILABLE', 'the engine went away')
     })
-    expectError(await create({ name: 'demo' }), 503, 'BACKEND_UNAVAILABLE')
-    expect((await api('workspaces/demo')).body).toMatchObject({
+    expectError(await server.create({ name: 'demo' }), 503, 'BACKEND_UNAVAILABLE')
+    expect((await server.api('workspaces/demo')).body).toMatchObject({
       status: 'error',
       error_message: expect.stringContaining('the engine went away'),
     })
     backend.before.clear()
     backend.setAvailable(true)
-    await waitFor('the rollback', async () => (await api('workspaces/demo')).status === 404)
+    await waitFor('the rollback', async () => (await server.api('workspaces/demo')).status === 404)
     expect([await backend.list(), await backend.hasVolume('demo')]).toEqual([[], false])
   })
 
@@ -171,15 +169,15 @@ describe('creating by HTTP', () => {
           else signal?.addEventListener('abort', () => resolve())
         }),
     )
-    const creation = create({ name: 'demo' })
-    await waitFor('its row', async () => (await api('workspaces/demo')).status === 200)
-    expect((await api('workspaces/demo')).body).toMatchObject({ status: 'starting', container_id: '' })
-    expectError(await create({ name: 'demo' }), 409, 'WORKSPACE_ALREADY_EXISTS')
-    expectError(await api('workspaces/demo/start', 'POST'), 409, 'WORKSPACE_BUSY')
-    expectError(await api('workspaces/demo/stop', 'POST'), 409, 'WORKSPACE_BUSY')
-    expect((await api('workspaces/demo', 'DELETE')).status).toBe(204)
+    const creation = server.create({ name: 'demo' })
+    await waitFor('its row', async () => (await server.api('workspaces/demo')).status === 200)
+    expect((await server.api('workspaces/demo')).body).toMatchObject({ status: 'starting', container_id: '' })
+    expectError(await server.create({ name: 'demo' }), 409, 'WORKSPACE_ALREADY_EXISTS')
+    expectError(await server.api('workspaces/demo/start', 'POST'), 409, 'WORKSPACE_BUSY')
+    expectError(await server.api('workspaces/demo/stop', 'POST'), 409, 'WORKSPACE_BUSY')
+    expect((await server.api('workspaces/demo', 'DELETE')).status).toBe(204)
     expectError(await creation, 409, 'WORKSPACE_BUSY')
-    expectError(await api('workspaces/demo'), 404, 'WORKSPACE_NOT_FOUND')
+    expectError(await server.api('workspaces/demo'), 404, 'WORKSPACE_NOT_FOUND')
     expect([await backend.list(), await backend.hasVolume('demo')]).toEqual([[], false])
   })
 
@@ -214,8 +212,8 @@ describe('creating by HTTP', () => {
   })
 
   test('W12 a password in a repository URL is never shown or logged', async () => {
-    await create({ name: 'demo', repo: 'http://user:canary-password@127.0.0.1:9/x' })
-    await create({ name: 'demo', repo: 'http://user:canary-password@127.0.0.1:9/x?y' })
+    await server.create({ name: 'demo', repo: 'http://user:canary-password@127.0.0.1:9/x' })
+    await server.create({ name: 'demo', repo: 'http://user:canary-password@127.0.0.1:9/x?y' })
     expect(server.log()).not.toContain('canary-password')
     expect(server.log()).not.toContain(Buffer.from('user:canary-password').toString('base64'))
   })

@@ -1,13 +1,13 @@
 import { onTestFinished, test } from 'vitest'
 import { openEventReaders } from '../../../support/workspace/client/event-readers.ts'
 import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
-import { call, startWorkspaceServer } from '../../../support/workspace/server/test-server.ts'
+import { startWorkspaceServer } from '../../../support/workspace/server/test-server.ts'
 
 test('F28 two thousand readers receive each event', async () => {
   const backend = new FakeBackend()
   const server = await startWorkspaceServer({ backends: () => [backend] })
   onTestFinished(() => server.stop())
-  await call(`${server.url}/api/workspaces`, 'POST', { name: 'demo' })
+  await server.create({ name: 'demo' })
   const readers = openEventReaders(`${server.url}/api/events`, 2_000)
   onTestFinished(() => readers.stop())
   await readers.next()

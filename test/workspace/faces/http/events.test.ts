@@ -2,7 +2,7 @@ import { connect } from 'node:net'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { readEventStream } from '../../../support/http/event-stream.ts'
 import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
-import { call, startWorkspaceServer, type TestServer } from '../../../support/workspace/server/test-server.ts'
+import { startWorkspaceServer, type TestServer } from '../../../support/workspace/server/test-server.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 
 describe('the event stream', () => {
@@ -14,8 +14,6 @@ describe('the event stream', () => {
   })
   afterEach(() => server.stop())
 
-  const api = (path: string, method?: string, body?: unknown) =>
-    call(`${server.url}/api/${path}`, method, body)
   const open = () => readEventStream(`${server.url}/api/events`)
   const dropped = async () =>
     Number(
@@ -23,13 +21,13 @@ describe('the event stream', () => {
     )
 
   test('starts with a snapshot and reports every change of a workspace', async () => {
-    await api('workspaces', 'POST', { name: 'old' })
+    await server.create({ name: 'old' })
     const stream = await open()
     expect(stream.response.headers.get('content-type')).toBe('text/event-stream')
-    const { body: made } = await api('workspaces', 'POST', { name: 'Demo' })
-    const { body: stopped } = await api('workspaces/demo/stop', 'POST')
-    await api('workspaces/demo/start', 'POST')
-    await api('workspaces/DEMO', 'DELETE')
+    const { body: made } = await server.create({ name: 'Demo' })
+    const { body: stopped } = await server.api('workspaces/demo/stop', 'POST')
+    await server.api('workspaces/demo/start', 'POST')
+    await server.api('workspaces/DEMO', 'DELETE')
     const [snapshot, ...changes] = await stream.first(7)
     expect(snapshot).toMatchObject({ event: 'snapshot', data: { workspaces: [{ name: 'old' }] } })
     expect(changes.map(({ event }) => event)).toEqual(Array.from({ length: 6 }, () => 'workspace'))
@@ -55,18 +53,18 @@ describe('the event stream', () => {
   test('reports a failed creation as created and deleted', async () => {
     const stream = await open()
     backend.before.set('started', () => Promise.reject(new Error('no')))
-    expect((await api('workspaces', 'POST', { name: 'demo' })).status).toBe(500)
+    expect((await server.create({ name: 'demo' })).status).toBe(500)
     const [, ...changes] = await stream.first(3)
     expect(changes.map(({ data }) => data.type)).toEqual(['created', 'deleted'])
   })
 
   test('reports external changes, and nothing when nothing has changed', async () => {
-    await api('workspaces', 'POST', { name: 'demo' })
+    await server.create({ name: 'demo' })
     const stream = await open()
     await stream.first(1)
     // Duplicate engine events, refused requests and reads change nothing.
     backend.happen('demo', { is: 'running' })
-    expect((await api('workspaces/demo/start', 'POST')).status).toBe(409)
+    expect((await server.api('workspaces/demo/start', 'POST')).status).toBe(409)
     backend.setAvailable(true)
     backend.happen('demo', { is: 'error', message: 'it broke' })
     const [, changes] = await stream.first(2)
@@ -81,7 +79,7 @@ describe('the event stream', () => {
 
   test('sends a new snapshot to a client that reconnects', async () => {
     const first = await open()
-    await api('workspaces', 'POST', { name: 'demo' })
+    await server.create({ name: 'demo' })
     await first.first(3)
     const [snapshot] = await (await open()).first(1)
     expect(snapshot?.data.workspaces).toMatchObject([{ name: 'demo', status: 'running' }])
@@ -98,7 +96,7 @@ describe('the event stream', () => {
   })
 
   test('F29 H12 drops and counts a client that never reads, and serves others on time', async () => {
-    await api('workspaces', 'POST', { name: 'demo' })
+    await server.create({ name: 'demo' })
     const silent = connect(server.httpPort, '127.0.0.1').pause()
     onTestFinished(() => void silent.destroy())
     silent.on('error', () => undefined)
@@ -116,9 +114,9 @@ describe('the event stream', () => {
   })
 
   test('H12 does not drop a reading client for a snapshot larger than the limit', async () => {
-    await api('workspaces', 'POST', { name: 'demo' })
+    await server.create({ name: 'demo' })
     backend.happen('demo', { is: 'error', message: 'x'.repeat(3_000_000) })
-    await waitFor('the change', async () => (await api('workspaces/demo')).body.status === 'error')
+    await waitFor('the change', async () => (await server.api('workspaces/demo')).body.status === 'error')
     const stream = await open()
     await stream.first(1)
     backend.happen('demo', { is: 'running' })

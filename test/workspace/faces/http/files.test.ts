@@ -66,7 +66,7 @@ describeOn(KINDS, 'files of a workspace', ({ backend, kind }) => {
     await call(url('files/directory'), 'POST', { path: dir })
   })
   afterAll(async () => {
-    await call(`${server.url}/api/workspaces/${name}`, 'DELETE')
+    await server.api(`workspaces/${name}`, 'DELETE')
     await server.stop()
   })
 

@@ -6,7 +6,7 @@ import { auditEntries } from '../../../support/workspace/server/audit-entries.ts
 import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
 import { openStore, sha256, storeImage } from '../../../support/workspace/machine/images.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
-import { call, startWorkspaceServer, type TestServer } from '../../../support/workspace/server/test-server.ts'
+import { startWorkspaceServer, type TestServer } from '../../../support/workspace/server/test-server.ts'
 import type { ImageStore } from '../../../../src/workspace/image/image-store.ts'
 
 let root: string
@@ -33,8 +33,7 @@ beforeEach(async () => {
   onTestFinished(() => server.stop())
 })
 
-const images = (path = '', method = 'GET', body?: unknown) =>
-  call(`${server.url}/api/images${path}`, method, body)
+const images = (path = '', method = 'GET', body?: unknown) => server.api(`images${path}`, method, body)
 const audited = (): readonly object[] => auditEntries(auditFile)
 
 test('images are listed with their source, alias and default', async () => {

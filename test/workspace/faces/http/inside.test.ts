@@ -4,8 +4,8 @@ import { connect, createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { docker, dockerBackend, uniqueName } from '../../../support/engine/docker.ts'
 import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
+import { expectError } from '../../../support/workspace/server/expect-error.ts'
 import {
-  call,
   makeWorkspace,
   startWorkspaceServer,
   type TestServer,
@@ -14,7 +14,7 @@ import {
 describe('the inside of a container', () => {
   const name = uniqueName('inside')
   let server: TestServer
-  const api = (path: string) => call(`${server.url}/api/workspaces/${name}/${path}`)
+  const api = (path: string) => server.api(`workspaces/${name}/${path}`)
   beforeAll(async () => {
     server = await startWorkspaceServer({
       backends: () => [dockerBackend()],
@@ -23,7 +23,7 @@ describe('the inside of a container', () => {
     await makeWorkspace(server.url, { name })
   })
   afterAll(async () => {
-    await call(`${server.url}/api/workspaces/${name}`, 'DELETE')
+    await server.api(`workspaces/${name}`, 'DELETE')
     await server.stop()
   })
 
@@ -60,15 +60,9 @@ describe('the inside of a container', () => {
   })
 
   test('waiting for a port that is denied or not valid is refused', async () => {
-    expect(await api('ports/499/wait')).toMatchObject({
-      status: 403,
-      body: { error: { code: 'PORT_DENIED' } },
-    })
+    expectError(await api('ports/499/wait'), 403, 'PORT_DENIED')
     for (const port of ['0', '65536', '1e3', 'x'])
-      expect(await api(`ports/${port}/wait`)).toMatchObject({
-        status: 400,
-        body: { error: { code: 'INVALID_PORT' } },
-      })
+      expectError(await api(`ports/${port}/wait`), 400, 'INVALID_PORT')
     expect((await api('ports/80/wait?timeout_ms=-1')).status).toBe(400)
   })
 
@@ -107,7 +101,7 @@ describe('the log of a workspace', () => {
   const backend = new FakeBackend()
   let server: TestServer
   const lines = async (query = '') =>
-    (await call(`${server.url}/api/workspaces/demo/logs${query}`)).body as {
+    (await server.api(`workspaces/demo/logs${query}`)).body as {
       lines: readonly string[]
       error: { code: string }
     }
@@ -132,11 +126,9 @@ describe('the log of a workspace', () => {
 
   test('is available for a stopped workspace, unlike its ports', async () => {
     backend.printed = 'last words\n'
-    await call(`${server.url}/api/workspaces/demo/stop`, 'POST')
-    expect((await call(`${server.url}/api/workspaces/demo/ports`)).body.error.code).toBe(
-      'WORKSPACE_NOT_RUNNING',
-    )
+    await server.api('workspaces/demo/stop', 'POST')
+    expect((await server.api('workspaces/demo/ports')).body.error.code).toBe('WORKSPACE_NOT_RUNNING')
     expect((await lines()).lines).toEqual(['last words'])
-    expect((await call(`${server.url}/api/workspaces/nobody/logs`)).status).toBe(404)
+    expect((await server.api('workspaces/nobody/logs')).status).toBe(404)
   })
 })

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
 import { ask, serveInside } from '../../../support/workspace/client/port-client.ts'
 import { makeTempDir } from '../../../support/temp-dir.ts'
-import { call, startWorkspaceServer, type TestServer } from '../../../support/workspace/server/test-server.ts'
+import { startWorkspaceServer, type TestServer } from '../../../support/workspace/server/test-server.ts'
 
 let server: TestServer
 const below = (port: number, path = '/') => `/api/workspaces/demo/proxy/${port}${path}`
@@ -17,7 +17,7 @@ describe('with a token, a port', () => {
   writeFileSync(tokenFile, 'canary-token')
   const authorization = 'Bearer canary-token'
   const issueAny = (body: object, workspace = 'demo') =>
-    call(`${server.url}/api/workspaces/${workspace}/passes`, 'POST', body, { authorization })
+    server.api(`workspaces/${workspace}/passes`, 'POST', body, { authorization })
   const issue = async (port: number, workspace = 'demo') =>
     (await issueAny({ for: 'port', port }, workspace)).body as { pass: string; url: string }
   const backend = new FakeBackend()
@@ -26,8 +26,7 @@ describe('with a token, a port', () => {
       backends: () => [backend],
       settings: { http: { token_file: tokenFile } },
     })
-    for (const name of ['demo', 'other'])
-      await call(`${server.url}/api/workspaces`, 'POST', { name }, { authorization })
+    for (const name of ['demo', 'other']) await server.create({ name }, { authorization })
   })
   afterAll(async () => {
     await server.stop()
@@ -73,14 +72,14 @@ describe('with a token, a port', () => {
 
   test('a link does not admit to a terminal, and ends with its workspace', async () => {
     const { port } = await serveInside((_asked, answer) => answer.end('shown'))
-    const made = () => call(`${server.url}/api/workspaces`, 'POST', { name: 'brief' }, { authorization })
+    const made = () => server.create({ name: 'brief' }, { authorization })
     await made()
     const { body } = await issueAny({ for: 'port', port, valid_s: 3_600 }, 'brief')
     const terminal = await fetch(`${server.url}/api/workspaces/brief/terminal?pass=${body.pass}`)
     expect(terminal.ok).toBe(false)
     const { search } = new URL(body.url)
     expect((await ask(server, hostOf(port, 'brief'), { path: `/${search}` })).status).toBe(302)
-    await call(`${server.url}/api/workspaces/brief`, 'DELETE', undefined, { authorization })
+    await server.api('workspaces/brief', 'DELETE', undefined, { authorization })
     await made()
     expect((await ask(server, hostOf(port, 'brief'), { path: `/${search}` })).status).toBe(401)
   })

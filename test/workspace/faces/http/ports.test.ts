@@ -7,7 +7,7 @@ import { WebSocket, WebSocketServer } from 'ws'
 import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
 import { ask, serveInside } from '../../../support/workspace/client/port-client.ts'
 import { waitFor } from '../../../support/wait-for.ts'
-import { call, startWorkspaceServer, type TestServer } from '../../../support/workspace/server/test-server.ts'
+import { startWorkspaceServer, type TestServer } from '../../../support/workspace/server/test-server.ts'
 
 const backend = new FakeBackend()
 let server: TestServer
@@ -27,7 +27,7 @@ describe('a port of a workspace', () => {
       backends: () => [backend],
       settings: { tunnel: { deny_ports: [499] }, http: { ports_domain: 'ports.example' } },
     })
-    await call(`${server.url}/api/workspaces`, 'POST', { name: 'demo' })
+    await server.create({ name: 'demo' })
   })
   afterAll(() => server.stop())
 
@@ -189,7 +189,7 @@ describe('a port of a workspace', () => {
       expect(
         await text((await ask(server, hostOf(port), { method, path: '/api/workspaces/demo' })).answer),
       ).toBe('inside')
-    expect((await call(`${server.url}/api/workspaces/demo`)).status).toBe(200)
+    expect((await server.api('workspaces/demo')).status).toBe(200)
     const tunnel = await ask(server, hostOf(port), {
       path: '/api/workspaces/demo/connect/1',
       headers: { connection: 'Upgrade', upgrade: 'workspace-tcp' },
@@ -272,7 +272,7 @@ describe('a port of a workspace', () => {
 
 test('F36 a stopping server does not wait for an endless stream from a workspace', async () => {
   const own = await startWorkspaceServer({ backends: () => [backend] })
-  await call(`${own.url}/api/workspaces`, 'POST', { name: 'streaming' })
+  await own.create({ name: 'streaming' })
   const { port } = await serveInside((_asked, answer) => void answer.write('begun'))
   const { answer } = await ask(own, `127.0.0.1:${own.httpPort}`, {
     path: `/api/workspaces/streaming/proxy/${port}/`,

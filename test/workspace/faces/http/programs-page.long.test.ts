@@ -25,7 +25,7 @@ beforeAll(async () => {
   await makeWorkspace(server.url, { name })
 })
 afterAll(async () => {
-  await call(`${server.url}/api/workspaces/${name}`, 'DELETE')
+  await server.api(`workspaces/${name}`, 'DELETE')
   await server.stop()
 })
 

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { dockerBackend, uniqueName } from '../../../support/engine/docker.ts'
 import { describeOn } from '../../../support/workspace/backend/describe-on.ts'
 import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
+import { expectError } from '../../../support/workspace/server/expect-error.ts'
 import {
   call,
   makeWorkspace,
@@ -18,9 +19,8 @@ const KINDS = [
 describeOn(KINDS, 'programs in a workspace', ({ backend, kind }) => {
   const name = uniqueName('programs')
   let server: TestServer
-  const post = (path: string, body: unknown) =>
-    call(`${server.url}/api/workspaces/${name}/${path}`, 'POST', body)
-  const get = (path: string) => call(`${server.url}/api/workspaces/${name}/${path}`)
+  const post = (path: string, body: unknown) => server.api(`workspaces/${name}/${path}`, 'POST', body)
+  const get = (path: string) => server.api(`workspaces/${name}/${path}`)
   const run = async (body: object) => {
     const { status, body: result } = await post('exec', body)
     expect(result, JSON.stringify(result)).toHaveProperty('exit_status')
@@ -31,7 +31,7 @@ describeOn(KINDS, 'programs in a workspace', ({ backend, kind }) => {
     await makeWorkspace(server.url, { name })
   })
   afterAll(async () => {
-    await call(`${server.url}/api/workspaces/${name}`, 'DELETE')
+    await server.api(`workspaces/${name}`, 'DELETE')
     await server.stop()
   })
 
@@ -233,7 +233,7 @@ describeOn(KINDS, 'programs in a workspace', ({ backend, kind }) => {
       await post('processes/none/input', { text: '' }),
       await post('processes/none/signal', { signal: 'SIGTERM' }),
     ])
-      expect(answer).toMatchObject({ status: 404, body: { error: { code: 'PROCESS_NOT_FOUND' } } })
+      expectError(answer, 404, 'PROCESS_NOT_FOUND')
   })
 })
 
@@ -248,18 +248,12 @@ describe('many background processes', () => {
     const all = await Promise.all(Array.from({ length: 32 }, () => start('sleep 60')))
     expect(all.map(({ status }) => status)).toEqual(Array(32).fill(201))
     expect((await call(`${url}/${ended.id}`)).status).toBe(404)
-    expect(await start('true')).toMatchObject({
-      status: 503,
-      body: { error: { code: 'TOO_MANY_PROCESSES' } },
-    })
-    await call(`${server.url}/api/workspaces/crowded/stop`, 'POST')
+    expectError(await start('true'), 503, 'TOO_MANY_PROCESSES')
+    await server.api('workspaces/crowded/stop', 'POST')
     const states = async () =>
       new Set(((await call(url)).body.processes as { status: string }[]).map(({ status }) => status))
     await expect.poll(states).toEqual(new Set(['ended']))
-    expect(await start('true')).toMatchObject({
-      status: 409,
-      body: { error: { code: 'WORKSPACE_NOT_RUNNING' } },
-    })
+    expectError(await start('true'), 409, 'WORKSPACE_NOT_RUNNING')
     await server.stop()
   })
 })

@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { check, VERSION } from '../../../support/foreign/schemathesis.ts'
 import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
 import { startTeamServer } from '../../../support/workspace/server/team-server.ts'
-import { call, makeWorkspace, startWorkspaceServer } from '../../../support/workspace/server/test-server.ts'
+import { makeWorkspace, startWorkspaceServer } from '../../../support/workspace/server/test-server.ts'
 
 const FORK = '/fork$'
 const TEAM = '^/api/(users|login)|/access$'
@@ -13,8 +13,8 @@ describe(`schemathesis ${VERSION}`, () => {
     const server = await startWorkspaceServer()
     onTestFinished(() => server.stop())
     onTestFinished(async () => {
-      const { body } = await call(`${server.url}/api/workspaces`)
-      for (const { name } of body.workspaces) await call(`${server.url}/api/workspaces/${name}`, 'DELETE')
+      const { body } = await server.api('workspaces')
+      for (const { name } of body.workspaces) await server.api(`workspaces/${name}`, 'DELETE')
     })
     // A request can create 64 forks, too many for the engine to do so quickly.
     const without = ['--exclude-path-regex', FORK]
@@ -27,7 +27,7 @@ describe(`schemathesis ${VERSION}`, () => {
     onTestFinished(() => server.stop())
     await makeWorkspace(server.url, { name: 'demo' })
     await check('workspace', server.url, '--include-path-regex', FORK)
-    const { body } = await call(`${server.url}/api/workspaces`)
+    const { body } = await server.api('workspaces')
     expect(body.workspaces.length).toBeGreaterThan(1)
   })
 

@@ -6,6 +6,7 @@ import { readEventStream } from '../../../support/http/event-stream.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
+import { expectError } from '../../../support/workspace/server/expect-error.ts'
 import { call, startWorkspaceServer } from '../../../support/workspace/server/test-server.ts'
 
 /** A server with a fake engine that survives its restarts. */
@@ -21,7 +22,7 @@ async function world(settings: Readonly<Record<string, unknown>> = {}) {
   const path = (name: string) => `${server.url}/api/workspaces/${name}`
   return {
     backend,
-    create: (body: object) => call(`${server.url}/api/workspaces`, 'POST', body),
+    create: (body: object) => server.create(body),
     patch: (name: string, body: unknown) => call(path(name), 'PATCH', body),
     show: async (name: string) => (await call(path(name))).body,
     get: (route: string) => call(`${server.url}${route}`),
@@ -151,8 +152,7 @@ test.each([
   const { create, patch, show, records } = await world()
   await create({ name: 'demo', labels: { team: 'web' } })
   const answer = await patch('demo', body)
-  expect(answer.status).toBe(400)
-  expect(answer.body.error.code).toBe('INVALID_REQUEST')
+  expectError(answer, 400, 'INVALID_REQUEST')
   expect(answer.body.error.message).toContain(named)
   expect(settingsOf(await show('demo'))).toEqual({ labels: { team: 'web' } })
   expect(records()).toEqual([])
@@ -258,7 +258,7 @@ test.each(['volume', 'started', 'remove'] as const)(
     backend.before.delete(step)
     const next = await startWorkspaceServer({ backends: () => [backend], stateDir: copy })
     onTestFinished(() => next.stop())
-    expect((await call(`${next.url}/api/workspaces`)).body.workspaces).toEqual([])
+    expect((await next.api('workspaces')).body.workspaces).toEqual([])
     expect(readdirSync(join(copy, 'settings'))).toEqual([])
   },
 )
@@ -268,7 +268,7 @@ test('settings that cannot be written change nothing', async () => {
   await create({ name: 'demo' })
   mkdirSync(record('demo'))
   const answer = await patch('demo', { wake: true })
-  expect(answer).toMatchObject({ status: 500, body: { error: { code: 'BACKEND_ERROR' } } })
+  expectError(answer, 500, 'BACKEND_ERROR')
   expect(answer.body.error.message).toContain('state directory')
   expect(settingsOf(await show('demo'))).toEqual({})
 })
@@ -331,7 +331,7 @@ test('a server starts a stopped workspace at the time of its schedule', { tags: 
   const server = await startWorkspaceServer({ backends: () => [new FakeBackend()], clock })
   onTestFinished(() => server.stop())
   const demo = `${server.url}/api/workspaces/demo`
-  await call(`${server.url}/api/workspaces`, 'POST', { name: 'demo' })
+  await server.create({ name: 'demo' })
   await call(`${demo}/stop`, 'POST')
   // The next minute is near.
   offsetMs = Date.parse('2030-01-07T07:59:58Z') - Date.now()

@@ -25,7 +25,7 @@ describe('a terminal in a container', () => {
     await makeWorkspace(server.url, { name })
   })
   afterAll(async () => {
-    await call(`${server.url}/api/workspaces/${name}`, 'DELETE')
+    await server.api(`workspaces/${name}`, 'DELETE')
     await server.stop()
   })
 
@@ -54,7 +54,7 @@ describe('a terminal in a container', () => {
     first.socket.terminate()
     const again = await openTerminal(url('?session=work'))
     await again.shows('remembered')
-    const { body } = await call(`${server.url}/api/workspaces/${name}/sessions`)
+    const { body } = await server.api(`workspaces/${name}/sessions`)
     expect(body.sessions).toMatchObject([{ name: 'work', attached: true }])
   })
 
@@ -168,10 +168,10 @@ describe('a terminal in a container', () => {
 
   test('stopping the workspace closes it with 4001', async () => {
     const terminal = await openTerminal(url())
-    await call(`${server.url}/api/workspaces/${name}/stop`, 'POST')
+    await server.api(`workspaces/${name}/stop`, 'POST')
     expect((await terminal.closed).code).toBe(4001)
     await expect(openTerminal(url())).rejects.toThrow(/^409 .*WORKSPACE_NOT_RUNNING/)
-    await call(`${server.url}/api/workspaces/${name}/start`, 'POST')
+    await server.api(`workspaces/${name}/start`, 'POST')
   })
 })
 
@@ -184,7 +184,7 @@ describe('before the upgrade', () => {
   let server: TestServer
   const url = (query = '', workspace = name) => `${server.url}/api/workspaces/${workspace}/terminal${query}`
   const issue = async (body: unknown, workspace = name) =>
-    call(`${server.url}/api/workspaces/${workspace}/passes`, 'POST', body, headers)
+    server.api(`workspaces/${workspace}/passes`, 'POST', body, headers)
   let nowMs = Date.now()
   beforeAll(async () => {
     server = await startWorkspaceServer({
@@ -192,10 +192,10 @@ describe('before the upgrade', () => {
       settings: { http: { token_file: tokenFile } },
       clock: { ...systemClock, wallMs: () => nowMs },
     })
-    await call(`${server.url}/api/workspaces`, 'POST', { name }, headers)
+    await server.create({ name }, headers)
   })
   afterAll(async () => {
-    await call(`${server.url}/api/workspaces/${name}`, 'DELETE', undefined, headers)
+    await server.api(`workspaces/${name}`, 'DELETE', undefined, headers)
     await server.stop()
     remove()
   })
@@ -220,7 +220,7 @@ describe('before the upgrade', () => {
   })
 
   test('a ticket requires the token, an existing workspace and a known purpose', async () => {
-    const bare = await call(`${server.url}/api/workspaces/${name}/passes`, 'POST', { for: 'terminal' })
+    const bare = await server.api(`workspaces/${name}/passes`, 'POST', { for: 'terminal' })
     expect(bare.status).toBe(401)
     expect((await issue({ for: 'terminal' }, 'nobody')).body.error.code).toBe('WORKSPACE_NOT_FOUND')
     for (const body of [{}, { for: 'all' }, { for: 'port' }, { for: 'port', port: 0 }])

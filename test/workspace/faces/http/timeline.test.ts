@@ -5,7 +5,8 @@ import { fault } from '../../../../src/workspace/errors.ts'
 import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 import { userEnvironment, workspaceCli } from '../../../support/workspace/client/workspace-cli.ts'
-import { call, startWorkspaceServer, type TestServer } from '../../../support/workspace/server/test-server.ts'
+import { expectError } from '../../../support/workspace/server/expect-error.ts'
+import { startWorkspaceServer, type TestServer } from '../../../support/workspace/server/test-server.ts'
 
 let backend: FakeBackend
 let server: TestServer
@@ -15,9 +16,8 @@ beforeEach(async () => {
 })
 afterEach(() => server.stop())
 
-const api = (path: string, method?: string, body?: unknown) => call(`${server.url}/api/${path}`, method, body)
 const texts = async (): Promise<string[]> =>
-  (await api('workspaces/demo/timeline')).body.entries.map(({ text }: { text: string }) =>
+  (await server.api('workspaces/demo/timeline')).body.entries.map(({ text }: { text: string }) =>
     text.replace(/\d+\.\d\d s/, 'N s'),
   )
 
@@ -25,17 +25,17 @@ test('a timeline shows a creation’s phases, then states with their reasons', a
   const directory = tempDir()
   mkdirSync(join(directory, '.devcontainer'))
   writeFileSync(join(directory, '.devcontainer/devcontainer.json'), '{"postCreateCommand": "true"}')
-  await api('workspaces', 'POST', { name: 'demo', local_dir: directory })
-  expect((await api('workspaces/demo')).body.status_reason).toBeUndefined()
-  await api('workspaces/demo/stop', 'POST')
-  expect((await api('workspaces/demo')).body.status_reason).toEqual({
+  await server.create({ name: 'demo', local_dir: directory })
+  expect((await server.api('workspaces/demo')).body.status_reason).toBeUndefined()
+  await server.api('workspaces/demo/stop', 'POST')
+  expect((await server.api('workspaces/demo')).body.status_reason).toEqual({
     reason: 'a client requested the stop',
     before: 'running: it is ready',
     remedy: 'start it with "workspace start demo"',
   })
-  const { status_reason: listed } = (await api('workspaces')).body.workspaces[0]
-  expect(listed).toEqual((await api('workspaces/demo')).body.status_reason)
-  await api('workspaces/demo/start', 'POST')
+  const { status_reason: listed } = (await server.api('workspaces')).body.workspaces[0]
+  expect(listed).toEqual((await server.api('workspaces/demo')).body.status_reason)
+  await server.api('workspaces/demo/start', 'POST')
   expect(await texts()).toEqual([
     'starting: a client requested its creation',
     'phase volume took N s',
@@ -47,7 +47,7 @@ test('a timeline shows a creation’s phases, then states with their reasons', a
     'phase boot took N s',
     'running: it is ready',
   ])
-  const { entries } = (await api('workspaces/demo/timeline')).body
+  const { entries } = (await server.api('workspaces/demo/timeline')).body
   expect(entries[1]).toMatchObject({
     type: 'phase',
     phase: 'volume',
@@ -66,25 +66,25 @@ test('a timeline shows a creation’s phases, then states with their reasons', a
 })
 
 test('a start that fails is explained, and its reason does not outlive it', async () => {
-  await api('workspaces', 'POST', { name: 'demo' })
-  await api('workspaces/demo/stop', 'POST')
+  await server.create({ name: 'demo' })
+  await server.api('workspaces/demo/stop', 'POST')
   backend.before.set('start', () => {
     throw fault('BACKEND_ERROR', 'no space left on device')
   })
-  expect((await api('workspaces/demo/start', 'POST')).status).toBe(500)
-  expect((await api('workspaces/demo')).body.status_reason).toMatchObject({
+  expect((await server.api('workspaces/demo/start', 'POST')).status).toBe(500)
+  expect((await server.api('workspaces/demo')).body.status_reason).toMatchObject({
     reason: 'the start failed (no space left on device)',
     before: expect.stringMatching(/^phase boot failed after \d+\.\d\d s$/),
   })
   backend.before.clear()
-  await api('workspaces/demo/start', 'POST')
+  await server.api('workspaces/demo/start', 'POST')
   backend.happen('demo', { is: 'stopped' })
   await expect
-    .poll(async () => (await api('workspaces/demo')).body.status_reason?.reason)
+    .poll(async () => (await server.api('workspaces/demo')).body.status_reason?.reason)
     .toBe('its main process exited, or somebody stopped it without this server')
   backend.happen('demo', { is: 'error', message: 'its main process exited with status 3' })
   await expect
-    .poll(async () => (await api('workspaces/demo')).body.status_reason)
+    .poll(async () => (await server.api('workspaces/demo')).body.status_reason)
     .toMatchObject({
       reason: 'its main process exited with status 3',
       remedy: expect.stringContaining('workspace logs demo'),
@@ -94,9 +94,9 @@ test('a start that fails is explained, and its reason does not outlive it', asyn
 test('a workspace that is being created is explained, and a deleted one has no timeline', async () => {
   const waiting = Promise.withResolvers<void>()
   backend.before.set('started', () => waiting.promise)
-  const created = api('workspaces', 'POST', { name: 'demo' })
+  const created = server.create({ name: 'demo' })
   await expect
-    .poll(async () => (await api('workspaces/demo')).body.status_reason)
+    .poll(async () => (await server.api('workspaces/demo')).body.status_reason)
     .toMatchObject({
       reason: 'a client requested its creation',
       remedy: expect.stringContaining('wait until'),
@@ -104,23 +104,20 @@ test('a workspace that is being created is explained, and a deleted one has no t
   await expect.poll(texts).toContain('phase boot is running')
   waiting.resolve()
   await created
-  await api('workspaces/demo', 'DELETE')
-  expect(await api('workspaces/demo/timeline')).toMatchObject({
-    status: 404,
-    body: { error: { code: 'WORKSPACE_NOT_FOUND' } },
-  })
+  await server.api('workspaces/demo', 'DELETE')
+  expectError(await server.api('workspaces/demo/timeline'), 404, 'WORKSPACE_NOT_FOUND')
 })
 
 test('a restarted server knows why a workspace is stopped', async () => {
-  await api('workspaces', 'POST', { name: 'demo' })
-  await api('workspaces/demo/stop', 'POST')
+  await server.create({ name: 'demo' })
+  await server.api('workspaces/demo/stop', 'POST')
   const before = await texts()
-  const { status_reason } = (await api('workspaces/demo')).body
+  const { status_reason } = (await server.api('workspaces/demo')).body
   expect(status_reason.reason).toBe('a client requested the stop')
   server = await server.restart()
   expect(await texts()).toEqual(before)
-  expect((await api('workspaces/demo')).body.status_reason).toEqual(status_reason)
-  await api('workspaces/demo', 'DELETE')
-  await api('workspaces', 'POST', { name: 'demo' })
+  expect((await server.api('workspaces/demo')).body.status_reason).toEqual(status_reason)
+  await server.api('workspaces/demo', 'DELETE')
+  await server.create({ name: 'demo' })
   expect((await texts())[0]).toBe('starting: a client requested its creation')
 })

@@ -7,7 +7,7 @@ import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
 import { openSsh } from '../../../support/workspace/ssh/open-ssh.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 import { waitFor } from '../../../support/wait-for.ts'
-import { call, makeWorkspace, startWorkspaceServer } from '../../../support/workspace/server/test-server.ts'
+import { makeWorkspace, startWorkspaceServer } from '../../../support/workspace/server/test-server.ts'
 
 test('an SSH login is audited with its key and keeps its workspace from being stopped as idle', async () => {
   const file = join(tempDir(), 'audit.jsonl')
@@ -16,8 +16,7 @@ test('an SSH login is audited with its key and keeps its workspace from being st
     settings: { audit: { file }, idle_timeout: '1s' },
   })
   onTestFinished(() => server.stop())
-  const statusOf = async (name: string) =>
-    (await call(`${server.url}/api/workspaces/${name}`)).body.status as string
+  const statusOf = async (name: string) => (await server.api(`workspaces/${name}`)).body.status as string
   for (const name of ['used', 'idle']) await makeWorkspace(server.url, { name })
   const ssh = await openSsh(server)
   onTestFinished(() => ssh.remove())

@@ -13,7 +13,7 @@ import {
   runProgram,
 } from '../../../support/workspace/ssh/open-ssh.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
-import { call, makeWorkspace, startWorkspaceServer } from '../../../support/workspace/server/test-server.ts'
+import { makeWorkspace, startWorkspaceServer } from '../../../support/workspace/server/test-server.ts'
 
 test('S7 the first start generates a key readable only by its owner, and the next reuses it', async () => {
   const file = join(tempDir(), 'host_key')
@@ -70,7 +70,7 @@ test.each([
 test('S7 the API reports the SSH server’s host key, before and after a restart', async () => {
   let server = await startWorkspaceServer({ backends: () => [new FakeBackend()] })
   onTestFinished(() => server.stop())
-  const apiKey = async () => (await call(`${server.url}/api/ssh-host-key`)).body.host_key as string
+  const apiKey = async () => (await server.api('ssh-host-key')).body.host_key as string
   const scanned = async () => {
     const { stdout } = await runProgram('ssh-keyscan', [
       '-t',

@@ -4,7 +4,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { goClient, libraryClients } from '../../../support/foreign/clients.ts'
 import { type DockerSsh, dockerSsh } from '../../../support/workspace/ssh/docker-ssh.ts'
 import { runProgram } from '../../../support/workspace/ssh/open-ssh.ts'
-import { call } from '../../../support/workspace/server/test-server.ts'
 
 let workspace: DockerSsh
 let hostKey: string
@@ -14,7 +13,7 @@ const echo = createServer({ allowHalfOpen: true }, (socket) => socket.pipe(socke
 
 beforeAll(async () => {
   workspace = await dockerSsh()
-  hostKey = (await call(`${workspace.server.url}/api/ssh-host-key`)).body.host_key
+  hostKey = (await workspace.server.api('ssh-host-key')).body.host_key
   await new Promise<void>((resolve) => echo.listen(0, '127.0.0.1', resolve))
 })
 afterAll(async () => {

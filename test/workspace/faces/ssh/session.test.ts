@@ -7,7 +7,6 @@ import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
 import { openSsh, type OpenSsh } from '../../../support/workspace/ssh/open-ssh.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 import {
-  call,
   makeWorkspace,
   startWorkspaceServer,
   type TestServer,
@@ -30,7 +29,7 @@ beforeAll(async () => {
   for (const name of ['dev', 'halted', 'broken']) {
     await makeWorkspace(server.url, { name })
   }
-  await call(`${server.url}/api/workspaces/halted/stop`, 'POST')
+  await server.api('workspaces/halted/stop', 'POST')
   backend.happen('broken', { is: 'error', message: 'its disk is missing' })
 })
 afterAll(async () => {

@@ -10,7 +10,6 @@ import {
 } from '../../../support/workspace/ssh/docker-ssh.ts'
 import { docker } from '../../../support/engine/docker.ts'
 import { waitFor } from '../../../support/wait-for.ts'
-import { call } from '../../../support/workspace/server/test-server.ts'
 
 let workspace: DockerSsh
 
@@ -121,7 +120,7 @@ test('F13 connections that killed workers had not received end, and so do those 
   for (const pid of workers) process.kill(pid, 'SIGSTOP')
   const waiting = Array.from({ length: 6 }, open)
   // Accepted one after the other, before this request.
-  await call(`${workspace.server.url}/api/info`)
+  await workspace.server.api('info')
   for (const pid of workers) process.kill(pid, 'SIGKILL')
   await Promise.all(waiting)
   await waitFor('no worker', () => workerProcesses().length === 0)

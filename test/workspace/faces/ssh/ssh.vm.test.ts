@@ -7,6 +7,7 @@ import { openHttpTunnel } from '../../../support/http/http-tunnel.ts'
 import { openSsh, type OpenSsh, runProgram } from '../../../support/workspace/ssh/open-ssh.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 import { machineRoots, vmServer } from '../../../support/vm/vm-server.ts'
+import { expectError } from '../../../support/workspace/server/expect-error.ts'
 import { call, makeWorkspace, type TestServer } from '../../../support/workspace/server/test-server.ts'
 
 const roots = machineRoots()
@@ -31,14 +32,14 @@ beforeAll(async () => {
   await makeWorkspace(server.url, { name: 'demo' })
 })
 afterAll(async () => {
-  await call(`${server.url}/api/workspaces/demo`, 'DELETE').catch(() => undefined)
+  await server.api('workspaces/demo', 'DELETE').catch(() => undefined)
   ssh.remove()
   await server.stop()
   roots.remove()
 })
 
 test('a workspace is a virtual machine with its fields', async () => {
-  const { body } = await call(`${server.url}/api/workspaces/demo`)
+  const { body } = await server.api('workspaces/demo')
   expect(body).toMatchObject({
     backend: 'qemu',
     status: 'running',
@@ -88,11 +89,11 @@ test('sftp, scp and rsync work', async () => {
 
 test('tmux sessions are listed and killed', async () => {
   await inside('tmux new-session -d -s work')
-  const { body } = await call(`${server.url}/api/workspaces/demo/sessions`)
+  const { body } = await server.api('workspaces/demo/sessions')
   expect(body.sessions).toMatchObject([
     { name: 'work', workspace_name: 'demo', attached: false, window_count: 1 },
   ])
-  expect(await call(`${server.url}/api/workspaces/demo/sessions/work`, 'DELETE')).toMatchObject({
+  expect(await server.api('workspaces/demo/sessions/work', 'DELETE')).toMatchObject({
     status: 204,
   })
 })
@@ -129,11 +130,11 @@ test('the client’s agent can be used inside', async () => {
 
 test('F19 a restarted server finds its machine running with its programs', async () => {
   await inside('tmux new-session -d -s stays')
-  const before = await call(`${server.url}/api/workspaces/demo`)
+  const before = await server.api('workspaces/demo')
   server = await server.restart()
   ssh.remove()
   ssh = await openSsh(server)
-  const after = await call(`${server.url}/api/workspaces/demo`)
+  const after = await server.api('workspaces/demo')
   expect(after.body).toMatchObject({ status: 'running', pid: before.body.pid })
   expect(await inside('tmux list-sessions -F "#{session_name}"')).toBe('stays\n')
 })
@@ -148,10 +149,7 @@ test('the image is shared and read-only, and the disk above it is sparse', async
 test('written files survive stop and start, and a reset deletes them', async () => {
   const url = `${server.url}/api/workspaces/demo`
   await inside('echo kept > /workspace/file')
-  expect(await call(`${url}/reset`, 'POST')).toMatchObject({
-    status: 409,
-    body: { error: { code: 'WORKSPACE_NOT_STOPPED' } },
-  })
+  expectError(await call(`${url}/reset`, 'POST'), 409, 'WORKSPACE_NOT_STOPPED')
   expect(await call(`${url}/stop`, 'POST')).toMatchObject({ status: 200, body: { status: 'stopped' } })
   expect(await call(`${url}/start`, 'POST')).toMatchObject({ status: 200, body: { status: 'running' } })
   expect(await inside('cat /workspace/file')).toBe('kept\n')
@@ -162,7 +160,7 @@ test('written files survive stop and start, and a reset deletes them', async () 
 })
 
 test('a deleted workspace leaves nothing behind', async () => {
-  expect(await call(`${server.url}/api/workspaces/demo`, 'DELETE')).toMatchObject({ status: 204 })
+  expect(await server.api('workspaces/demo', 'DELETE')).toMatchObject({ status: 204 })
   expect(existsSync(upper)).toBe(false)
   expect(existsSync(join(roots.root, 'instances/demo'))).toBe(false)
 })

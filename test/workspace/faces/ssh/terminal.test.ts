@@ -7,7 +7,6 @@ import { dockerBackend, uniqueName } from '../../../support/engine/docker.ts'
 import { openSsh, type OpenSsh } from '../../../support/workspace/ssh/open-ssh.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 import {
-  call,
   makeWorkspace,
   startWorkspaceServer,
   type TestServer,
@@ -23,7 +22,7 @@ beforeAll(async () => {
   await makeWorkspace(server.url, { name })
 })
 afterAll(async () => {
-  await call(`${server.url}/api/workspaces/${name}`, 'DELETE')
+  await server.api(`workspaces/${name}`, 'DELETE')
   ssh.remove()
   await server.stop()
 })
@@ -124,12 +123,12 @@ test('a program killed by a signal exits with the shell’s status for it', asyn
 })
 
 test('a stopped workspace reports that, and serves again after it is started', async () => {
-  expect(await call(`${server.url}/api/workspaces/${name}/stop`, 'POST')).toMatchObject({ status: 200 })
+  expect(await server.api(`workspaces/${name}/stop`, 'POST')).toMatchObject({ status: 200 })
   const { status, stderr } = await ssh.run(name, 'true')
   expect([status, stderr]).toEqual([
     255,
     `workspace "${name}" is stopped; start it with: workspace start ${name}\r\n`,
   ])
-  expect(await call(`${server.url}/api/workspaces/${name}/start`, 'POST')).toMatchObject({ status: 200 })
+  expect(await server.api(`workspaces/${name}/start`, 'POST')).toMatchObject({ status: 200 })
   expect(await ssh.run(name, 'exit 5')).toMatchObject({ status: 5 })
 })

@@ -6,7 +6,7 @@ import { dockerBackend, leftovers, TEST_IMAGE, uniqueName } from '../../../suppo
 import { tempDir } from '../../../support/temp-dir.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 import { openWorkspacePage, type WorkspacePage } from '../../../support/workspace/client/workspace-page.ts'
-import { call, makeWorkspace, startWorkspaceServer } from '../../../support/workspace/server/test-server.ts'
+import { makeWorkspace, startWorkspaceServer } from '../../../support/workspace/server/test-server.ts'
 
 const TOKEN = 'a-token-of-the-page-test'
 const HEADERS = { authorization: `Bearer ${TOKEN}` }
@@ -41,7 +41,7 @@ test('the page creates, uses and deletes a workspace with a token', async () => 
   const name = uniqueName('page')
   onTestFinished(async () => {
     if ((await leftovers(name)).length > 0)
-      await call(`${server.url}/api/workspaces/${name}`, 'DELETE', undefined, HEADERS)
+      await server.api(`workspaces/${name}`, 'DELETE', undefined, HEADERS)
   })
   const page = await openWorkspacePage(server.url)
 
@@ -116,7 +116,7 @@ test('the page creates, uses and deletes a workspace with a token', async () => 
   await page.choose('dialog .danger')
   await page.untilGone(`[data-workspace=${name}]`)
   expect(await leftovers(name)).toEqual([`volume ws-${name}`])
-  await call(`${server.url}/api/workspaces`, 'POST', { name }, HEADERS)
+  await server.create({ name }, HEADERS)
   await page.choose(`[data-workspace=${name}] button[aria-label="Delete ${name}"]`)
   await page.choose('dialog .danger')
   await page.untilGone(`[data-workspace=${name}]`)
@@ -214,7 +214,7 @@ test('a page shows that its server is unreachable, and recovers with its termina
   await page.untilText('.terminal-page .status', 'lost')
   const again = await startAt(server.httpPort)
   onTestFinished(async () => {
-    await call(`${again.url}/api/workspaces/${name}`, 'DELETE')
+    await again.api(`workspaces/${name}`, 'DELETE')
     await again.stop()
   })
   await page.untilText('.connection', 'live')

@@ -7,7 +7,7 @@ import { dockerBackend, leftovers, TEST_IMAGE, uniqueName } from '../../../suppo
 import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 import { openWorkspacePage } from '../../../support/workspace/client/workspace-page.ts'
-import { call, makeWorkspace, startWorkspaceServer } from '../../../support/workspace/server/test-server.ts'
+import { makeWorkspace, startWorkspaceServer } from '../../../support/workspace/server/test-server.ts'
 
 test('the disk page shows usage and prunes by plan, review and confirmation', async () => {
   const backend = dockerBackend()
@@ -18,11 +18,11 @@ test('the disk page shows usage and prunes by plan, review and confirmation', as
   onTestFinished(() => server.stop())
   const [old, running] = [uniqueName('disk'), uniqueName('disk')]
   onTestFinished(async () => {
-    for (const name of [old, running]) await call(`${server.url}/api/workspaces/${name}`, 'DELETE')
+    for (const name of [old, running]) await server.api(`workspaces/${name}`, 'DELETE')
   })
   await makeWorkspace(server.url, { name: old })
   await makeWorkspace(server.url, { name: running })
-  await call(`${server.url}/api/workspaces/${old}/stop`, 'POST')
+  await server.api(`workspaces/${old}/stop`, 'POST')
 
   const page = await openWorkspacePage(`${server.url}/#/disk`)
   await page.untilText('[data-card=map] table', old)

@@ -1,13 +1,13 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
 import { openWorkspacePage } from '../../../support/workspace/client/workspace-page.ts'
-import { call, startWorkspaceServer } from '../../../support/workspace/server/test-server.ts'
+import { startWorkspaceServer } from '../../../support/workspace/server/test-server.ts'
 
 test('the page changes settings of a workspace', async () => {
   const server = await startWorkspaceServer({ backends: () => [new FakeBackend()] })
   onTestFinished(() => server.stop())
   const first = { name: 'demo', labels: { team: 'web' }, idle: { stop_after: '2h' } }
-  await call(`${server.url}/api/workspaces`, 'POST', first)
+  await server.create(first)
   const page = await openWorkspacePage(server.url)
   await page.goTo('#/workspaces/demo')
   const edit = '[data-card=facts] .card-head button'
@@ -27,7 +27,7 @@ test('the page changes settings of a workspace', async () => {
   await page.choose('dialog button[type=submit]')
   await page.untilGone('dialog')
   await page.untilText('[data-card=facts]', 'team=core, tier=dev')
-  const settings = async () => (await call(`${server.url}/api/workspaces/demo`)).body
+  const settings = async () => (await server.api('workspaces/demo')).body
   expect(await settings()).toMatchObject({
     labels: { team: 'core', tier: 'dev' },
     idle: { stop_after: 1_800 },

@@ -14,7 +14,7 @@ beforeAll(async () => {
   await makeWorkspace(server.url, { name: 'demo' })
 })
 afterAll(async () => {
-  await call(`${server.url}/api/workspaces/demo`, 'DELETE').catch(() => undefined)
+  await server.api('workspaces/demo', 'DELETE').catch(() => undefined)
   await server.stop()
   roots.remove()
 })
@@ -42,11 +42,11 @@ test('a tmux session in a machine can be reattached', async () => {
 })
 
 test('a machine’s usage is reported', async () => {
-  const { body } = await call(`${server.url}/api/usage`)
+  const { body } = await server.api('usage')
   expect(body.workspaces).toEqual([{ name: 'demo', cpu_percent: null, memory_bytes: expect.any(Number) }])
   expect(body.workspaces[0].memory_bytes).toBeGreaterThan(50 * 2 ** 20)
   await expect
-    .poll(async () => (await call(`${server.url}/api/usage`)).body.workspaces[0].cpu_percent, {
+    .poll(async () => (await server.api('usage')).body.workspaces[0].cpu_percent, {
       interval: 1_100,
     })
     .toBeGreaterThan(0)

@@ -14,6 +14,7 @@ import {
   type SandboxHeaders,
 } from '../../../../support/workspace/client/e2b-client.ts'
 import { FakeBackend } from '../../../../support/workspace/backend/fake-backend.ts'
+import { expectError } from '../../../../support/workspace/server/expect-error.ts'
 import {
   call,
   makeWorkspace,
@@ -390,8 +391,5 @@ test('without the setting there is no such interface', async () => {
   const server = await startWorkspaceServer({ backends: () => [new FakeBackend()] })
   onTestFinished(server.stop)
   const body = { templateID: 'base' }
-  expect(await call(`${server.url}/e2b/sandboxes`, 'POST', body)).toMatchObject({
-    status: 404,
-    body: { error: { code: 'ROUTE_NOT_FOUND' } },
-  })
+  expectError(await call(`${server.url}/e2b/sandboxes`, 'POST', body), 404, 'ROUTE_NOT_FOUND')
 })

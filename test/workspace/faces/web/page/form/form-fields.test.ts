@@ -147,7 +147,7 @@ test.each([
   [{ name: 'demo', local_dir: 'relative' }, 'local_dir'],
   [{ name: 'demo', local_dir: '/tmp', repo: 'a/b' }, undefined],
 ])('the server’s error for %j is shown at %s', async (body, field) => {
-  const { status, body: answer } = await call(`${server.url}/api/workspaces`, 'POST', body)
+  const { status, body: answer } = await server.create(body)
   expect(status).toBe(400)
   expect(fieldOf(answer.error.code, answer.error.message, fields)).toBe(field)
 })
