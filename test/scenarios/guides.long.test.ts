@@ -23,7 +23,7 @@ const PATH = [join(packageRoot, 'node_modules/.bin'), dirname(process.execPath),
 )
 
 /** Follows a guide from start to end: writes its files, runs its commands, checks its configs. */
-async function follow(
+async function expectGuide(
   page: string,
   stage: Stage,
   checkConfig: (file: string) => Promise<void> = () => Promise.resolve(),
@@ -88,7 +88,7 @@ test('the workspace guide matches what happens', async () => {
     ],
     settles: /^curl /,
   }
-  await follow(
+  await expectGuide(
     'docs/guides/workspace.md',
     stage,
     checkedBy((file) => ['workspace', 'config', 'check', '--config', file], stage),
@@ -147,7 +147,7 @@ test('the guide on untrusted code matches what happens', async () => {
     settles: /^workspace create /,
     goesOn: ['workspace serve --config config.yaml'],
   }
-  await follow(
+  await expectGuide(
     'docs/guides/agents.md',
     stage,
     checkedBy((file) => ['workspace', 'config', 'check', '--config', file], stage),
@@ -184,7 +184,7 @@ test('the guide for a team matches what happens', async () => {
     settles: /^workspace user ls/,
     goesOn: ['workspace serve --config config.yaml'],
   }
-  await follow(
+  await expectGuide(
     'docs/guides/team.md',
     stage,
     checkedBy((file) => ['workspace', 'config', 'check', '--config', file], stage),
@@ -210,7 +210,7 @@ test('the supervisor guide matches what happens', async () => {
   onTestFinished(async () => {
     await run('supervisor', ['down'], stage)
   })
-  await follow(
+  await expectGuide(
     'docs/guides/supervisor.md',
     stage,
     checkedBy((file) => ['supervisor', '-c', file, 'config', 'check'], stage),
@@ -231,7 +231,7 @@ test('the content server guide matches what happens', async () => {
     ],
     goesOn: ['content-server -c docs.yaml serve'],
   }
-  await follow(
+  await expectGuide(
     'docs/guides/content-server.md',
     stage,
     checkedBy((file) => ['content-server', '-c', file, 'config', 'check'], stage),
@@ -255,5 +255,5 @@ test('the analyzer guide matches what happens', async () => {
   const cwd = join(tempDir(), 'shop')
   mkdirSync(cwd)
   const { environment } = analyzerUser({ PATH })
-  await follow('docs/guides/analyzer.md', { cwd, environment, stands: [['…/shop', cwd]] })
+  await expectGuide('docs/guides/analyzer.md', { cwd, environment, stands: [['…/shop', cwd]] })
 })

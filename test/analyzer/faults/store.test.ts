@@ -84,14 +84,14 @@ test('F7 a store damaged while a server runs returns correct answers or none, an
   for (let at = bytes >> 2; at < bytes - 64; at += 4_096)
     writeSync(handle, Buffer.alloc(64, 0x5a), 0, 64, at + 1_000)
   closeSync(handle)
-  await mends(context, analyzer, expected)
+  await expectRepaired(context, analyzer, expected)
 })
 
 /**
  * Asks and refreshes until all is answered again. Nothing wrong is answered meanwhile; one refresh may not be enough, since
  * a page that nobody has read yet is not known to be damaged.
  */
-async function mends(
+async function expectRepaired(
   context: TestContext,
   analyzer: Awaited<ReturnType<typeof startAnalyzer>>,
   expected: Awaited<ReturnType<typeof answersOf>>,
@@ -130,7 +130,7 @@ test.for([
     const analyzer = await startAnalyzer(root, environment)
     onTestFinished(() => analyzer.stop())
     damage(file, statSync(file).size)
-    await mends(context, analyzer, expected)
+    await expectRepaired(context, analyzer, expected)
   },
 )
 

@@ -128,12 +128,9 @@ test('a clean build, a new folder and a module’s first build are noticed', asy
   execFileSync('jar', ['cf', jar, '-C', made, '.'])
   mkdirSync(join(root, 'lib'))
   cpSync(jar, join(root, 'lib/money.jar'))
-  await waitFor(
-    'the jar’s class',
-    async () =>
-      (await get<{ totalCount: number }>('/api/v1/classes?includeLibraries=true&name=Money')).totalCount ===
-      1,
-  )
+  await expect
+    .poll(() => get('/api/v1/classes?includeLibraries=true&name=Money'))
+    .toMatchObject({ totalCount: 1 })
 })
 
 test('nothing is watched by default; status shows the watch, and restart keeps it', async () => {

@@ -2,7 +2,7 @@ import { describe, onTestFinished, test } from 'vitest'
 import { startAnalyzer } from '../../support/analyzer/analyzer-server.ts'
 import { mavenProject } from '../../support/analyzer/maven-project.ts'
 import { startContent } from '../../support/content/content-server.ts'
-import { check, VERSION } from '../../support/foreign/schemathesis.ts'
+import { expectConformance, VERSION } from '../../support/foreign/schemathesis.ts'
 import { startSupervisor } from '../../support/supervisor/supervisor.ts'
 
 const project = mavenProject()
@@ -11,18 +11,18 @@ describe(`schemathesis ${VERSION}`, () => {
   test('supervisor', async () => {
     const web = { command: 'echo ready; sleep 1000', subdomain: 'web' }
     const { url } = await startSupervisor({ web }, { proxy: { port: 0 } })
-    await check('supervisor', url)
+    await expectConformance('supervisor', url)
   })
 
   test('content server', async () => {
     const page = '<!doctype html><title>Guide</title><h1>Start</h1><p>words'
     const { url, cookie } = await startContent({ 'repos/guide/index.html': page })
-    await check('content', url, '-H', `cookie: ${cookie}`)
+    await expectConformance('content', url, '-H', `cookie: ${cookie}`)
   })
 
   test('analyzer', async () => {
     const server = await startAnalyzer(project.root)
     onTestFinished(server.stop)
-    await check('analyzer', server.url, '-H', `authorization: Bearer ${server.token}`)
+    await expectConformance('analyzer', server.url, '-H', `authorization: Bearer ${server.token}`)
   })
 })

@@ -258,6 +258,6 @@ test.each([-1, 1, Number.NaN])(
     const stream = new ResumableStream({ patienceMs: PATIENCE_MS })
     const failed = once(stream, 'error')
     stream.attach(duplexPair()[0], confirmed)
-    await failed
+    expect(await failed).toEqual([expect.any(Error)])
   },
 )

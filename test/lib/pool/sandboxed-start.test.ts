@@ -1,10 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
-import { test } from 'vitest'
+import { expect, test } from 'vitest'
 import { Pool } from '../../../src/lib/pool/pool.ts'
 import { rounds } from '../../support/rounds.ts'
 import { tempDir } from '../../support/temp-dir.ts'
-import { waitFor } from '../../support/wait-for.ts'
 
 const ROUNDS = rounds(12, 60)
 const limits = { dataBytes: 2 ** 28, fileBytes: 2 ** 20, cpuSeconds: 10, processes: 64, openFiles: 64 }
@@ -32,6 +31,6 @@ test.runIf(process.platform === 'linux')(
       await delay((15 * round) / ROUNDS)
       await pool.close()
     }
-    await waitFor('the end of all', () => processesOf(directory).length === 0)
+    await expect.poll(() => processesOf(directory)).toEqual([])
   },
 )

@@ -38,12 +38,12 @@ test.each([
   const { launcher, pid, said } = await launch(program, argv)
   launcher.kill('SIGKILL')
   await waitFor('its end', () => !isAlive(pid))
-  await waitFor('its last line', () => said().includes('stopped in good order'))
+  await expect.poll(said).toContain('stopped in good order')
 })
 
 test('a server that starts after its launcher has exited stops', async () => {
   const { pid } = await launch(process.execPath, [PROGRAM], { SUITE_LAUNCHER: '999999999' })
-  await waitFor('its end', () => !isAlive(pid))
+  await expect.poll(() => isAlive(pid)).toBe(false)
 })
 
 test('a daemon started by a shell in the background outlives the shell', { tags: ['long'] }, async () => {

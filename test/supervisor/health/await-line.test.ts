@@ -20,7 +20,7 @@ test('a line that is printed at once makes a process healthy, in each of its run
     (await ask('/logs?pattern=ready')).body.filtered_count === times * PROCESSES
   for (const times of [1, 2]) {
     await waitFor('the lines', printed(times))
-    await waitFor('all to be healthy', async () => (await waiting()).length === 0)
+    await expect.poll(waiting).toEqual([])
     await Promise.all(names.map((name) => ask(`/processes/${name}/restart`, 'POST')))
   }
 })

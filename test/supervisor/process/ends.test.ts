@@ -69,12 +69,13 @@ test("a process is healthy after its check's first matching line", async () => {
 
 test('an unhealthy process is stopped and its restart policy applies if configured', async () => {
   const healthcheck = { exec: 'false', interval: '10ms', retries: 1, end: true }
-  const { until } = await startSupervisor({
+  const { ask, until } = await startSupervisor({
     once: { cmd: forever, restart: 'never', healthcheck },
     again: { cmd: forever, healthcheck, restart_delay: '10ms', max_restarts: 1 },
   })
   await until('once', 'crashed')
-  await until('again', 'crashed')
+  const again = async () => (await ask('/processes/again')).body
+  await expect.poll(again).toMatchObject({ status: 'crashed', restarts: 1 })
 })
 
 test('a stop command replaces the signal, and SIGKILL follows if it fails', async () => {

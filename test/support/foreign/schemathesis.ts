@@ -12,7 +12,11 @@ const EXAMPLES = process.env['SCHEMATHESIS_EXAMPLES'] ?? '20'
 export const VERSION = versionOf([schemathesis, '--version'])
 
 /** Requests that fit a server's description, and some that do not; the expected statuses are in schemathesis.toml. */
-export async function check(program: string, url: string, ...options: readonly string[]): Promise<void> {
+export async function expectConformance(
+  program: string,
+  url: string,
+  ...options: readonly string[]
+): Promise<void> {
   const config = join(packageRoot, 'test/fixtures/foreign/schemathesis', `${program}.toml`)
   const run = [
     'run',

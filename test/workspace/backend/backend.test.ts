@@ -8,7 +8,6 @@ import { BACKENDS, createIn, outputOf, sh } from '../../support/workspace/backen
 import { leftovers, TEST_IMAGE, uniqueName } from '../../support/engine/docker.ts'
 import { FakeBackend } from '../../support/workspace/backend/fake-backend.ts'
 import { tempDir } from '../../support/temp-dir.ts'
-import { waitFor } from '../../support/wait-for.ts'
 
 const engines = BACKENDS.filter(({ isVariant }) => isVariant !== true)
 
@@ -270,9 +269,7 @@ describe.each(engines)('the $kind backend', (row) => {
     if (workspace.pid > 0) process.kill(workspace.pid, 'SIGKILL')
     else await backend.stop(name)
     if (backend instanceof FakeBackend) backend.happen(name, { is: 'stopped' })
-    await waitFor('the change', () =>
-      changes.some((change) => change.is === 'changed' && change.name === name),
-    )
+    await expect.poll(() => changes).toContainEqual(expect.objectContaining({ is: 'changed', name }))
   })
 
   test('the login environment contains user, home and shell', async () => {

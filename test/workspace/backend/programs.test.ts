@@ -221,7 +221,7 @@ for (const { kind, make: makeBackend, isDocker, isReal, isDirect, isVariant, isS
       // The shell, whose own command line names the program too, and its two children.
       await waitFor('the program', async () => (await running()) === '3')
       await process.hangUp()
-      await waitFor('its end', async () => (await running()) === '0')
+      await expect.poll(running).toBe('0')
     })
 
     test('hanging up ends the input of a program that survives it', async () => {
@@ -230,7 +230,7 @@ for (const { kind, make: makeBackend, isDocker, isReal, isDirect, isVariant, isS
       await new Promise((resolve) => process.stdout.once('data', resolve))
       await process.hangUp()
       const exists = async () => (await output(shared, sh(`[ -e ${mark} ]`))).status === 0
-      await waitFor('the program', exists)
+      await expect.poll(exists).toBe(true)
       await output(shared, sh(`rm ${mark}`))
     })
 

@@ -187,7 +187,7 @@ describe('programs', () => {
   test('ending the iteration hangs the program up', async () => {
     for await (const event of workspace.execStream('echo ready; exec sleep 86401'))
       if (event.type === 'stdout') break
-    await waitFor('the program to end', async () => !(await isRunning('86401')))
+    await expect.poll(() => isRunning('86401')).toBe(false)
   })
 
   test('aborting the signal of exec hangs the program up', async () => {

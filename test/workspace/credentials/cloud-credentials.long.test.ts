@@ -125,9 +125,9 @@ describe('cloud credentials, from a real STS to real SDKs', () => {
       settings: { http: { port } },
     })
     for (const guest of guests) guest.find()
-    await recovery(context, () =>
-      waitFor('credentials', async () => (await call(proxyOf(0))).status === 200, 60_000),
-    )
+    await recovery(context, async () => {
+      await expect.poll(async () => (await call(proxyOf(0))).status, { timeout: 60_000 }).toBe(200)
+    })
   })
 
   test('F21 without STS, cached credentials are served and other requests fail with an error', async () => {

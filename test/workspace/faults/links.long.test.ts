@@ -62,7 +62,7 @@ test('F31 a reader and a tunnel whose peer vanishes are closed', async () => {
 
   await ip('-n', namespace, 'link', 'set', far, 'down')
   // The kernel alone would keep them for a quarter of an hour.
-  await waitFor('both to close', async () => (await connections()) === 0)
+  await expect.poll(connections).toBe(0)
 })
 
 test('F32 a tunnel over a slow link stays open until all data is transferred', async () => {

@@ -127,7 +127,7 @@ describe('with one image', () => {
     ['whose superblock is random', (file) => write(file, 1024, randomFillSync(Buffer.alloc(1024)))],
     ['whose head is random', (file) => write(file, 0, randomFillSync(Buffer.alloc(64 * 1024)))],
   ]
-  async function reportsDamage(damage: (file: string) => void): Promise<void> {
+  async function expectDamageReported(damage: (file: string) => void): Promise<void> {
     const upper = newUpper()
     expect(saidByInit(await boot(tiny, upper, FORMAT))).toEqual([FORMATTED, READY])
     damage(upper)
@@ -140,9 +140,11 @@ describe('with one image', () => {
     expect(await digestOf(upper)).toBe(before)
   }
   test.each(DAMAGE)('an upper %s is never formatted, and the guest reports it', (_how, damage) =>
-    reportsDamage(damage),
+    expectDamageReported(damage),
   )
-  test.each(MORE_DAMAGE)('an upper %s is not formatted either', (_how, damage) => reportsDamage(damage))
+  test.each(MORE_DAMAGE)('an upper %s is not formatted either', (_how, damage) =>
+    expectDamageReported(damage),
+  )
 
   test('an unformatted upper with one byte of data is not formatted', async () => {
     const upper = newUpper()

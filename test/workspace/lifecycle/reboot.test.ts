@@ -3,7 +3,6 @@ import { RebootLimit } from '../../../src/workspace/backend/microvm/reboot-limit
 import { readEventStream } from '../../support/http/event-stream.ts'
 import { FakeBackend } from '../../support/workspace/backend/fake-backend.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
-import { waitFor } from '../../support/wait-for.ts'
 import {
   makeWorkspace,
   startWorkspaceServer,
@@ -32,7 +31,7 @@ test('a workspace that reboots is started again, and the event stream shows it',
 test('a workspace that fails to start after its reboot has the backend’s state', async () => {
   backend.before.set('start', () => Promise.reject(new Error('no')))
   backend.reboot('demo')
-  await waitFor('the end', async () => (await statusOf()) === 'stopped')
+  await expect.poll(statusOf).toBe('stopped')
   backend.before.clear()
 })
 

@@ -55,7 +55,7 @@ describe.runIf(canStartPrograms())('attach', () => {
     await attached.until('screen')
     attached.type(DETACH)
     await attached.ended
-    await attached.until('\u001b[?1049l\u001b[?25h')
+    await expect.poll(attached.output).toContain('\u001b[?1049l\u001b[?25h')
   })
 
   test('works on a terminal of unknown size', async () => {

@@ -7,5 +7,7 @@ export function describeOn<Kind extends { readonly kind: string }>(
   suite: (kind: Kind) => void,
 ): void {
   for (const kind of kinds)
-    describe(`${title} (${kind.kind})`, { tags: kind.kind === 'fake' ? ['long'] : [] }, () => suite(kind))
+    describe(`${title} (${kind.kind})`, { tags: kind.kind === 'fake' ? ['long'] : [] }, () => {
+      suite(kind)
+    })
 }

@@ -76,7 +76,7 @@ async function turns(count: number): Promise<void> {
 }
 
 /** Starts a workspace while it is being pruned: it is either started or deleted, never both (threat P4). */
-export async function raceStartWithPrune(numRuns: number): Promise<void> {
+export async function expectStartsDuringPrune(numRuns: number): Promise<void> {
   const { table, backend, lifecycle, pruner } = await world()
   let [started, pruned] = [0, 0]
   const round = async (startAfter: number, pruneAfter: number, startTakes: number): Promise<void> => {
@@ -116,7 +116,7 @@ export async function raceStartWithPrune(numRuns: number): Promise<void> {
 }
 
 /** Creates a VM while orphans are pruned: its disk is never treated as an orphan (threat P5). */
-export async function raceCreateWithPrune(numRuns: number): Promise<void> {
+export async function expectCreationsDuringPrune(numRuns: number): Promise<void> {
   const disk = new MachineDisk()
   const { lifecycle, pruner } = await world(disk)
   const files = new MachineFiles(disk.root)
@@ -149,7 +149,7 @@ export async function raceCreateWithPrune(numRuns: number): Promise<void> {
 }
 
 /** Takes a snapshot over the partial one of a crash while orphans are pruned: it is complete (threat P5). */
-export async function raceSnapshotWithPrune(numRuns: number): Promise<void> {
+export async function expectSnapshotsDuringPrune(numRuns: number): Promise<void> {
   const disk = new MachineDisk()
   const { lifecycle, pruner, snapshots, machines } = await world(disk)
   disk.machine('demo')
@@ -185,7 +185,7 @@ export async function raceSnapshotWithPrune(numRuns: number): Promise<void> {
  * Restores an image that a workspace requests while it is being deleted, no matter who removes the remains of
  * deletions (threat P4).
  */
-export async function raceImageWithPrune(clear: 'prune' | 'resume'): Promise<void> {
+export async function expectImagesDuringPrune(clear: 'prune' | 'resume'): Promise<void> {
   const disk = new MachineDisk()
   const digest = await disk.image('wanted')
   const { lifecycle, pruner } = await world(disk)

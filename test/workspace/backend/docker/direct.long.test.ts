@@ -235,7 +235,7 @@ test('no descriptor stays open, however programs end', async () => {
   const before = openDescriptors()
   for (let i = 0; i < 10; i++) await Promise.all(end.map((each) => each()))
   // Connections to the engine are pooled, so their number varies by one.
-  await waitFor('the descriptors', () => openDescriptors() < before + 10)
+  await expect.poll(openDescriptors).toBeLessThan(before + 10)
 })
 
 test('a stalled reader blocks the program without growing this process', async () => {

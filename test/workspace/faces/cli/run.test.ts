@@ -61,7 +61,7 @@ test.each(['SIGINT', 'SIGTERM'] as const)('run --rm deletes the workspace after 
   running.child.kill(signal)
   if (signal === 'SIGINT') running.child.kill('SIGTERM')
   await running.exit
-  await waitFor('the deletion', async () => (await names()).length === 0)
+  await expect.poll(names).toEqual([])
 })
 
 test('an interrupted creation is cancelled', async () => {

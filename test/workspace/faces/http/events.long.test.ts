@@ -1,4 +1,4 @@
-import { onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { openEventReaders } from '../../../support/workspace/client/event-readers.ts'
 import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
 import { startWorkspaceServer } from '../../../support/workspace/server/test-server.ts'
@@ -10,10 +10,10 @@ test('F28 two thousand readers receive each event', async () => {
   await server.create({ name: 'demo' })
   const readers = openEventReaders(`${server.url}/api/events`, 2_000)
   onTestFinished(() => readers.stop())
-  await readers.next()
+  const { id } = await readers.next()
   // bench/workspace/events.ts measures how soon.
-  for (const is of ['stopped', 'running'] as const) {
+  for (const [index, is] of (['stopped', 'running'] as const).entries()) {
     backend.happen('demo', { is })
-    await readers.next()
+    expect((await readers.next()).id).toBe(id + index + 1)
   }
 })

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { check, VERSION } from '../../../support/foreign/schemathesis.ts'
+import { expectConformance, VERSION } from '../../../support/foreign/schemathesis.ts'
 import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
 import { startTeamServer } from '../../../support/workspace/server/team-server.ts'
 import { makeWorkspace, startWorkspaceServer } from '../../../support/workspace/server/test-server.ts'
@@ -19,14 +19,20 @@ describe(`schemathesis ${VERSION}`, () => {
     // A request can create 64 forks, too many for the engine to do so quickly.
     const without = ['--exclude-path-regex', FORK]
     // DELETE /api/images/{name} accepts every name, also "pull".
-    await check('workspace', server.url, '--exclude-checks', 'allow_header_conformance', ...without)
+    await expectConformance(
+      'workspace',
+      server.url,
+      '--exclude-checks',
+      'allow_header_conformance',
+      ...without,
+    )
   })
 
   test('forks of a workspace', async () => {
     const server = await startWorkspaceServer({ backends: () => [new FakeBackend()] })
     onTestFinished(() => server.stop())
     await makeWorkspace(server.url, { name: 'demo' })
-    await check('workspace', server.url, '--include-path-regex', FORK)
+    await expectConformance('workspace', server.url, '--include-path-regex', FORK)
     const { body } = await server.api('workspaces')
     expect(body.workspaces.length).toBeGreaterThan(1)
   })
@@ -36,6 +42,6 @@ describe(`schemathesis ${VERSION}`, () => {
     onTestFinished(team.stop)
     await team.as('ana')('/api/workspaces', 'POST', { name: 'ana-demo' })
     const header = ['-H', `authorization: ${team.authorizationOf('')}`]
-    await check('team', team.server.url, '--include-path-regex', TEAM, ...header)
+    await expectConformance('team', team.server.url, '--include-path-regex', TEAM, ...header)
   })
 })

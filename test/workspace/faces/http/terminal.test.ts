@@ -44,7 +44,7 @@ describe('a terminal in a container', () => {
     terminal.type('trap "stty size" WINCH; echo rea""dy\r')
     await terminal.shows('ready')
     terminal.say({ type: 'resize', columns: 132, rows: 50 })
-    await terminal.shows('50 132')
+    await expect.poll(terminal.screen).toContain('50 132')
   })
 
   test('a tmux session is created, and reattached with its content after the connection breaks', async () => {
@@ -132,7 +132,7 @@ describe('a terminal in a container', () => {
     }
     await waitFor('the program', async () => (await count()) === 1)
     terminal.socket.terminate()
-    await waitFor('its end', async () => (await count()) === 0)
+    await expect.poll(count).toBe(0)
   })
 
   test.each([

@@ -66,8 +66,8 @@ test('the interrupt key terminates the foreground program, not the shell', async
   terminal.type('\u0003')
   terminal.type('echo status $?\n')
   await terminal.shows('status 130')
-  terminal.type('exit\n')
-  await terminal.ended
+  terminal.type('exit 3\n')
+  expect(await terminal.ended).toBe(3)
 })
 
 test('a command on a terminal prints standard output and standard error to it', async () => {
@@ -97,10 +97,11 @@ test('a new window size reaches the shell', async () => {
   channel.write('trap "stty size" WINCH; stty size; echo $TERM\n')
   await waitFor('the first size', () => screen.includes('20 70') && screen.includes('vt100'))
   channel.setWindow(50, 150, 0, 0)
-  await waitFor('the new size', () => {
+  const refreshed = () => {
     channel.write('\n')
-    return screen.includes('50 150')
-  })
+    return screen
+  }
+  await expect.poll(refreshed).toContain('50 150')
 })
 
 test('a client that disconnects leaves nothing of its terminal behind', async () => {
@@ -110,7 +111,7 @@ test('a client that disconnects leaves nothing of its terminal behind', async ()
   const count = async () => (await ssh.run(name, 'pgrep -xfc "sleep 4711"')).stdout.toString().trim()
   await waitFor('the program', async () => (await count()) === '1')
   terminal.child.kill('SIGKILL')
-  await waitFor('it to exit', async () => (await count()) === '0')
+  await expect.poll(count).toBe('0')
 })
 
 test('the environment has the workspace’s user, home and shell', async () => {
