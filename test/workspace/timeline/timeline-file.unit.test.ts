@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { createLogger } from '../../../src/lib/log/logger.ts'
 import { Random } from '../../../src/lib/random/random.ts'
 import { Timeline } from '../../../src/workspace/timeline/timeline.ts'
@@ -17,11 +17,12 @@ const CREATED = new Date(1_000)
 const demo = { name: 'demo', createdAt: CREATED }
 const newPath = (): string => join(tempDir(), 'timelines.jsonl')
 
-/** Opens a file, and collects what is logged. */
+/** Opens a file, which is closed before its directory is removed, and collects what is logged. */
 async function openFile(path: string) {
   const lines: string[] = []
   const destination = new PassThrough().setEncoding('utf8').on('data', (line: string) => lines.push(line))
   const file = await TimelineFile.open(path, createLogger({ level: 'info', format: 'json', destination }))
+  onTestFinished(() => file.close())
   return { file, logged: () => lines.join('') }
 }
 const note = (text: string): TimelineEntry => ({ is: 'note', at: new Date(5), text })
