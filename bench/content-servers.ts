@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { cheapHash } from '../test/support/content/cheap-hash.ts'
-import { freePort } from '../test/support/services/git-daemon.ts'
+import { freePort } from '../test/support/services/free-port.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const LIMIT_MS = 20_000

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { setTimeout as delay } from 'node:timers/promises'
-import { freePort } from '../test/support/services/git-daemon.ts'
+import { freePort } from '../test/support/services/free-port.ts'
 
 const BASE = 'workspace-base:1'
 const IMAGE = 'workspace-bench-sshd:1'

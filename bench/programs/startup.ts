@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { packageRoot } from '../../src/lib/process/package.ts'
 import { corpusJar } from '../../test/support/analyzer/corpora.ts'
-import { freePort } from '../../test/support/services/git-daemon.ts'
 import { projectOfClasses } from '../analyzer-corpora.ts'
 import { BenchUser, buildPackage } from '../analyzer-server.ts'
 import type { Bench, Case } from '../harness.ts'
+import { freePort } from '../../test/support/services/free-port.ts'
 
 type Program = 'workspace' | 'supervisor' | 'content-server' | 'analyzer'
 

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
 import type { Bench } from '../harness.ts'
-import { freePort } from '../../test/support/services/git-daemon.ts'
+import { freePort } from '../../test/support/services/free-port.ts'
 
 const REQUESTS = 4_000
 const AT_ONCE = 32

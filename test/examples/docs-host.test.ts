@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { packageRoot } from '../../src/lib/process/package.ts'
 import { answers } from '../support/answers.ts'
 import { cookieOf } from '../support/content/content-server.ts'
-import { freePort } from '../support/services/git-daemon.ts'
+import { freePort } from '../support/services/free-port.ts'
 import { tempDir } from '../support/temp-dir.ts'
 import { waitFor } from '../support/wait-for.ts'
 

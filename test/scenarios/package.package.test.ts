@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } f
 import { packageRoot } from '../../src/lib/process/package.ts'
 import { run } from '../../src/lib/process/run.ts'
 import { toolEnvironment } from '../../src/lib/process/tool-environment.ts'
-import { freePort } from '../support/services/git-daemon.ts'
 import { installPackage, ran } from '../support/package/installed.ts'
+import { freePort } from '../support/services/free-port.ts'
 import { makeTempDir } from '../support/temp-dir.ts'
 
 const { path: folder, remove } = makeTempDir()

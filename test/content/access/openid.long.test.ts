@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { startContent } from '../../support/content/content-server.ts'
 import { startLoginProvider } from '../../support/content/login-provider.ts'
-import { freePort } from '../../support/services/git-daemon.ts'
+import { freePort } from '../../support/services/free-port.ts'
 
 /** Follows redirects as a browser does, with a cookie jar for each host and port. */
 async function browse(start: string, jar = new Map<string, Map<string, string>>()) {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openDestination } from '../../../src/supervisor/shipping/open-destination.ts'
 import { versionOf } from '../../support/foreign/clients.ts'
-import { freePort } from '../../support/supervisor/supervisor-cli.ts'
+import { freePort } from '../../support/services/free-port.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import { waitFor } from '../../support/wait-for.ts'
 

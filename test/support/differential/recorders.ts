@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { packageRoot } from '../../../src/lib/process/package.ts'
-import { freePort } from '../services/git-daemon.ts'
+import { freePort } from '../services/free-port.ts'
 import { waitFor } from '../wait-for.ts'
 
 /** A server that echoes each request as received in `X-Echo` and counts complete requests. */

@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { randomUUID } from 'node:crypto'
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3'
 import { toolEnvironment } from '../../../src/lib/process/tool-environment.ts'
-import { freePort } from './git-daemon.ts'
 import { waitFor } from '../wait-for.ts'
+import { freePort } from './free-port.ts'
 
 /** A real object store: Ceph's gateway over one in-memory daemon. */
 export interface Ceph {

@@ -1,11 +1,11 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { run } from '../../../src/lib/process/run.ts'
 import { waitFor } from '../wait-for.ts'
+import { freePort } from './free-port.ts'
 
 /** Git server of a test. */
 export interface GitDaemon {
@@ -53,13 +53,4 @@ async function end(daemon: ChildProcess): Promise<void> {
   const exit = once(daemon, 'exit')
   if (daemon.pid !== undefined) process.kill(-daemon.pid, 'SIGKILL')
   await exit
-}
-
-/** Returns a port that is free at this moment. */
-export async function freePort(): Promise<number> {
-  const listener = createServer().listen(0, '127.0.0.1')
-  await once(listener, 'listening')
-  const { port } = listener.address() as AddressInfo
-  await new Promise((resolve) => listener.close(resolve))
-  return port
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { packageRoot } from '../../../src/lib/process/package.ts'
 import { toolEnvironment } from '../../../src/lib/process/tool-environment.ts'
-import { freePort } from './git-daemon.ts'
+import { freePort } from './free-port.ts'
 
 /** Newer than the system's version if scripts/bus-peers was run. */
 const built = join(packageRoot, '.node/peers/nats-server')

@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { tempDir } from '../temp-dir.ts'
 import { answers } from '../answers.ts'
 import { waitFor } from '../wait-for.ts'
+import { freePort } from './free-port.ts'
 
 /** A container registry on this machine, which an engine trusts because of its loopback address. */
 export async function startRegistry(): Promise<{
@@ -33,13 +33,4 @@ export async function startRegistry(): Promise<{
   const address = `127.0.0.1:${port}`
   await waitFor('the registry', () => answers(`http://${address}/v2/`))
   return { address, stop }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  return port
 }

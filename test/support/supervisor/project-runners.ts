@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { packageRoot } from '../../../src/lib/process/package.ts'
 import { compileCache } from '../compile-cache.ts'
+import { freePort } from '../services/free-port.ts'
 import { makeTempDir } from '../temp-dir.ts'
-import { freePort } from './supervisor-cli.ts'
 
 const PEERS = join(packageRoot, '.node/peers')
 /** Time after which a running project is interrupted. */

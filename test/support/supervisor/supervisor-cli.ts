@@ -1,13 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { stringify } from 'yaml'
 import { packageRoot } from '../../../src/lib/process/package.ts'
 import { run, type RunResult } from '../../../src/lib/process/run.ts'
 import { compileCache } from '../compile-cache.ts'
+import { freePort } from '../services/free-port.ts'
 import { tempDir } from '../temp-dir.ts'
 import { waitFor } from '../wait-for.ts'
 
@@ -94,13 +94,4 @@ export async function supervisorUser(
       return started
     },
   }
-}
-
-/** Returns a free port. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  return port
 }

@@ -15,7 +15,7 @@ import {
 import { dockerBackend, leftovers, removeLeftovers, uniqueName } from '../../support/engine/docker.ts'
 import { collect } from '../../support/collect.ts'
 import { cuttableLink } from '../../support/http/cuttable-link.ts'
-import { freePort } from '../../support/services/git-daemon.ts'
+import { freePort } from '../../support/services/free-port.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import { waitFor } from '../../support/wait-for.ts'
 import { startWorkspaceServer, type TestServer } from '../../support/workspace/server/test-server.ts'

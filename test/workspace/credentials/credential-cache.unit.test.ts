@@ -62,7 +62,7 @@ test('the last quarter of a lifetime triggers a refresh in the background', asyn
   await id()
   pass(46 * MINUTE)
   expect([await id(), sts.calls]).toEqual(['demo-1', 2])
-  await vi.waitFor(async () => expect(await id()).toBe('demo-2'))
+  await expect.poll(() => id()).toBe('demo-2')
   expect(sts.calls).toBe(2)
 })
 
@@ -92,7 +92,7 @@ test('C3 while STS is slow, old credentials are returned before an SDK times out
   await vi.advanceTimersByTimeAsync(999)
   expect(await Promise.race([asked, Promise.resolve('still waits')])).toBe('demo-1')
   slow.resolve()
-  await vi.waitFor(async () => expect(await id()).toBe('demo-2'))
+  await expect.poll(() => id()).toBe('demo-2')
 })
 
 test('C3 with serve_while_valid off, old credentials are not returned while new ones cannot be issued', async () => {

@@ -21,9 +21,9 @@ test('a stop waits for programs that are starting or still end', async () => {
   await writes.start('two', () => Promise.resolve(other.program))
   const order: string[] = []
   const stopped = writes.whileClosed('one', () => Promise.resolve(order.push('stopped')))
-  await vi.waitFor(() => expect(running.hangUp).toHaveBeenCalledOnce())
+  await expect.poll(() => running.hangUp).toHaveBeenCalledOnce()
   resolve(starting.program)
-  await vi.waitFor(() => expect(starting.hangUp).toHaveBeenCalledOnce())
+  await expect.poll(() => starting.hangUp).toHaveBeenCalledOnce()
   order.push('ended')
   running.end()
   starting.end()

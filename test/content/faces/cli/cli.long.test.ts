@@ -11,7 +11,7 @@ import { packageRoot } from '../../../../src/lib/process/package.ts'
 import { run } from '../../../../src/lib/process/run.ts'
 import { cheapHash } from '../../../support/content/cheap-hash.ts'
 import { cookieOf } from '../../../support/content/content-server.ts'
-import { freePort } from '../../../support/services/git-daemon.ts'
+import { freePort } from '../../../support/services/free-port.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 

@@ -3,8 +3,9 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { packageRoot } from '../../../../src/lib/process/package.ts'
+import { freePort } from '../../../support/services/free-port.ts'
 import { askProxy } from '../../../support/supervisor/proxied.ts'
-import { freePort, supervisorUser, type SupervisorUser } from '../../../support/supervisor/supervisor-cli.ts'
+import { supervisorUser, type SupervisorUser } from '../../../support/supervisor/supervisor-cli.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 
 const PROGRAM = join(packageRoot, 'src/bin/supervisor.ts')

@@ -3,8 +3,9 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { expect, onTestFinished, test } from 'vitest'
 import { agentTools } from '../../../../src/supervisor/faces/cli/mcp/tools.ts'
 import { loadedPackages } from '../../../support/check/loaded-packages.ts'
+import { freePort } from '../../../support/services/free-port.ts'
 import { askProxy } from '../../../support/supervisor/proxied.ts'
-import { freePort, type SupervisorUser, supervisorUser } from '../../../support/supervisor/supervisor-cli.ts'
+import { type SupervisorUser, supervisorUser } from '../../../support/supervisor/supervisor-cli.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 
 type Ask = (name: string, given?: Record<string, unknown>) => Promise<string>

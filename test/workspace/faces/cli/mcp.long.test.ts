@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { connect } from '../../../../src/workspace/client/sdk/connect.ts'
 import { loadedPackages } from '../../../support/check/loaded-packages.ts'
 import { dockerBackend, uniqueName } from '../../../support/engine/docker.ts'
-import { freePort } from '../../../support/services/git-daemon.ts'
+import { freePort } from '../../../support/services/free-port.ts'
 import { installInterpreters } from '../../../support/workspace/guest/interpreters.ts'
 import { CLI, userEnvironment } from '../../../support/workspace/client/workspace-cli.ts'
 import {
