@@ -35,6 +35,14 @@ const BY_SUFFIX: Readonly<Record<string, Settings>> = {
     env: { TEST_BACKENDS: 'machines' },
     globalSetup: ['test/support/vm/vm-parts.ts', 'test/support/vm/vm-image-setup.ts'],
   },
+  /** Attack what hostile code can reach, in the namespaces that `npm run redteam` enters. */
+  redteam: {
+    // Attacks measure memory and time of a machine that does nothing else.
+    maxWorkers: 1,
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
+    globalSetup: ['test/support/vm/vm-image-setup.ts'],
+  },
   /** Run workspaces on a cluster of this machine. */
   cluster: {
     // One cluster: a test that kills its API server would disturb others.

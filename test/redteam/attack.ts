@@ -1,61 +1,50 @@
+import { expect, test } from 'vitest'
+
+declare module 'vitest' {
+  interface TaskMeta {
+    /** The observation of an attack, in the JSON report. */
+    seen?: string
+  }
+}
+
 /** An attempt by an attacker who has root inside a workspace or controls input that our programs read. */
 export interface Attack {
-  /** Unique, such as `container/tcp/bridge-gateway`. */
+  /** Unique in its chapter, such as `tcp/gateway`. */
   readonly id: string
   /** A short description. */
   readonly tries: string
 }
 
-/** The outcome of an attack; `seen` briefly describes the observation. */
+/** The outcome of an attack. */
 export interface Outcome {
-  readonly attack: Attack
-  readonly isReached: boolean
+  /** Everything that the attack reached; empty if it was held. */
+  readonly harm: readonly string[]
+  /** A short description of the observation. */
   readonly seen: string
 }
 
-/** A group of attacks that share a setup. */
-export interface Chapter {
-  readonly name: string
-  /** Runs its attacks with the wanted ids; rejects if its own tools fail, which counts as reached. */
-  readonly play: (report: (outcome: Outcome) => void, isWanted: (id: string) => boolean) => Promise<void>
-}
-
 /**
- * Runs chapters in order and prints one line per attack. Returns the number of attacks and of those that reached something.
+ * Makes each attack of a chapter a test, which fails if the attack did harm. The observation is in vitest's JSON report.
  *
- * @param core ids of attacks that are left when others of their chapters are left out; by default nothing is
+ * @param core ids of the attacks that `.ci/run` plays; by default all. The others have the tag `long`
  */
-export async function playAll(
-  chapters: readonly Chapter[],
-  core?: ReadonlySet<string>,
-): Promise<{ readonly played: number; readonly reached: number }> {
-  const ids = new Set<string>()
-  const isWanted = (id: string): boolean => core?.has(id) ?? true
-  let reached = 0
-  for (const { name, play } of chapters) {
-    const began = performance.now()
-    console.log(`== ${name}`)
-    try {
-      await play(({ attack, isReached, seen }) => {
-        if (ids.has(attack.id)) throw new Error(`two attacks are called ${attack.id}`)
-        ids.add(attack.id)
-        if (isReached) reached++
-        console.log(`${isReached ? 'REACHED' : 'held   '} ${attack.id}: ${attack.tries} (${seen})`)
-      }, isWanted)
-    } catch (error) {
-      reached++
-      ids.add(`${name} as a whole`)
-      console.log(
-        `REACHED ${name}: it failed to complete: ${error instanceof Error ? error.stack : String(error)}`,
-      )
-    }
-    console.log(`== ${name} took ${((performance.now() - began) / 1000).toFixed(1)} s`)
+export function testAttacks<A extends Attack>(
+  chapter: string,
+  attacks: readonly A[],
+  play: (attack: A) => Outcome | Promise<Outcome>,
+  core?: readonly string[],
+): void {
+  const ids = new Set(attacks.map(({ id }) => id))
+  if (ids.size === 0) throw new Error(`the chapter ${chapter} has no attacks`)
+  if (ids.size < attacks.length) throw new Error(`two attacks of the chapter ${chapter} have the same id`)
+  const unknown = core?.filter((id) => !ids.has(id)) ?? []
+  if (unknown.length > 0) throw new Error(`the chapter ${chapter} has no attack ${unknown.join(', ')}`)
+  for (const attack of attacks) {
+    const tags = core?.includes(attack.id) === false ? ['long'] : []
+    test(`${chapter}/${attack.id}: ${attack.tries}`, { tags }, async ({ task }) => {
+      const { harm, seen } = await play(attack)
+      task.meta.seen = seen
+      expect(harm, seen).toEqual([])
+    })
   }
-  for (const id of core ?? []) {
-    if (ids.has(id)) continue
-    reached++
-    ids.add(id)
-    console.log(`REACHED ${id}: it was not played, because no attack has this name any longer`)
-  }
-  return { played: ids.size, reached }
 }

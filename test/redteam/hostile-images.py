@@ -85,7 +85,7 @@ PLAYS = {
     "attributes": lambda: add("cap", content=b"x", pax_headers={"SCHILY.xattr.trusted.overlay.opaque": "y", "SCHILY.xattr.user.a": "b"}),
     "pax-size": lambda: add("p", content=b"x", pax_headers={"size": "99999999999"}),
     "noise": lambda: (open(path, "wb").write(bytes(range(256)) * 4096), sys.exit()),
-    "sparse": lambda: (subprocess.run(["sh", "-c", "cd $(mktemp -d) && truncate -s 256G f && tar -Scf \"$0\" f", path], check=True), sys.exit()),
+    "sparse": lambda: (subprocess.run(["sh", "-c", "cd $(mktemp -d) && truncate -s 256G f && tar -Scf \"$0\" f && rm -r \"$PWD\"", path], check=True), sys.exit()),
 }
 if ident == "--list":
     print("\n".join(PLAYS))

@@ -7,8 +7,8 @@ import { connections, rawSockets } from './connections.ts'
 import { frames } from './frames.ts'
 import { ADDRESSES } from './namespaces.ts'
 import { ethernet, ipv4, udp } from './packets.ts'
-import { type Guest, type NetworkParts, OPEN_PORT, PORT } from './parts.ts'
-import { echoes, traces } from './traces.ts'
+import { type Guest, type NetworkParts, OPEN_PORT, PORT, type Surroundings, type Try } from './parts.ts'
+import { echoes, TRACES } from './traces.ts'
 
 const probe = readFileSync(join(import.meta.dirname, 'guest/probe.pl'), 'utf8')
 const canary = readFileSync(join(import.meta.dirname, 'guest/canary.pl'), 'utf8')
@@ -45,8 +45,16 @@ export async function startNeighborCanary(
   return () => runInside(guest, ['cat', '/tmp/hits'])
 }
 
-/** Runs all network attacks from one guest concurrently and reports each. Rejects if the guest cannot even reach what it may reach. */
-export async function attackNetwork(parts: NetworkParts, report: (outcome: Outcome) => void): Promise<void> {
+/** Returns the lines that a guest's tool plays. Their ids are the same wherever guest and host are. */
+export function triesFrom(parts: Surroundings): readonly Try[] {
+  return [...connections(parts), ...(parts.guest.kind === 'container' ? rawSockets(parts) : frames(parts))]
+}
+
+/**
+ * Runs all network attacks from one guest concurrently; returns their outcomes by id. Rejects if the guest cannot even
+ * reach what it may reach.
+ */
+export async function attackNetwork(parts: NetworkParts): Promise<ReadonlyMap<string, Outcome>> {
   const { guest, neighbors, hits } = parts
   const prefix = `${guest.kind}/`
   const controls = [
@@ -62,7 +70,7 @@ export async function attackNetwork(parts: NetworkParts, report: (outcome: Outco
       line: `frame ${id} ${ethernet(guest.mac, 0x0800, packet, guest.gatewayMac).toString('hex')}`,
     })
   }
-  const tries = [...connections(parts), ...(guest.kind === 'container' ? rawSockets(parts) : frames(parts))]
+  const tries = triesFrom(parts)
   const pingsBefore = echoes()
   const lines = [...controls.map(({ line }) => line), ...tries.map(({ line }) => line)]
   const output = await runInside(guest, ['perl', '-e', probe], `${lines.join('\n')}\n`)
@@ -80,23 +88,22 @@ export async function attackNetwork(parts: NetworkParts, report: (outcome: Outco
       )
   }
   const inNeighbors = (await Promise.all(neighbors.map(({ hits: read }) => read()))).join('\n')
-  for (const { key, tries: what, line, isReachedBy } of tries) {
+  const outcomes = new Map<string, Outcome>()
+  for (const { id: key, isReachedBy } of tries) {
     const id = prefix + key
     const seen = results.get(id) ?? 'not played'
     const hit = hits.find((each) => each.id === id)
-    const isReached =
-      hit !== undefined ||
-      inNeighbors.includes(id) ||
-      seen === 'not played' ||
-      (isReachedBy?.test(seen) ?? false)
-    report({
-      attack: { id, tries: what },
-      isReached,
-      seen: hit === undefined ? seen : `${hit.canary} heard it`,
-    })
-    if (line.startsWith('tcp') && seen === 'connected' && !isReached)
-      throw new Error(`${id} connected to something that is no canary`)
+    const harm = [
+      ...(hit === undefined ? [] : [`${hit.canary} heard it`]),
+      ...(inNeighbors.includes(id) ? ['a neighbor heard it'] : []),
+      ...(seen === 'not played' || isReachedBy?.test(seen) === true ? [seen] : []),
+    ]
+    outcomes.set(key, { harm, seen })
   }
-  for (const { id, tries: what, isReached, seen } of traces(parts, pingsBefore))
-    report({ attack: { id: prefix + id, tries: what }, isReached, seen })
+  if (guest.kind === 'container') return outcomes
+  for (const { id, find } of TRACES) {
+    const found = find(parts, pingsBefore)
+    outcomes.set(id, { harm: found === undefined ? [] : [found], seen: found ?? 'none' })
+  }
+  return outcomes
 }

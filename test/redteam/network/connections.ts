@@ -1,9 +1,9 @@
 import { ADDRESSES } from './namespaces.ts'
 import { arp, ethernet } from './packets.ts'
-import { LOOPBACK_PORT, type NetworkParts, PORT, type Try } from './parts.ts'
+import { LOOPBACK_PORT, PORT, type Surroundings, type Try } from './parts.ts'
 
 /** Connections and datagrams to every destination a guest must not reach. */
-export function connections({ guest, neighbors, hostAddresses, servicePorts }: NetworkParts): readonly Try[] {
+export function connections({ guest, neighbors, hostAddresses, servicePorts }: Surroundings): readonly Try[] {
   const targets: readonly (readonly [string, string])[] = [
     ['gateway', guest.gateway],
     ['host', ADDRESSES.host],
@@ -18,8 +18,8 @@ export function connections({ guest, neighbors, hostAddresses, servicePorts }: N
   ]
   const both = targets.flatMap(([what, address]) =>
     (['tcp', 'udp'] as const).map((protocol) => ({
-      key: `${protocol}/${what}`,
-      tries: `${protocol.toUpperCase()} to ${what} ${address}`,
+      id: `${protocol}/${what}`,
+      tries: `${protocol.toUpperCase()} to ${what}`,
       line: `${protocol} ${guest.kind}/${protocol}/${what} ${address} ${PORT}`,
       isReachedBy: /^(?:connected|answered)/,
     })),
@@ -29,15 +29,15 @@ export function connections({ guest, neighbors, hostAddresses, servicePorts }: N
     ['multicast', '224.0.0.251'],
     ['multicast-v6', 'ff02::1%2'],
   ].map(([what = '', address = '']) => ({
-    key: `udp/${what}`,
-    tries: `UDP to ${what} ${address}`,
+    id: `udp/${what}`,
+    tries: `UDP to ${what}`,
     line: `udp ${guest.kind}/udp/${what} ${address} ${PORT}`,
     isReachedBy: /^answered/,
   }))
   const services = Object.entries({ ...servicePorts, loopback: LOOPBACK_PORT }).flatMap(([what, port]) =>
     [guest.gateway, ADDRESSES.host].map((address, i) => ({
-      key: `service/${what}-${i}`,
-      tries: `the ${what} port ${port} at ${address}`,
+      id: `service/${what}-${i}`,
+      tries: `the ${what} port at the ${i === 0 ? 'gateway' : 'host'}`,
       line: `tcp ${guest.kind}/service/${what}-${i} ${address} ${port}`,
       isReachedBy: /^connected/,
     })),
@@ -46,7 +46,7 @@ export function connections({ guest, neighbors, hostAddresses, servicePorts }: N
 }
 
 /** Attacks that require raw sockets, which a container must not have. */
-export function rawSockets({ guest }: NetworkParts): readonly Try[] {
+export function rawSockets({ guest }: Surroundings): readonly Try[] {
   const frame = ethernet(
     '02:00:00:00:0b:ad',
     0x0806,
@@ -54,13 +54,13 @@ export function rawSockets({ guest }: NetworkParts): readonly Try[] {
   )
   return [
     {
-      key: 'raw/frame',
+      id: 'raw/frame',
       tries: 'a forged frame',
       line: `frame ${guest.kind}/raw/frame ${frame.toString('hex')}`,
       isReachedBy: /^sent/,
     },
     ...[1, 47, 132, 4, 255].map((protocol) => ({
-      key: `raw/protocol-${protocol}`,
+      id: `raw/protocol-${protocol}`,
       tries: `a raw socket of protocol ${protocol}`,
       line: `raw ${guest.kind}/raw/protocol-${protocol} ${guest.gateway} ${protocol} 0800f7ff00000000`,
       isReachedBy: /^sent/,

@@ -1,9 +1,9 @@
 import { ADDRESSES } from './namespaces.ts'
 import { arp, ethernet as frameOf, ipv4, ipv6, routerAdvertisement, udp } from './packets.ts'
-import { type NetworkParts, PORT, type Try } from './parts.ts'
+import { PORT, type Surroundings, type Try } from './parts.ts'
 
 /** Frames that root in a machine writes byte by byte. */
-export function frames({ guest, neighbors }: NetworkParts): readonly Try[] {
+export function frames({ guest, neighbors }: Surroundings): readonly Try[] {
   const { mac, address, gateway } = guest
   const ethernet = (source: string, type: number, body: Buffer, destination = guest.gatewayMac) =>
     frameOf(source, type, body, destination)
@@ -218,12 +218,12 @@ export function frames({ guest, neighbors }: NetworkParts): readonly Try[] {
   const line = (key: string, frame: Buffer) => `frame ${id(key)} ${frame.toString('hex')}`
   return [
     ...Object.entries(all).map(([key, [tries, frame]]) => ({
-      key: `frame/${key}`,
+      id: `frame/${key}`,
       tries,
       line: line(key, frame),
     })),
     ...Object.entries(silent).map(([key, frame]) => ({
-      key: `frame/${key}`,
+      id: `frame/${key}`,
       tries: `sends ${key.replaceAll('-', ' ')}`,
       line: line(key, frame),
     })),

@@ -27,6 +27,16 @@ export interface Namespaces {
   readonly remove: () => void
 }
 
+/** The environment variable that names the namespaces to programs inside the host's. */
+export const ENTERED = 'REDTEAM_NAMESPACES'
+
+/** Returns the namespaces of this run, in whose host this program runs. */
+export function enteredNamespaces(): Pick<Namespaces, 'beyond' | 'foreign'> {
+  const entered = process.env[ENTERED]
+  if (entered === undefined) throw new Error('requires network namespaces: npm run redteam')
+  return JSON.parse(entered) as Namespaces
+}
+
 const ip = (...argv: readonly string[]): void =>
   void execFileSync('ip', argv, { stdio: ['ignore', 'ignore', 'inherit'] })
 

@@ -1,60 +1,48 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import type { Guest, Neighbor, NetworkParts } from './parts.ts'
+import type { Attack } from '../attack.ts'
+import type { Surroundings } from './parts.ts'
 
-/** Traces that attacks would leave on the host without reaching a canary. */
-export function traces({ guest, neighbors }: NetworkParts, pingsBefore: number) {
-  if (guest.kind === 'container') return []
-  const neighborTable = command('ip', 'neigh')
-  const stolen = neighbors.filter(({ address }) =>
-    new RegExp(`^${address} .*${guest.mac}`, 'm').test(neighborTable),
-  )
-  const routes = command('ip', '-6', 'route') + command('ip', '-6', 'addr')
-  const pings = echoes() - pingsBefore
-  return [
-    {
-      id: 'trace/neighbor-table',
-      tries: 'a neighbor’s address at the attacker’s MAC',
-      isReached: stolen.length > 0,
-      seen: `${stolen.length} entries`,
-    },
-    {
-      id: 'trace/router',
-      tries: 'the host takes the guest for a router',
-      isReached: routes.includes('2001:db8:bad'),
-      seen: 'routes and addresses',
-    },
-    {
-      id: 'trace/echo',
-      tries: 'the host answers a ping',
-      isReached: pings > 0,
-      seen: `${pings} echo requests`,
-    },
-    {
-      id: 'trace/mac',
-      tries: 'a MAC of another port in the bridge’s table',
-      isReached: hasForeignMac(guest, neighbors),
-      seen: 'forwarding table',
-    },
-  ]
+interface Trace extends Attack {
+  /** Returns what is found, in a few words; undefined if nothing is. */
+  readonly find: (parts: Surroundings, pingsBefore: number) => string | undefined
 }
 
-/** The bridge must associate each neighbor's MAC only with its own port. */
-function hasForeignMac({ name }: Guest, neighbors: readonly Neighbor[]): boolean {
-  const table = command('bridge', 'fdb', 'show')
-  const device = deviceOf(name)
-  return (
-    device !== undefined && neighbors.some(({ mac }) => mac !== '' && table.includes(`${mac} dev ${device}`))
-  )
-}
-
-const devices = new Map<string, string>()
-export function noteDevice(name: string, id: string): void {
-  devices.set(name, `wst${id}`)
-}
-function deviceOf(name: string): string | undefined {
-  return devices.get(name)
-}
+/** Traces that attacks from machines would leave on the host without reaching a canary. */
+export const TRACES: readonly Trace[] = [
+  {
+    id: 'trace/neighbor-table',
+    tries: 'a neighbor’s address at the attacker’s MAC',
+    find({ guest, neighbors }) {
+      const table = command('ip', 'neigh')
+      return neighbors.find(({ address }) => new RegExp(`^${address} .*${guest.mac}`, 'm').test(table))
+        ?.address
+    },
+  },
+  {
+    id: 'trace/router',
+    tries: 'the host takes the guest for a router',
+    find: () => /.*2001:db8:bad.*/.exec(command('ip', '-6', 'route') + command('ip', '-6', 'addr'))?.[0],
+  },
+  {
+    id: 'trace/echo',
+    tries: 'the host answers a ping',
+    find(_parts, pingsBefore) {
+      const pings = echoes() - pingsBefore
+      return pings > 0 ? `${pings} echo requests` : undefined
+    },
+  },
+  {
+    id: 'trace/mac',
+    tries: 'a MAC of another port in the bridge’s table',
+    // The bridge must associate each neighbor's MAC only with its own port.
+    find({ guest: { device }, neighbors }) {
+      if (device === undefined) return undefined
+      const table = command('bridge', 'fdb', 'show')
+      return neighbors.find(({ mac }) => mac !== '' && table.includes(`${mac} dev ${device}`))?.mac
+    },
+  },
+]
 
 /** Returns the number of echo requests this network namespace has received. Source: proc(5), /proc/net/snmp. */
 export function echoes(): number {

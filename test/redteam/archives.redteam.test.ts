@@ -5,39 +5,34 @@ import { messageOf } from '../../src/lib/errors/message.ts'
 import { createLogger } from '../../src/lib/log/logger.ts'
 import { loadAnalyzerConfig } from '../../src/analyzer/config.ts'
 import { ProjectScanner } from '../../src/analyzer/scan/project-scanner.ts'
-import type { Chapter } from './attack.ts'
+import { testAttacks } from './attack.ts'
 import { HOSTILE_ARCHIVES } from './hostile-archives.ts'
 import { measured } from './measure.ts'
-import { playTakeover } from './takeover.ts'
 
 const MOST_MB = 512
 const MOST_SECONDS = 60
+const CORE = ['nested-in-nested', 'class-bomb']
 
-/** Jars that take over the process reading them, and jars that exhaust memory or time, each in a scanned project. */
-export function archivesChapter(): Chapter {
-  return {
-    name: 'archives',
-    async play(report, isWanted) {
-      await playTakeover(report, isWanted)
-      for (const { id: name, tries, files } of HOSTILE_ARCHIVES) {
-        const id = `archives/${name}`
-        if (!isWanted(id)) continue
-        const root = mkdtempSync(join(tmpdir(), 'redteam-archives-'))
-        try {
-          for (const [path, bytes] of Object.entries(files())) {
-            mkdirSync(dirname(join(root, path)), { recursive: true })
-            writeFileSync(join(root, path), bytes)
-          }
-          const { result, peakMb, seconds } = await measured(() => scan(root))
-          const isReached = peakMb > MOST_MB || seconds > MOST_SECONDS
-          report({ attack: { id, tries }, isReached, seen: `${result}; ${peakMb} MiB, ${seconds} s` })
-        } finally {
-          rmSync(root, { recursive: true, force: true })
-        }
+// Jars that exhaust memory or time, each in a scanned project.
+testAttacks(
+  'archives',
+  HOSTILE_ARCHIVES,
+  async ({ files }) => {
+    const root = mkdtempSync(join(tmpdir(), 'redteam-archives-'))
+    try {
+      for (const [path, bytes] of Object.entries(files())) {
+        mkdirSync(dirname(join(root, path)), { recursive: true })
+        writeFileSync(join(root, path), bytes)
       }
-    },
-  }
-}
+      const { result, peakMb, seconds } = await measured(() => scan(root))
+      const harm = [...(peakMb > MOST_MB ? ['memory'] : []), ...(seconds > MOST_SECONDS ? ['time'] : [])]
+      return { harm, seen: `${result}; ${peakMb} MiB, ${seconds} s` }
+    } finally {
+      rmSync(root, { recursive: true, force: true })
+    }
+  },
+  CORE,
+)
 
 /** Scans a project and returns the outcome. */
 async function scan(root: string): Promise<string> {

@@ -2,121 +2,24 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { afterAll, beforeAll } from 'vitest'
+import { DisposalStack } from '../../src/lib/lifetime/disposal-stack.ts'
 import { uniqueName } from '../support/engine/docker.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { startUpstream } from '../support/workspace/server/egress-proxy.ts'
 import { startWorkspaceServer } from '../support/workspace/server/test-server.ts'
-import type { Chapter } from './attack.ts'
+import { testAttacks } from './attack.ts'
 import { startEngine } from './engine.ts'
 import { type Hit, startCanary, startCanaryIn } from './network/canary.ts'
-import { ADDRESSES, type Namespaces } from './network/namespaces.ts'
+import { ADDRESSES, enteredNamespaces } from './network/namespaces.ts'
 import { LOOPBACK_PORT, PORT } from './network/parts.ts'
 
 const IMAGE = 'workspace-base:1'
 const SECRET = 'egress-secret-4c1d9'
 const DNS_PORT = 53
 const QUIC_PORT = 443
-
-/** Root in a container with an egress profile tries to reach anything but its rules, and to read the credential. */
-export function egressChapter(namespaces: Namespaces): Chapter {
-  return {
-    name: 'egress',
-    async play(report) {
-      const closers: (() => unknown)[] = []
-      try {
-        const hits: Hit[] = []
-        const onHit = (hit: Hit): void => void hits.push(hit)
-        closers.push(
-          await startCanary('host', '::', PORT, onHit),
-          await startCanary('host loopback', '127.0.0.1', LOOPBACK_PORT, onHit),
-        )
-        for (const port of [PORT, DNS_PORT, QUIC_PORT])
-          closers.push(await startCanaryIn(namespaces.beyond, `beyond ${port}`, port, onHit))
-        const upstream = await startUpstream()
-        closers.push(upstream.close)
-        const directory = mkdtempSync(join(tmpdir(), 'redteam-'))
-        closers.push(() => rmSync(directory, { recursive: true, force: true }))
-        const [caFile, secretFile] = [join(directory, 'ca.pem'), join(directory, 'secret')]
-        writeFileSync(caFile, upstream.authority.certificate)
-        writeFileSync(secretFile, SECRET)
-        closers.push(nameAddresses(directory))
-        const engine = await startEngine(IMAGE)
-        closers.push(engine.remove)
-        const to = { upstream: `https://localhost:${upstream.port}` }
-        const server = await startWorkspaceServer({
-          settings: {
-            default_image: IMAGE,
-            docker: { host: engine.address },
-            egress: {
-              ca_file: caFile,
-              secrets: { api: { file: secretFile } },
-              profiles: {
-                agents: {
-                  rules: [
-                    {
-                      host: 'api.test',
-                      methods: ['GET'],
-                      paths: ['/v1/**'],
-                      credential: { secret: 'api' },
-                      ...to,
-                    },
-                    { host: 'open.test', ...to },
-                    { host: 'localhost', port: LOOPBACK_PORT, scheme: 'http' },
-                    ...Object.keys(NAMES).map((host) => ({ host, port: PORT, scheme: 'http' })),
-                  ],
-                },
-              },
-            },
-          },
-        })
-        closers.push(() => server.stop())
-        const name = uniqueName('egress')
-        const { status, body } = await server.create({
-          name,
-          network: { egress_profile: 'agents' },
-        })
-        if (status !== 201) throw new Error(JSON.stringify(body))
-        closers.push(() => server.api(`workspaces/${name}`, 'DELETE'))
-        const inside = async (line: string): Promise<string> => {
-          const argv = ['/bin/sh', '-c', line]
-          const result = await server.api(`workspaces/${name}/exec`, 'POST', {
-            argv,
-            user: 'root',
-            timeout_ms: 30_000,
-          })
-          return `${result.body.stdout}${result.body.stderr}`
-        }
-        const works = await inside('curl -sS -m 10 https://api.test/v1/x')
-        if (!works.includes('/v1/x')) throw new Error(`an allowed request fails: ${works}`)
-        // The canary does not speak HTTP.
-        await inside(`${CURL} http://internet.test:${PORT}/`)
-        await waitFor('the request to a public address', () =>
-          hits.some(({ canary }) => canary === `beyond ${PORT}`),
-        )
-
-        for (const [id, tries, line] of attacks(server.httpPort)) {
-          hits.length = upstream.received.length = 0
-          const printed = await inside(line)
-          const forbidden = upstream.received.filter(
-            ({ method, url, headers }) =>
-              headers.host?.startsWith('localhost') !== true ||
-              (headers.authorization !== undefined && (method !== 'GET' || url !== '/v1/x')),
-          )
-          const harm = [
-            ...hits.map(({ canary }) => `the canary ${canary} was reached`),
-            ...forbidden.map(({ method, url }) => `the server received ${method} ${url} with the credential`),
-            ...(printed.includes(SECRET) ? ['the credential was read'] : []),
-          ]
-          const seen =
-            harm.length > 0 ? harm.join('; ') : (printed.trim().split('\n').at(-1) ?? '').slice(0, 80)
-          report({ attack: { id: `egress/${id}`, tries }, isReached: harm.length > 0, seen })
-        }
-      } finally {
-        for (const close of closers.toReversed()) await close()
-      }
-    },
-  }
-}
+/** Stands for the server's port, which is known once it runs. */
+const API_PORT = 'API_PORT'
 
 /** Names whose owner lets them resolve to addresses that only this host can reach, and one that does not. */
 const NAMES = {
@@ -127,6 +30,81 @@ const NAMES = {
   'loopback.test': '127.0.0.1',
   'loopback6.test': '::1',
   'mapped.test': `::ffff:${ADDRESSES.metadata}`,
+}
+
+const workspace = uniqueName('egress')
+const opened = new DisposalStack()
+const hits: Hit[] = []
+let upstream: Awaited<ReturnType<typeof startUpstream>>
+let server: Awaited<ReturnType<typeof startWorkspaceServer>>
+beforeAll(async () => {
+  const { beyond } = enteredNamespaces()
+  const onHit = (hit: Hit): void => void hits.push(hit)
+  opened.defer(await startCanary('host', '::', PORT, onHit))
+  opened.defer(await startCanary('host loopback', '127.0.0.1', LOOPBACK_PORT, onHit))
+  for (const port of [PORT, DNS_PORT, QUIC_PORT])
+    opened.defer(await startCanaryIn(beyond, `beyond ${port}`, port, onHit))
+  upstream = await startUpstream()
+  opened.defer(upstream.close)
+  const directory = mkdtempSync(join(tmpdir(), 'redteam-'))
+  opened.defer(() => rmSync(directory, { recursive: true, force: true }))
+  const [caFile, secretFile] = [join(directory, 'ca.pem'), join(directory, 'secret')]
+  writeFileSync(caFile, upstream.authority.certificate)
+  writeFileSync(secretFile, SECRET)
+  opened.defer(nameAddresses(directory))
+  const engine = await startEngine(IMAGE)
+  opened.defer(engine.remove)
+  const to = { upstream: `https://localhost:${upstream.port}` }
+  server = await startWorkspaceServer({
+    settings: {
+      default_image: IMAGE,
+      docker: { host: engine.address },
+      egress: {
+        ca_file: caFile,
+        secrets: { api: { file: secretFile } },
+        profiles: {
+          agents: {
+            rules: [
+              {
+                host: 'api.test',
+                methods: ['GET'],
+                paths: ['/v1/**'],
+                credential: { secret: 'api' },
+                ...to,
+              },
+              { host: 'open.test', ...to },
+              { host: 'localhost', port: LOOPBACK_PORT, scheme: 'http' },
+              ...Object.keys(NAMES).map((host) => ({ host, port: PORT, scheme: 'http' })),
+            ],
+          },
+        },
+      },
+    },
+  })
+  opened.defer(() => server.stop())
+  const { status, body } = await server.create({
+    name: workspace,
+    network: { egress_profile: 'agents' },
+  })
+  if (status !== 201) throw new Error(JSON.stringify(body))
+  opened.defer(() => server.api(`workspaces/${workspace}`, 'DELETE'))
+  const works = await inside('curl -sS -m 10 https://api.test/v1/x')
+  if (!works.includes('/v1/x')) throw new Error(`an allowed request fails: ${works}`)
+  // The canary does not speak HTTP.
+  await inside(`${CURL} http://internet.test:${PORT}/`)
+  await waitFor('the request to a public address', () =>
+    hits.some(({ canary }) => canary === `beyond ${PORT}`),
+  )
+})
+afterAll(() => opened.close())
+
+async function inside(line: string): Promise<string> {
+  const { body } = await server.api(`workspaces/${workspace}/exec`, 'POST', {
+    argv: ['/bin/sh', '-c', line],
+    user: 'root',
+    timeout_ms: 30_000,
+  })
+  return `${body.stdout}${body.stderr}`
 }
 
 /** Lets this run's processes resolve the names; the machine's own file stays as it is. */
@@ -147,7 +125,7 @@ const udp = (address: string, port: number): string =>
 const raw = (bytes: string): string =>
   `perl -MIO::Socket::INET -e 'my $s = IO::Socket::INET->new("127.0.0.1:3128") or die $!; print $s "${bytes}"; $s->flush; alarm 3; print while <$s>' 2>&1`
 
-function attacks(serverPort: number): readonly (readonly [id: string, tries: string, line: string])[] {
+function attacks(): readonly (readonly [id: string, tries: string, line: string])[] {
   const { internet, lan, metadata, second, host, hostV6, uplink, uplinkV6 } = ADDRESSES
   const targets = { internet, lan, metadata, 'host-address': second }
   const names = Object.entries(targets)
@@ -179,7 +157,7 @@ function attacks(serverPort: number): readonly (readonly [id: string, tries: str
       [`0x7f000001:${LOOPBACK_PORT}`, 'an address in hexadecimal'],
       [`127.1:${LOOPBACK_PORT}`, 'a short address'],
       [`0.0.0.0:${PORT}`, 'the unspecified address'],
-      [`${host}:${serverPort}`, "the server's own API"],
+      [`${host}:${API_PORT}`, "the server's own API"],
       [`api.test:22`, 'another port of an allowed host'],
       [`api.test.:${PORT}`, 'a name with a final dot'],
       [`api.test@${metadata}:80`, 'an address behind a user name'],
@@ -200,7 +178,7 @@ function attacks(serverPort: number): readonly (readonly [id: string, tries: str
       [`localhost:${LOOPBACK_PORT}`, '/'],
       [`api.test\\@${metadata}`, '/'],
       [metadata, '#\\@api.test/'],
-      [`${host}:${serverPort}`, '/api/workspaces'],
+      [`${host}:${API_PORT}`, '/api/workspaces'],
     ].map(
       ([authority, path], index) =>
         [
@@ -293,3 +271,24 @@ function attacks(serverPort: number): readonly (readonly [id: string, tries: str
     ],
   ]
 }
+
+// Root in a container with an egress profile tries to reach anything but its rules, and to read the credential.
+testAttacks(
+  'egress',
+  attacks().map(([id, tries, line]) => ({ id, tries, line })),
+  async ({ line }) => {
+    hits.length = upstream.received.length = 0
+    const printed = await inside(line.replaceAll(API_PORT, String(server.httpPort)))
+    const forbidden = upstream.received.filter(
+      ({ method, url, headers }) =>
+        headers.host?.startsWith('localhost') !== true ||
+        (headers.authorization !== undefined && (method !== 'GET' || url !== '/v1/x')),
+    )
+    const harm = [
+      ...hits.map(({ canary }) => `the canary ${canary} was reached`),
+      ...forbidden.map(({ method, url }) => `the server received ${method} ${url} with the credential`),
+      ...(printed.includes(SECRET) ? ['the credential was read'] : []),
+    ]
+    return { harm, seen: (printed.trim().split('\n').at(-1) ?? '').slice(0, 80) }
+  },
+)

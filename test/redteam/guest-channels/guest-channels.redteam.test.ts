@@ -3,18 +3,20 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, beforeAll } from 'vitest'
 import { memoryOf, processTree } from '../../../bench/process-memory.ts'
 import { serve, type Served } from '../../../bench/served.ts'
 import { messageOf } from '../../../src/lib/errors/message.ts'
+import { DisposalStack } from '../../../src/lib/lifetime/disposal-stack.ts'
 import { plantHostileMachine } from '../../support/hostile/hostile-machine.ts'
 import { openSsh } from '../../support/workspace/ssh/open-ssh.ts'
 import { waitFor } from '../../support/wait-for.ts'
-import type { Chapter } from '../attack.ts'
+import { testAttacks } from '../attack.ts'
 import { AGENT_ATTACKS } from './agent-attacks.ts'
 import { BUS_ATTACKS } from './bus-attacks.ts'
 import { CONTAINER_ATTACKS } from './container-attacks.ts'
 import { MUX_ATTACKS } from './mux-attacks.ts'
-import { newSession } from './parts.ts'
+import { type ChannelParts, newSession } from './parts.ts'
 
 /** Allowed memory growth of the server's processes during an attack: buffered bytes are bounded, and garbage collection is late. */
 const MOST_GROWN_MB = 160
@@ -23,49 +25,53 @@ const ANSWER_MS = 15_000
 const SERVED = `use IO::Socket::INET; $s = IO::Socket::INET->new(Listen => 99, LocalAddr => "127.0.0.1", LocalPort => 8000);
 while ($c = $s->accept) { while (<$c>) { last if /^\\r?$/ } print $c "HTTP/1.1 200 OK\\r\\ncontent-length: 2\\r\\nconnection: close\\r\\n\\r\\nok"; close $c }`
 
-/** Every way a guest can talk to the server or load its host while another workspace must be served. */
-export function guestChannelsChapter(): Chapter {
-  return {
-    name: 'guest-channels',
-    async play(report, isWanted) {
-      const closers: (() => unknown)[] = []
-      try {
-        const machine = await plantHostileMachine('hostile')
-        closers.push(() => machine.remove())
-        const server = await serve(mkdtempSync(join(tmpdir(), 'redteam-')), {
-          ...machine.settings,
-          WORKSPACE_DOCKER__NETWORK: 'none',
-        })
-        closers.push(() => server.stop().catch(() => undefined))
-        const ssh = await openSsh(server)
-        closers.push(() => ssh.remove())
-        const [quiet, noisy] = ['quiet', 'noisy'].map((stem) => `${stem}-${process.pid}`) as [string, string]
-        for (const name of [quiet, noisy]) {
-          await server.post('/api/workspaces', { name })
-          closers.push(() => server.delete(`/api/workspaces/${name}`).catch(() => undefined))
-        }
-        execFileSync('docker', ['exec', '--detach', `ws-${quiet}`, 'perl', '-e', SERVED])
-        await waitFor('the quiet workspace', () => answers(server, quiet))
-        const parts = { server, machine, quiet, noisy, ssh }
-        const onLine = [...MUX_ATTACKS, ...AGENT_ATTACKS]
-        for (const one of [...onLine, ...BUS_ATTACKS, ...CONTAINER_ATTACKS]) {
-          const { id, tries, play } = one
-          const attack = { id: `guest-channels/${id}`, tries }
-          if (!isWanted(attack.id)) continue
-          const watch = watchServer(server, quiet)
-          const harm = await play(parts).catch((error: unknown) => [`it broke off: ${messageOf(error)}`])
-          // The line must be usable again for the agent of the next start.
-          if (onLine.includes(one)) await newSession(machine)
-          const { found, seen } = await watch.end()
-          const all = [...harm, ...found]
-          report({ attack, isReached: all.length > 0, seen: [...all, seen].join('; ') })
-        }
-      } finally {
-        for (const close of closers.toReversed()) await close()
-      }
-    },
+const CORE = [
+  'mux/credit-overflow',
+  'line/sessions-asked-for',
+  'agent/json-nested',
+  'bus/wrong-token',
+  'container/port-endless-headers',
+  'machine/console-flood',
+]
+
+const opened = new DisposalStack()
+let parts: ChannelParts
+beforeAll(async () => {
+  const machine = await plantHostileMachine('hostile')
+  opened.defer(() => machine.remove())
+  const server = await serve(mkdtempSync(join(tmpdir(), 'redteam-')), {
+    ...machine.settings,
+    WORKSPACE_DOCKER__NETWORK: 'none',
+  })
+  opened.defer(() => server.stop().catch(() => undefined))
+  const ssh = await openSsh(server)
+  opened.defer(() => ssh.remove())
+  const [quiet, noisy] = ['quiet', 'noisy'].map((stem) => `${stem}-${process.pid}`) as [string, string]
+  for (const name of [quiet, noisy]) {
+    await server.post('/api/workspaces', { name })
+    opened.defer(() => server.delete(`/api/workspaces/${name}`).catch(() => undefined))
   }
-}
+  execFileSync('docker', ['exec', '--detach', `ws-${quiet}`, 'perl', '-e', SERVED])
+  await waitFor('the quiet workspace', () => answers(server, quiet))
+  parts = { server, machine, quiet, noisy, ssh }
+})
+afterAll(() => opened.close())
+
+// Every way a guest can talk to the server or load its host while another workspace must be served.
+const onLine = [...MUX_ATTACKS, ...AGENT_ATTACKS]
+testAttacks(
+  'guest-channels',
+  [...onLine, ...BUS_ATTACKS, ...CONTAINER_ATTACKS],
+  async (attack) => {
+    const watch = watchServer(parts.server, parts.quiet)
+    const harm = await attack.play(parts).catch((error: unknown) => [`it broke off: ${messageOf(error)}`])
+    // The line must be usable again for the agent of the next start.
+    if (onLine.includes(attack)) await newSession(parts.machine)
+    const { found, seen } = await watch.end()
+    return { harm: [...harm, ...found], seen }
+  },
+  CORE,
+)
 
 async function answers({ url }: Served, workspace: string): Promise<boolean> {
   try {
