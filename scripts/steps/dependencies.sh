@@ -14,7 +14,7 @@ dependencies_make() {
   compiler_make
   report "installing npm dependencies (npm ci)"
   # A search path and a name: flags could not contain a folder with a space in its name.
-  if ! CPLUS_INCLUDE_PATH="$PWD/native/compat${CPLUS_INCLUDE_PATH:+:$CPLUS_INCLUDE_PATH}" CXXFLAGS="${CXXFLAGS:-} -include object-wrap.h" quietly on_node npm ci --include=dev --no-audit --no-fund; then
+  if ! JOBS=max CPLUS_INCLUDE_PATH="$PWD/native/compat${CPLUS_INCLUDE_PATH:+:$CPLUS_INCLUDE_PATH}" CXXFLAGS="${CXXFLAGS:-} -include object-wrap.h" quietly on_node npm ci --include=dev --no-audit --no-fund; then
     report "trying again without the dependencies' own native builds (JavaScript is used instead)"
     quietly on_node npm ci --include=dev --no-audit --no-fund --ignore-scripts || exit 1
   fi
