@@ -40,7 +40,10 @@ describe('cloud credentials, from a real STS to real SDKs', () => {
 
   beforeAll(async () => {
     moto = await startMoto()
-    server = await startWorkspaceServer({ backends: () => [backend] })
+    server = await startWorkspaceServer({
+      backends: () => [backend],
+      stateDir: join(directory.path, 'state'),
+    })
     guests = await Promise.all(['demo', 'other'].map((name) => startSimulatedGuest(backend, name)))
     proxies = await Promise.all(guests.map((guest) => startProxy(guest)))
     const roles = { default_role: ROLE, workspaces: { other: { role: OWN_ROLE } } }

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { call, makeWorkspace, startWorkspaceServer } from '../../support/workspace/server/test-server.ts'
-import { docker, uniqueName } from '../../support/engine/docker.ts'
+import { docker, dockerBackend, uniqueName } from '../../support/engine/docker.ts'
 
 /** Each leaves a file if nothing removes it. */
 const RUNS = 10
@@ -20,7 +20,8 @@ async function halfUpload(url: string, name: string): Promise<Socket> {
 }
 
 test('a stop during an upload, or right after it was cut, leaves no file', { timeout: 300_000 }, async () => {
-  const { url } = await startWorkspaceServer()
+  const { url, stop } = await startWorkspaceServer({ backends: () => [dockerBackend()] })
+  onTestFinished(stop)
   const name = uniqueName('cut')
   await makeWorkspace(url, { name })
   onTestFinished(() => call(`${url}/api/workspaces/${name}`, 'DELETE').then(() => undefined))
