@@ -1,4 +1,4 @@
-import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
@@ -13,5 +13,12 @@ export function tempDir(): string {
 /** Creates a temporary directory that the caller must delete. */
 export function makeTempDir(): { readonly path: string; readonly remove: () => void } {
   const path = realpathSync(mkdtempSync(join(tmpdir(), 'workspace-test-')))
-  return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
+  return {
+    path,
+    remove() {
+      // Node.js 24 ends a removal silently when a file vanishes meanwhile, such as the socket of a program that exits.
+      do rmSync(path, { recursive: true, force: true })
+      while (existsSync(path))
+    },
+  }
 }

@@ -1,4 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
@@ -19,7 +20,11 @@ function agent() {
   const directory = tempDir()
   const socket = join(directory, 'agent')
   const process = spawn('ssh-agent', ['-D', '-a', socket], { stdio: 'ignore' })
-  onTestFinished(() => void process.kill())
+  onTestFinished(async () => {
+    process.kill()
+    // It removes its socket, which must not happen while the directory is being removed.
+    await once(process, 'close')
+  })
   const key = makeKey(directory, 'ed25519')
   const add = () =>
     waitFor('the agent', () => {
