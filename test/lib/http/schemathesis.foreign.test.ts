@@ -3,14 +3,15 @@ import { startAnalyzer } from '../../support/analyzer/analyzer-server.ts'
 import { mavenProject } from '../../support/analyzer/maven-project.ts'
 import { startContent } from '../../support/content/content-server.ts'
 import { expectConformance, VERSION } from '../../support/foreign/schemathesis.ts'
+import { freePort } from '../../support/services/free-port.ts'
 import { startSupervisor } from '../../support/supervisor/supervisor.ts'
 
 const project = mavenProject()
 
 describe(`schemathesis ${VERSION}`, () => {
   test('supervisor', async () => {
-    const web = { command: 'echo ready; sleep 1000', subdomain: 'web' }
-    const { url } = await startSupervisor({ web }, { proxy: { port: 0 } })
+    const web = { cmd: 'echo ready; sleep 1000', proxy: { port: await freePort() } }
+    const { url } = await startSupervisor({ web }, { proxy: { enabled: true, port: 0 } })
     await expectConformance('supervisor', url)
   })
 

@@ -41,7 +41,9 @@ export async function startSupervisor(
   const configFile = join(dir, 'supervisor.yaml')
   const write = (settings: Settings): void => writeFileSync(configFile, stringify(settings))
   write(settingsOf(processes, more))
-  const { config } = loadSupervisorConfig({ HOME: dir }, { file: configFile })
+  const { config, warnings } = loadSupervisorConfig({ HOME: dir }, { file: configFile })
+  // Ignored settings of ports would let tests share the default ones.
+  if (warnings.length > 0) throw new Error(warnings.join('\n'))
   const logger = createLogger({ level: 'fatal', format: 'json' })
   const running = await create(config, {
     logger,

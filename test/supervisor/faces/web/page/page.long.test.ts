@@ -4,17 +4,24 @@ import { expectAccessible } from '../../../../support/browser/accessible.ts'
 import { openPage } from '../../../../support/browser/chromium.ts'
 import { keepScreenshot } from '../../../../support/browser/keep-screenshot.ts'
 import { askProxy } from '../../../../support/supervisor/proxied.ts'
+import { freePort } from '../../../../support/services/free-port.ts'
 import { startSupervisor } from '../../../../support/supervisor/supervisor.ts'
 import { waitFor } from '../../../../support/wait-for.ts'
 
 test('the page shows processes, lines and requests with a token, and starts and stops', async () => {
   const evil = '</script><img src=x onerror=document.title="taken">'
-  const { url, running } = await startSupervisor(
+  // Answers "/shown" when the test allows it.
+  const program = `
+    const held = []
+    process.on('SIGUSR2', () => held.forEach((response) => response.end()))
+    require('http').createServer(({ url }, response) => {
+      console.log(url)
+      if (url === '/shown') held.push(response)
+      else response.end(String(process.pid))
+    }).listen(process.env.PORT)`
+  const { url, running, ask } = await startSupervisor(
     {
-      web: {
-        cmd: 'exec node -e "require(\'http\').createServer((q,r)=>{console.log(q.url);r.end()}).listen(process.env.PORT)"',
-        proxy: { port: 4507 },
-      },
+      web: { cmd: `exec node -e "${program}"`, proxy: { port: await freePort() } },
       talker: {
         cmd: `i=0; while sleep 0.1; do i=$((i+1)); echo "tick $i"; printf '\\033[31m${evil}\\033[0m\\n' >&2; done`,
       },
@@ -56,8 +63,17 @@ test('the page shows processes, lines and requests with a token, and starts and 
   // A request through the proxy appears without a reload.
   await waitFor(
     'the process behind the proxy',
-    async () => (await askProxy(running.proxyPort, '/shown')).status === 200,
+    async () => (await askProxy(running.proxyPort, '/')).status === 200,
   )
+  const shown = askProxy(running.proxyPort, '/shown')
+  // The lines of a request are those that the supervisor has read when it ends.
+  const bearer = { authorization: `Bearer ${running.token}` }
+  await waitFor(
+    'its line',
+    async () => (await ask('/logs?pattern=/shown', 'GET', bearer)).body.filtered_count === 1,
+  )
+  process.kill(Number((await askProxy(running.proxyPort, '/')).body), 'SIGUSR2')
+  expect((await shown).status).toBe(200)
   await until('the request', 'document.getElementById("requests").textContent.includes("/shown")')
   // What its process printed meanwhile is shown below it, and hidden again.
   const lines =
