@@ -6,6 +6,7 @@ import { checkAccess } from './access/check-access.ts'
 import { type Settings, contentSchema } from './config-schema.ts'
 import { isPasswordHash } from './login/password.ts'
 import type { User } from './login/user.ts'
+import type { OwnPath } from './own-path.ts'
 import type { SessionLocation } from './session/open-session-store.ts'
 
 /** The store of the objects. */
@@ -60,6 +61,29 @@ export function loadContentConfig(
   const home = environment['HOME'] ?? homedir()
   const data = join(environment['XDG_DATA_HOME'] ?? join(home, '.local/share'), 'content-server')
   return { config: resolveConfig(decoded, source, base, data), settings, file }
+}
+
+/**
+ * Returns the files and folders that a server with a configuration, and its command line, use. Its store knows its
+ * own folders.
+ */
+export function ownPaths(
+  { config: { session, readLog, search, hashDir }, file }: LoadedContentConfig,
+  environment: Readonly<Record<string, string | undefined>>,
+): readonly OwnPath[] {
+  const named: readonly (readonly [use: string, path: string | undefined])[] = [
+    ['configuration', file],
+    ['session.file', 'file' in session.location ? session.location.file : undefined],
+    ['reads.file', readLog?.file],
+    ['CONTENT_SERVER_TOKEN_FILE', environment['CONTENT_SERVER_TOKEN_FILE']],
+  ]
+  return [
+    ...named.flatMap(([use, path]) =>
+      path === undefined || path === '' ? [] : [{ use, path: resolve(path) }],
+    ),
+    { use: 'search.dir', path: search.dir, isShared: true },
+    { use: 'cache of hashes', path: hashDir },
+  ]
 }
 
 /**

@@ -1,4 +1,4 @@
-export { type ContentConfig, loadContentConfig } from './config.ts'
+export { type ContentConfig, loadContentConfig, ownPaths } from './config.ts'
 export { hashPassword } from './login/password.ts'
 export { publish } from './publish/publish.ts'
 export { type ContentDeps, create, type RunningContent } from './server.ts'

@@ -15,6 +15,8 @@ interface Found {
   readonly index: NextFile
   /** Whether files that are not in the folder are no longer published. */
   readonly deletes: boolean
+  /** Whether a file is no longer published even if others that are not in the folder are. */
+  readonly isLeftOut?: (path: string) => boolean
   /** Keys of the contents in the store, relative to the manifest's folder. */
   readonly there: KeySet
   readonly nowMs: number
@@ -22,8 +24,8 @@ interface Found {
 
 /** Returns the manifest that publishes files. It retires all objects that they do not use. */
 export function nextManifest(found: Found): Manifest {
-  const { before, deletes, there, nowMs } = found
-  const inPlace = new Map(deletes ? [] : before.inPlace)
+  const { before, there, nowMs } = found
+  const inPlace = new Map([...before.inPlace].filter(([path]) => isKept(found, path)))
   let size = 0
   for (const { path } of nextFiles(found)) {
     inPlace.delete(path)
@@ -38,10 +40,16 @@ export function nextManifest(found: Found): Manifest {
   return { ...next, retired }
 }
 
-function* nextFiles({ before, files, index, deletes, nowMs }: Found): Generator<Published> {
+/** Whether a published file that is not in the folder remains. */
+function isKept({ deletes, isLeftOut }: Found, path: string): boolean {
+  return !deletes && isLeftOut?.(path) !== true
+}
+
+function* nextFiles(found: Found): Generator<Published> {
+  const { before, files, index, nowMs } = found
   for (const { old, file } of joinByPath(before.files.values(), withIndex(files, index)))
     if (file !== undefined) yield { ...file, modified: old?.sha256 === file.sha256 ? old.modified : nowMs }
-    else if (old !== undefined && !deletes) yield old
+    else if (old !== undefined && isKept(found, old.path)) yield old
 }
 
 /** Yields files to publish, and the index where its path belongs. */

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { isFault } from '../../lib/errors/fault.ts'
 import { fault } from '../errors.ts'
+import type { OwnPath } from '../own-path.ts'
 import { contentKey } from '../publication/content-key.ts'
 import type { KeySet } from '../publication/key-set.ts'
 import { type Manifest, MANIFEST_FILE } from '../publication/manifest.ts'
@@ -17,7 +18,7 @@ import type { Store } from '../store/store.ts'
 import { checkAliases } from './alias.ts'
 import { checkRedirects } from './check-redirects.ts'
 import { HashMemory } from './hash-memory.ts'
-import { hashOf, listFolder, type LocalFile, locationOf } from './list-folder.ts'
+import { hashOf, type LeftOut, listFolder, type Listing, type LocalFile, locationOf } from './list-folder.ts'
 import { checkMeta, holdExpired, updateMeta } from './next-meta.ts'
 import {
   absentPaths,
@@ -69,6 +70,10 @@ export interface PublishResult {
   readonly bytes: number
   /** Paths that are not regular files or cannot be keys. */
   readonly skipped: readonly string[]
+  readonly leftOut: readonly LeftOut[]
+  readonly likelySecrets: readonly string[]
+  /** Paths that are left out, and whose files readers could read until now. */
+  readonly withdrawn: readonly string[]
   /**
    * Pages that are too large for the search index; and pages, among those sent, of which only the first part is
    * indexed.
@@ -96,6 +101,10 @@ export interface PublishDeps {
   readonly ttlMs?: number
   /** Folder of the hashes of earlier runs, a cache. Without it all files are read. */
   readonly memoryDir?: string
+  /** Files and folders that are never published, in addition to the store's. */
+  readonly own?: readonly OwnPath[]
+  /** Called once, before anything is sent. */
+  readonly onListed?: ((listed: Omit<Listing, 'files'>) => void) | undefined
   readonly onProgress?: (done: number, total: number) => void
 }
 
@@ -116,7 +125,7 @@ export async function publish(request: PublishRequest, deps: PublishDeps): Promi
   const target = request.version === undefined ? root : `${root}${request.version}/`
   await holdExpired(request, deps)
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-    const result = await publishTo(target, request, deps)
+    const result = await publishTo(target, request, attempt === 0 ? deps : { ...deps, onListed: undefined })
     // Others may have been removing contents when this used them: what they have deleted is sent again.
     if (result !== 'incomplete') return result
   }
@@ -131,7 +140,14 @@ interface Local {
   /** All files of the folder. */
   readonly found: readonly LocalFile[]
   readonly files: readonly LocalFile[]
+  readonly isLeftOut: (path: string) => boolean
   readonly memory: HashMemory | undefined
+}
+
+function ownPathsOf({ own = [], store: { folder } }: PublishDeps): readonly OwnPath[] {
+  if (folder === undefined) return own
+  const use = 'store.root'
+  return [...own, { use, path: join(folder, REPOS) }, { use, path: folder, isShared: true }]
 }
 
 /** Files that were sent, and the manifest that publishes them. */
@@ -150,9 +166,12 @@ async function publishTo(
   const { store, nowMs, ttlMs = 0 } = deps
   const memory =
     deps.memoryDir === undefined ? undefined : await HashMemory.open(deps.memoryDir, request.folder)
-  const { files: found, skipped } = await listFolder(request.folder, memory)
+  const { files: found, ...listed } = await listFolder(request.folder, ownPathsOf(deps), memory)
   const files = found.filter(({ path }) => !OWN.has(path))
-  if (files.length === 0) throw fault('PUBLISH_INVALID', `the folder ${request.folder} has no files`)
+  deps.onListed?.(listed)
+  if (files.length === 0)
+    throw fault('PUBLISH_INVALID', `the folder ${request.folder} has no files to publish`)
+  const isLeftOut = areWithin(listed.leftOut)
   const check = (meta: Repo): Promise<void> => checkAliases(request, meta, store, files)
   await check(await readMeta(store, request.repo, `${REPOS}${request.repo}/`))
   const redirects = await checkRedirects(files)
@@ -160,7 +179,7 @@ async function publishTo(
     store,
     target,
     async (before) => {
-      const result = await send(target, { found, files, memory }, before, request, deps)
+      const result = await send(target, { found, files, isLeftOut, memory }, before, request, deps)
       const isSame = before !== undefined && isSameManifest(before, result.manifest)
       return { next: isSame ? 'same' : result.manifest, result }
     },
@@ -180,7 +199,8 @@ async function publishTo(
     deleted: gone.length,
     pages: searchable.filter(isIndexable).length,
     bytes: uploaded.reduce((sum, { size }) => sum + size, 0),
-    skipped,
+    ...listed,
+    withdrawn: listed.leftOut.filter((each) => gone.some(areWithin([each]))).map(({ path }) => path),
     unsearched: searchable.filter((file) => !isIndexable(file)).map(({ path }) => path),
     partlySearched,
     redirects,
@@ -191,7 +211,7 @@ async function publishTo(
 /** Sends the contents that the store does not have, and returns the manifest that follows another. */
 async function send(
   target: string,
-  { found, files, memory }: Local,
+  { found, files, isLeftOut, memory }: Local,
   earlier: Manifest | undefined,
   request: PublishRequest,
   { store, nowMs, onProgress }: PublishDeps,
@@ -210,14 +230,14 @@ async function send(
   // Not earlier: its file may be in the folder, and would change before it is sent.
   await memory?.remember(found, nowMs)
 
-  const gone = request.deletes ? absentPaths(before, files) : []
+  const gone = absentPaths(before, files).filter((path) => request.deletes || isLeftOut(path))
   const indexed = files.filter((file) => isSearched(file) && isIndexable(file))
   const findings: PageFindings = { partlySearched: [], rootLinks: [] }
   const isIndexed = arePublished(before, indexed) && !gone.some((path) => isPage({ path }))
   const index =
     (isIndexed ? storedIndex(before, there) : undefined) ??
     (await sendIndex(store, target, readPages(indexed, findings), there))
-  const manifest = nextManifest({ before, files, index, deletes: request.deletes, there, nowMs })
+  const manifest = nextManifest({ before, files, index, deletes: request.deletes, isLeftOut, there, nowMs })
   return { manifest, index, uploaded: missing, gone, ...findings }
 }
 
@@ -234,6 +254,14 @@ async function isComplete(
     there.hasContent(index.sha256, index.compressed) &&
     (await hasManifest(store, target))
   )
+}
+
+/** Returns whether a path is one of others, or below it. */
+function areWithin(others: readonly LeftOut[]): (path: string) => boolean {
+  const paths = new Set(others.map(({ path }) => path))
+  return (path) =>
+    paths.size > 0 &&
+    path.split('/').some((_, index, segments) => paths.has(segments.slice(0, index + 1).join('/')))
 }
 
 function checkNames({ repo, version, source, url }: PublishRequest): void {

@@ -31,6 +31,9 @@ export const createSecret = secret.create
 /** Whether a text has the form of a secret. */
 export const isSecret = secret.matches
 
+/** Whether a text contains the secret of a token. */
+export const hasSecret = secret.isIn
+
 /**
  * Returns a token that starts now.
  *

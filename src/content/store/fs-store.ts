@@ -1,6 +1,6 @@
 import { constants, createReadStream, type Stats } from 'node:fs'
 import { type FileHandle, lstat, mkdir, open, opendir, readdir, realpath, rmdir } from 'node:fs/promises'
-import { dirname, join, sep } from 'node:path'
+import { dirname, join, resolve, sep } from 'node:path'
 import { Readable } from 'node:stream'
 import { messageOf } from '../../lib/errors/message.ts'
 import { lockFile } from '../../lib/fs/file-lock.ts'
@@ -28,9 +28,11 @@ const LOCK_TIMEOUT_MS = 30_000
 
 /** Store of objects as files below a folder. Links that point outside the folder count as missing. */
 export class FsStore implements Store {
+  readonly folder: string
   readonly #root: string
 
   constructor(root: string) {
+    this.folder = resolve(root)
     this.#root = root
   }
 

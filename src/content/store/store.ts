@@ -49,6 +49,8 @@ export type Content = Uint8Array | { readonly file: string; readonly size: numbe
  * STORE_UNAVAILABLE, so that it never looks like a missing object.
  */
 export interface Store {
+  /** Absolute path of the folder that contains the objects, if they are files on this host. */
+  readonly folder?: string
   open(key: string, options?: OpenOptions): Promise<OpenedObject | 'missing' | 'unchanged' | 'changed'>
   /** Returns the names directly below a prefix that contain objects; `prefix` ends with a slash, the names do not. */
   listNames(prefix: string): Promise<readonly string[]>

@@ -8,14 +8,18 @@ export interface SecretForm {
   readonly create: () => string
   /** Whether a text has the form of such a secret. */
   readonly matches: (text: string) => boolean
+  /** Whether such a secret is in a text. */
+  readonly isIn: (text: string) => boolean
 }
 
 /** Returns the form of secrets that begin with a prefix, by which secret scanners and servers recognize them. */
 export function secretForm(prefix: string): SecretForm {
   const form = new RegExp(`^${prefix}_${ENCODED}$`)
+  const inside = new RegExp(`(?<![\\w-])${prefix}_${ENCODED}(?![\\w-])`)
   return {
     create: () => `${prefix}_${randomBytes(SECRET_BYTES).toString('base64url')}`,
     matches: (text) => form.test(text),
+    isIn: (text) => inside.test(text),
   }
 }
 

@@ -58,8 +58,9 @@ test('hash-password reads one line and prints only the hash', async () => {
 test('a user publishes, serves with two processes, logs in, purges, revokes and stops', async () => {
   const port = await freePort()
   const { dir, content, start } = user({ http: { port } })
-  writeFileSync(join(dir, 'index.html'), 'x')
-  const published = await content('publish', '.', '--repo', 'guide', '--description', 'How to')
+  mkdirSync(join(dir, 'site'))
+  writeFileSync(join(dir, 'site/index.html'), 'x')
+  const published = await content('publish', 'site', '--repo', 'guide', '--description', 'How to')
   expect([published.status, published.stderr]).toEqual([0, ''])
   expect(JSON.parse(published.stdout)).toMatchObject({ repo: 'guide', version: null })
   const { child, output, ended } = start('serve', '--workers', '2')
@@ -75,8 +76,8 @@ test('a user publishes, serves with two processes, logs in, purges, revokes and 
     (await fetch(`${url}/repos/guide/`, { headers, redirect: 'manual' })).status
   // From either process.
   expect(await Promise.all(Array.from({ length: 8 }, status))).toEqual(Array(8).fill(200))
-  writeFileSync(join(dir, 'index.html'), 'newer')
-  const again = await content('publish', '.', '--repo', 'guide')
+  writeFileSync(join(dir, 'site/index.html'), 'newer')
+  const again = await content('publish', 'site', '--repo', 'guide')
   expect([again.status, again.stderr]).toEqual([0, ''])
   expect((await fetch(`${url}/_admin/cache/purge`, { method: 'POST', headers })).status).toBe(200)
   const text = async (): Promise<string> => (await fetch(`${url}/repos/guide/`, { headers })).text()
@@ -87,6 +88,58 @@ test('a user publishes, serves with two processes, logs in, purges, revokes and 
   await waitFor('the exit of both', async () =>
     (await Promise.all(Array.from({ length: 8 }, status))).every((each) => each === 302),
   )
+  child.kill('SIGTERM')
+  expect(await ended).toEqual([0, null])
+})
+
+test('a folder with the configuration, sessions, tokens and store of the server is published without them', async () => {
+  const port = await freePort()
+  const { dir, content, start } = user({
+    http: { port },
+    search: { dir: 'search' },
+    reads: { file: 'reads.jsonl' },
+    access: { rules: [{ repos: ['*'], public: true }] },
+  })
+  writeFileSync(join(dir, 'index.html'), '<title>hi</title>')
+  writeFileSync(join(dir, 'prod.env'), 'A=1')
+  const created = await content('token', 'create', 'ci', '--repo', '*')
+  writeFileSync(join(dir, 'secret.json'), created.stdout)
+  const { child, output, ended } = start('serve')
+  await waitFor('the server', () => output().includes('content server is ready'))
+  for (const expected of [2, 0]) {
+    const { status, stdout, stderr } = await content('publish', '.', '--repo', 'self')
+    expect(status).toBe(0)
+    const { uploaded, leftOut, likelySecrets } = JSON.parse(stdout) as {
+      readonly uploaded: number
+      readonly leftOut: readonly { readonly path: string; readonly use: string }[]
+      readonly likelySecrets: readonly string[]
+    }
+    expect([uploaded, likelySecrets]).toEqual([expected, ['prod.env']])
+    expect(leftOut).toEqual(
+      expect.arrayContaining([
+        { path: 'docs.yaml', use: 'configuration' },
+        { path: 'secret.json', use: 'service token' },
+        { path: 'sessions.db', use: 'session.file' },
+        { path: 'sessions.db-wal', use: 'session.file' },
+        { path: 'store', use: 'store.root' },
+      ]),
+    )
+    expect(stderr).toContain(
+      '"docs.yaml" is left out, because the server uses it (configuration); move it out of the folder\n',
+    )
+    expect(stderr).toContain('"prod.env" may contain secrets, and all readers of "self"')
+  }
+  const statusOf = async (path: string): Promise<number> =>
+    (await fetch(`http://127.0.0.1:${port}/repos/self/${path}`, { headers: { connection: 'close' } })).status
+  expect(await statusOf('index.html')).toBe(200)
+  for (const path of [
+    'docs.yaml',
+    'secret.json',
+    'sessions.db',
+    'sessions.db-wal',
+    'store/repos/self/_files.json',
+  ])
+    expect([path, await statusOf(path)]).toEqual([path, 404])
   child.kill('SIGTERM')
   expect(await ended).toEqual([0, null])
 })

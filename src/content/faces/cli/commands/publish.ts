@@ -6,6 +6,7 @@ import { counted } from '../../../../lib/cli/counted.ts'
 import { examples } from '../../../../lib/cli/examples.ts'
 import { durationSeconds } from '../../../../lib/cli/arguments.ts'
 import { createOutput } from '../../../../lib/cli/output.ts'
+import type { Listing } from '../../../publish/list-folder.ts'
 import type { PublishResult } from '../../../publish/publish.ts'
 import type { GlobalOptions } from '../global-options.ts'
 
@@ -50,13 +51,14 @@ export function addPublish(program: Command): void {
       setFlagsFromString('--optimize-for-size')
       // Overrides the program's own --version.
       const options: PublishOptions = { ...command.optsWithGlobals<PublishOptions>(), ...own }
-      const [{ loadContentConfig }, { openStore }, { publish }] = await Promise.all([
+      const [{ loadContentConfig, ownPaths }, { openStore }, { publish }] = await Promise.all([
         import('../../../config.ts'),
         import('../../../store/open-store.ts'),
         import('../../../publish/publish.ts'),
       ])
       const output = createOutput(options)
-      const { config } = loadContentConfig(process.env, { file: options.config })
+      const loaded = loadContentConfig(process.env, { file: options.config })
+      const { config } = loaded
       const store = await openStore(config.store)
       let shownMs = Number.NEGATIVE_INFINITY
       try {
@@ -77,6 +79,8 @@ export function addPublish(program: Command): void {
             nowMs: Date.now(),
             ttlMs: config.cache.ttlMs,
             memoryDir: config.hashDir,
+            own: ownPaths(loaded, process.env),
+            onListed: (listed) => warn(listedNotices(listed, options.repo)),
             onProgress(done, total) {
               if (performance.now() - shownMs < SHOW_EVERY_MS && done < total) return
               shownMs = performance.now()
@@ -84,18 +88,7 @@ export function addPublish(program: Command): void {
             },
           },
         )
-        for (const path of result.skipped)
-          process.stderr.write(
-            `content-server: ${JSON.stringify(path)} cannot be published: it is a link or another special file, or its name is not a valid key\n`,
-          )
-        for (const path of result.unsearched)
-          process.stderr.write(`content-server: ${JSON.stringify(path)} is too large for the search index\n`)
-        for (const path of result.partlySearched)
-          process.stderr.write(
-            `content-server: ${JSON.stringify(path)} is long; only its first part is searchable\n`,
-          )
-        for (const notice of notices(result, config.http.repoDomain !== undefined))
-          process.stderr.write(`content-server: ${notice}\n`)
+        warn([...pageNotices(result), ...siteNotices(result, config.http.repoDomain !== undefined)])
         const { expiresMs, ...published } = result
         const expires = expiresMs === undefined ? null : new Date(expiresMs).toISOString()
         output.result(
@@ -109,8 +102,48 @@ export function addPublish(program: Command): void {
     })
 }
 
+function warn(notices: readonly string[]): void {
+  for (const notice of notices) process.stderr.write(`content-server: ${notice}\n`)
+}
+
+/** Returns what the publisher should know before anything is sent. */
+function listedNotices(
+  { skipped, leftOut, likelySecrets }: Omit<Listing, 'files'>,
+  repo: string,
+): readonly string[] {
+  return [
+    ...skipped.map(
+      (path) =>
+        `${JSON.stringify(path)} cannot be published: it is a link or another special file, or its name is not a valid key`,
+    ),
+    ...leftOut.map(
+      ({ path, use }) =>
+        `${JSON.stringify(path)} is left out, because the server uses it (${use}); move it out of the folder`,
+    ),
+    ...likelySecrets.map(
+      (path) =>
+        `${JSON.stringify(path)} may contain secrets, and all readers of "${repo}" will be able to read it; if they should not, move it out of the folder and publish with --delete`,
+    ),
+  ]
+}
+
+/** Returns what the publisher should know about files that were published. */
+function pageNotices({ withdrawn, unsearched, partlySearched }: PublishResult): readonly string[] {
+  return [
+    ...withdrawn.map(
+      (path) =>
+        `${JSON.stringify(path)} was published until now; replace the passwords and revoke the tokens in it`,
+    ),
+    ...unsearched.map((path) => `${JSON.stringify(path)} is too large for the search index`),
+    ...partlySearched.map((path) => `${JSON.stringify(path)} is long; only its first part is searchable`),
+  ]
+}
+
 /** Returns what the publisher should know about a site that was published. @param hasHosts whether repositories have separate hosts */
-function notices({ repo, version, pages, rootLinks }: PublishResult, hasHosts: boolean): readonly string[] {
+function siteNotices(
+  { repo, version, pages, rootLinks }: PublishResult,
+  hasHosts: boolean,
+): readonly string[] {
   const all: string[] = []
   if (pages === 0) all.push('the folder has no HTML page; publish the output of the site builder')
   const [first] = rootLinks
