@@ -1,3 +1,5 @@
+import { type Input, InputReader } from './terminal-input.ts'
+
 /** The terminal's alternate screen, without a cursor. */
 export interface AlternateScreen {
   /** Replaces what is shown, from the first row. The lines must fit. */
@@ -22,7 +24,8 @@ const BEGIN = '\u001b[?2026h'
 const END = '\u001b[?2026l'
 const CLEAR = '\u001b[2J'
 const CLEAR_LINE = '\u001b[2K'
-const CTRL_Z = '\u001a'
+/** Time after which the start of a key sequence is the Escape key; as in Vim. */
+const ESCAPE_MS = 100
 
 /**
  * Enters the alternate screen of this terminal and reads its input. The end of this program restores the terminal too.
@@ -31,12 +34,14 @@ const CTRL_Z = '\u001a'
  * @param onContinue called when the screen must be drawn again, because the program was stopped
  */
 export function enterAlternateScreen(
-  onInput: (bytes: Buffer) => void,
+  onInput: (input: Input) => void,
   onContinue: () => void,
 ): AlternateScreen {
   const { stdin, stdout } = process
   let hasLeft = false
   let hasMouse = false
+  const reader = new InputReader()
+  let escaping: NodeJS.Timeout | undefined
   /** Rows as they are shown; undefined if unknown. */
   let shown: readonly string[] | undefined
   const enter = (): void => {
@@ -55,17 +60,30 @@ export function enterAlternateScreen(
     shown = undefined
     onContinue()
   }
-  const read = (bytes: Buffer): void => {
-    if (bytes.toString() !== CTRL_Z) return onInput(bytes)
+  const suspend = (): void => {
     restore()
     // The whole job, as the terminal's own Ctrl-Z.
     process.kill(0, 'SIGTSTP')
     // Nothing stops it without a shell that controls jobs, and then nothing continues it either.
     setImmediate(enterAgain)
   }
+  const take = (inputs: readonly Input[]): void => {
+    for (const input of inputs) {
+      // One of them may be the last that the program wants.
+      if (hasLeft) return
+      if (input.is === 'key' && input.key === 'ctrl-z') suspend()
+      else onInput(input)
+    }
+  }
+  const read = (bytes: Buffer): void => {
+    clearTimeout(escaping)
+    take(reader.read(bytes))
+    if (reader.isUnfinished) escaping = setTimeout(() => take(reader.finish()), ESCAPE_MS)
+  }
   const leave = (): void => {
     if (hasLeft) return
     hasLeft = true
+    clearTimeout(escaping)
     process.off('exit', leave).off('SIGCONT', enterAgain)
     stdin.off('data', read).pause()
     restore()

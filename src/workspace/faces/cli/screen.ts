@@ -11,8 +11,7 @@ export interface Screen {
   readonly close: () => void
 }
 
-/** Keys that quit: q, Q, Ctrl-C, Escape. */
-const QUIT = new Set(['q', 'Q', '\u0003', '\u001B'])
+const QUIT = new Set(['q', 'Q', 'ctrl-c', 'escape'])
 
 /** Opens the alternate screen and reads keys. The text to show must be free of control characters except line breaks. */
 export function openScreen(): Screen {
@@ -27,8 +26,8 @@ export function openScreen(): Screen {
     screen.leave()
     quit()
   }
-  const screen = enterAlternateScreen((bytes) => {
-    if (QUIT.has(bytes.toString())) close()
+  const screen = enterAlternateScreen((input) => {
+    if (input.is === 'key' && QUIT.has(input.key)) close()
   }, draw)
   process.once('SIGTERM', close)
   return {

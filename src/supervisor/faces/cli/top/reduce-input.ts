@@ -1,6 +1,6 @@
+import type { Input } from '../../../../lib/cli/terminal-input.ts'
 import { charactersOf, safeText } from './text/cells.ts'
 import { helpRows } from './view/help.ts'
-import type { Input } from './input.ts'
 import { type Command, commandOf } from './state/keys.ts'
 import { filtered } from './state/lines.ts'
 import { firstRequest, openedRows } from './view/requests-pane.ts'
@@ -9,6 +9,7 @@ import {
   type Action,
   enteredText,
   layoutOf,
+  missingText,
   type Mode,
   selectedProcess,
   shownRequests,
@@ -107,9 +108,10 @@ function commanded(state: State, command: Exclude<Command, 'quit'>): Step {
 }
 
 function selectedBy(state: State, step: number): State {
-  const at = state.processes.findIndex(({ name }) => name === state.selected) + step
-  const last = state.processes.length - 1
-  return { ...state, selected: state.processes[Math.min(last, Math.max(0, at))]?.name ?? '' }
+  const { processes, selected, firstRow } = state
+  const at = processes.findIndex(({ name }) => name === selected)
+  const next = at < 0 ? firstRow : Math.min(processes.length - 1, Math.max(0, at + step))
+  return { ...state, selected: processes[next]?.name ?? selected }
 }
 
 /** Returns the number of lines of a page, one of which stays in view. */
@@ -164,7 +166,7 @@ function wentBack(state: State): State {
 
 function acting(state: State, action: Action): Step {
   const process = selectedProcess(state)
-  if (process === undefined) return { state: { ...state, message: 'no process is selected' } }
+  if (process === undefined) return { state: { ...state, message: missingText(state.selected) } }
   const { name, tty, pid } = process
   // The session on a terminal exists only in its process; output of other processes stays.
   if (action !== 'start' && tty && pid !== 0)

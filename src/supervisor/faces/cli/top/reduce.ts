@@ -1,13 +1,14 @@
+import type { Input } from '../../../../lib/cli/terminal-input.ts'
 import type { WireLogEntry } from '../../../api/log.ts'
 import type { WireSummary } from '../../../api/process.ts'
 import type { WireRequest } from '../../../api/request.ts'
 import type { WireWhy } from '../../../api/why.ts'
-import type { Input } from './input.ts'
 import { append, emptyBuffer } from './state/lines.ts'
 import { reduceInput } from './reduce-input.ts'
 import {
   layoutOf,
   MAX_REQUESTS,
+  missingText,
   selectedProcess,
   sorted,
   type State,
@@ -55,7 +56,9 @@ function reduceData(state: State, event: Exclude<Event, { readonly is: 'input' }
     case 'polled': {
       const { processes, usage, nowMs, address } = event
       const usageByName = new Map(usage.map((each) => [each.name, each]))
-      return sorted({ ...state, lost: undefined, address, nowMs, processes, usage: usageByName })
+      const polled = sorted({ ...state, lost: undefined, address, nowMs, processes, usage: usageByName })
+      const isMissing = selectedProcess(state) !== undefined && selectedProcess(polled) === undefined
+      return isMissing ? { ...polled, message: missingText(state.selected) } : polled
     }
     case 'lost':
       return { ...state, lost: event.reason }
@@ -85,19 +88,23 @@ function reduceData(state: State, event: Exclude<Event, { readonly is: 'input' }
   return { ...state, message: event.message }
 }
 
-/** Keeps the selection valid and in view, and forgets data of the process that was selected before. */
+/**
+ * Keeps the selection in view, and forgets data of the process that was selected before. Only the user selects another
+ * process than the first: a key that was on its way when the selected process disappeared must not act on its neighbor.
+ */
 function settled(before: State, state: State): State {
-  const selected = selectedProcess(state)?.name ?? state.processes[0]?.name ?? ''
+  const selected = state.selected === '' ? (state.processes[0]?.name ?? '') : state.selected
   const isOther = selected !== before.selected
   const isOtherSource = state.isAll !== before.isAll || (isOther && !state.isAll)
   const rows = layoutOf(state).tableRows
   const index = state.processes.findIndex(({ name }) => name === selected)
-  const lowest = Math.max(0, Math.min(index, state.processes.length - rows))
+  const last = Math.max(0, state.processes.length - rows)
+  const inView = Math.min(state.firstRow, index < 0 ? last : Math.min(index, last))
   return {
     ...state,
     selected,
     // A full pane has no table; the rows in view are kept for its return.
-    firstRow: rows === 0 ? state.firstRow : Math.max(index - rows + 1, Math.min(state.firstRow, lowest)),
+    firstRow: rows === 0 ? state.firstRow : Math.max(index - rows + 1, inView),
     ...(isOther && { why: undefined, whyScrolled: 0 }),
     ...(isOtherSource && {
       buffer: emptyBuffer(state.buffer.filter),

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { enterAlternateScreen } from '../../../../lib/cli/alternate-screen.ts'
+import type { Input } from '../../../../lib/cli/terminal-input.ts'
 import { messageOf } from '../../../../lib/errors/message.ts'
 import type { WireLogEntry } from '../../../api/log.ts'
 import type { WireSummary } from '../../../api/process.ts'
@@ -8,7 +9,6 @@ import type { SupervisorClient } from '../client.ts'
 import { isColoured } from '../paint.ts'
 import { untilStopSignal } from '../signals.ts'
 import { Feed, followLines, followRequests, followWhy, type Source } from './feeds.ts'
-import { type Input, InputReader } from './input.ts'
 import { MAX_LINES } from './state/lines.ts'
 import { type Event, reduce } from './reduce.ts'
 import { render } from './view/render.ts'
@@ -18,8 +18,6 @@ import { type Effect, initialState, layoutOf, type Usage } from './state/state.t
 const POLL_EVERY_MS = 1_000
 const POLL_LIMIT_MS = 10_000
 const DRAW_EVERY_MS = 40
-/** Time after which the start of a key sequence is the Escape key. */
-const ESCAPE_MS = 40
 
 /** Shows the supervisor on the whole terminal until `q`. @param connect finds the supervisor, again after it was lost */
 export async function runTop(connect: () => Promise<SupervisorClient>): Promise<void> {
@@ -33,6 +31,8 @@ export async function runTop(connect: () => Promise<SupervisorClient>): Promise<
   let supervisorPid = 0
   let polled = Promise.withResolvers<void>()
   let printed: WireLogEntry[] = []
+  /** Latest response, until it is drawn: keys act on the table that the user sees. */
+  let polledNow: Event | undefined
   let drawing: NodeJS.Timeout | undefined
   let drawnMs = 0
   const end = Promise.withResolvers<void>()
@@ -49,7 +49,8 @@ export async function runTop(connect: () => Promise<SupervisorClient>): Promise<
       client.get<{ readonly usage: readonly Usage[] }>('/usage', limit),
     ])
     supervisorPid = pid
-    dispatch({ is: 'polled', address: client.url, processes, usage, nowMs: Date.now() })
+    polledNow = { is: 'polled', address: client.url, processes, usage, nowMs: Date.now() }
+    drawSoon()
     polled.resolve()
     polled = Promise.withResolvers()
   }
@@ -60,6 +61,8 @@ export async function runTop(connect: () => Promise<SupervisorClient>): Promise<
     const entries = printed
     printed = []
     if (entries.length > 0) dispatch({ is: 'printed', entries })
+    if (polledNow !== undefined) dispatch(polledNow)
+    polledNow = undefined
     screen?.setMouse(state.hasMouse)
     screen?.draw(render(state).map((row) => paintRow(row, hasColor)))
   }
@@ -102,8 +105,11 @@ export async function runTop(connect: () => Promise<SupervisorClient>): Promise<
 
   const report = (error: unknown): void => dispatch({ is: 'reported', message: messageOf(error) })
   const perform = (effect: Effect): void => {
-    if (effect.is === 'quit') end.resolve()
-    else if (effect.is === 'act') act(effect).catch(report)
+    if (effect.is === 'quit') {
+      // Keys that arrived together with this one do nothing.
+      quitting.abort()
+      end.resolve()
+    } else if (effect.is === 'act') act(effect).catch(report)
     else open(effect.id).catch(report)
   }
   const act = async ({ action, name }: Extract<Effect, { readonly is: 'act' }>): Promise<void> => {
@@ -120,18 +126,7 @@ export async function runTop(connect: () => Promise<SupervisorClient>): Promise<
     dispatch({ is: 'opened', request, entries: logs })
   }
 
-  const reader = new InputReader()
-  let escaping: NodeJS.Timeout | undefined
-  const take = (inputs: readonly Input[]): void => inputs.forEach((input) => dispatch({ is: 'input', input }))
-  const onInput = (bytes: Buffer): void => {
-    clearTimeout(escaping)
-    take(reader.read(bytes))
-    if (reader.isUnfinished)
-      escaping = setTimeout(
-        guarded(() => take(reader.finish())),
-        ESCAPE_MS,
-      )
-  }
+  const onInput = (input: Input): void => dispatch({ is: 'input', input })
   const onResize = (): void => {
     screen?.forget()
     dispatch({ is: 'resized', ...size() })
@@ -164,6 +159,7 @@ export async function runTop(connect: () => Promise<SupervisorClient>): Promise<
         if (state.lost !== undefined) client = await connect()
         await poll()
       } catch (error) {
+        polledNow = undefined
         dispatch({ is: 'lost', reason: messageOf(error) })
       }
     }
@@ -176,6 +172,5 @@ export async function runTop(connect: () => Promise<SupervisorClient>): Promise<
     quitting.abort()
     for (const feed of [lines, requests, why]) feed.want(undefined, () => Promise.resolve())
     clearTimeout(drawing)
-    clearTimeout(escaping)
   }
 }

@@ -2,7 +2,7 @@ import { fc } from '../../../../support/fast-check.ts'
 import stringWidth from 'string-width'
 import { expect, test } from 'vitest'
 import type { WireWhy } from '../../../../../src/supervisor/api/why.ts'
-import type { Input } from '../../../../../src/supervisor/faces/cli/top/input.ts'
+import type { Input } from '../../../../../src/lib/cli/terminal-input.ts'
 import { type Event, reduce } from '../../../../../src/supervisor/faces/cli/top/reduce.ts'
 import { KEYS } from '../../../../../src/supervisor/faces/cli/top/state/keys.ts'
 import {
@@ -182,13 +182,72 @@ test('every screen has exactly its rows and columns, and nothing that acts on th
   })
 })
 
-test('the selected process exists and is in view', () => {
+test('the selected process is in view while it exists, and rows of the table are not left empty', () => {
   forSessions((state) => {
     const names = state.processes.map((each) => each.name)
     if (names.length === 0) return
-    expect(names).toContain(state.selected)
+    expect(state.selected).not.toBe('')
     const { tableRows } = layoutOf(state)
-    if (tableRows > 0)
-      expect(names.slice(state.firstRow, state.firstRow + tableRows)).toContain(state.selected)
+    if (tableRows === 0) return
+    const shown = names.slice(state.firstRow, state.firstRow + tableRows)
+    expect(shown).toHaveLength(Math.min(tableRows, names.length))
+    if (names.includes(state.selected)) expect(shown).toContain(state.selected)
   })
+})
+
+test('only the user selects another process, and keys act on the selected one or on none', () => {
+  fc.assert(
+    fc.property(fc.array(event, { maxLength: 40 }), (events) => {
+      let state = initialState(80, 24, 'http://127.0.0.1:5555')
+      for (const each of events) {
+        const { state: next, effect } = reduce(state, each)
+        if (each.is !== 'input' && state.selected !== '') expect(next.selected).toBe(state.selected)
+        if (effect?.is === 'act') {
+          const { mode } = state
+          expect(effect.name).toBe(mode.is === 'confirming' ? mode.name : state.selected)
+          if (mode.is !== 'confirming')
+            expect(state.processes.map((process) => process.name)).toContain(effect.name)
+        }
+        state = next
+      }
+    }),
+    { numRuns: rounds(30, 150) },
+  )
+})
+
+test('a key does not act on the neighbor of a process that disappeared before it', () => {
+  const polled = (...names: readonly string[]): Event => ({
+    is: 'polled',
+    address: '',
+    processes: names.map((each) => ({
+      name: each,
+      status: 'running',
+      pid: 1,
+      uptime_seconds: 1,
+      restarts: 0,
+      health: 'unknown',
+      reason: '',
+      tty: false,
+      groups: [],
+      base: each,
+      depends_on: {},
+    })),
+    usage: [],
+    nowMs: 0,
+  })
+  const press = (key: string): Event => ({ is: 'input', input: { is: 'key', key } })
+  let state = initialState(80, 24, '')
+  const after = (...events: readonly Event[]) => {
+    let effect
+    for (const each of events) ({ state, effect } = reduce(state, each))
+    return { selected: state.selected, message: state.message, effect }
+  }
+  after(polled('a', 'b', 'c'), press('down'))
+  const missing = 'process "b" no longer exists; select another'
+  expect(after(polled('a', 'c'))).toEqual({ selected: 'b', message: missing, effect: undefined })
+  for (const key of ['x', 'r', 's'])
+    expect(after(press(key))).toMatchObject({ message: missing, effect: undefined })
+  // It exists again.
+  expect(after(polled('a', 'b', 'c'), press('x')).effect).toEqual({ is: 'act', action: 'stop', name: 'b' })
+  expect(after(polled('a', 'c'), press('down')).selected).toBe('a')
 })

@@ -133,6 +133,11 @@ export function selectedProcess({ processes, selected }: State): WireSummary | u
   return processes.find(({ name }) => name === selected)
 }
 
+/** Returns why no process is selected. @param selected name of the process that was */
+export function missingText(selected: string): string {
+  return selected === '' ? 'no process is selected' : `process "${selected}" no longer exists; select another`
+}
+
 /** Returns the requests of the selected process, or of all, that contain the filter, newest first. */
 export function shownRequests({ requests, isAll, selected, requestFilter }: State): readonly WireRequest[] {
   const isWanted = containing(requestFilter)
