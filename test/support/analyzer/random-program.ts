@@ -5,6 +5,16 @@ interface Method {
   readonly sites: readonly number[]
   readonly created: readonly number[]
   readonly initialized: readonly number[]
+  readonly reflected: readonly number[]
+  /** Signatures that it names. */
+  readonly named: readonly number[]
+}
+
+/** Classes and methods that the annotations of a class name. */
+interface Annotated {
+  readonly initialized: readonly number[]
+  readonly reflected: readonly number[]
+  readonly methods: readonly number[]
 }
 
 /** A call site names a class and one of the signatures, of which a class declares some. */
@@ -23,6 +33,7 @@ export class RandomProgram implements Code {
   readonly declared: readonly (readonly (number | undefined)[])[]
   readonly methods: readonly Method[]
   readonly owners: readonly number[]
+  readonly annotated: readonly Annotated[]
   /** Signatures that code outside may call. */
   readonly offered: readonly number[]
 
@@ -48,6 +59,13 @@ export class RandomProgram implements Code {
       sites: some(2, this.sites.length),
       created: random.chance(0.3) ? some(2, this.classCount) : [],
       initialized: random.chance(0.2) ? some(1, this.classCount) : [],
+      reflected: random.chance(0.1) ? some(2, this.classCount) : [],
+      named: random.chance(0.1) ? [1 + random.below(signatures - 1)] : [],
+    }))
+    this.annotated = this.parents.map(() => ({
+      initialized: random.chance(0.1) ? some(1, this.classCount) : [],
+      reflected: random.chance(0.1) ? some(1, this.classCount) : [],
+      methods: random.chance(0.1) && owners.length > 0 ? [random.below(owners.length)] : [],
     }))
     this.offered = random.chance(0.3) ? [1] : []
   }
@@ -59,8 +77,14 @@ export class RandomProgram implements Code {
     return this.sites.length
   }
   usesOf(method: number) {
-    const { sites = [], created = [], initialized = [] } = this.methods[method] ?? {}
-    return { sites: Int32Array.from(sites), created, initialized }
+    const {
+      sites = [],
+      created = [],
+      initialized = [],
+      reflected = [],
+      named = [],
+    } = this.methods[method] ?? {}
+    return { sites: Int32Array.from(sites), created, initialized, reflected, named }
   }
   classOf(method: number): number {
     return this.owners[method] ?? -1
@@ -92,6 +116,23 @@ export class RandomProgram implements Code {
   *callbacksOf(classId: number) {
     yield
     return this.offered.map((signature) => this.resolve(classId, signature)).filter((method) => method >= 0)
+  }
+  /** A class's constructor has the last signature. */
+  constructorsOf(classId: number): readonly number[] {
+    const method = this.declared[classId]?.at(-1)
+    return method === undefined ? [] : [method]
+  }
+  annotatedUsesOf(classId: number): Annotated {
+    return this.annotated[classId] ?? { initialized: [], reflected: [], methods: [] }
+  }
+  methodsNamed(name: number): readonly number[] {
+    return this.declared.flatMap((methods) => methods[name] ?? [])
+  }
+  namedMethodsOf(classId: number, names: ReadonlyMap<number, number>) {
+    return [...names.keys()].flatMap((name) => {
+      const method = this.declared[classId]?.[name]
+      return method === undefined ? [] : [[method, name] as const]
+    })
   }
   resolve(classId: number, signature: number): number {
     const own = this.declared[classId]?.[signature]

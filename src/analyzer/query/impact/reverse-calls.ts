@@ -98,7 +98,7 @@ export class ReverseCalls {
       pairs.methods.add(classId, method)
       const uses = code.usesOf(method)
       for (const site of uses.sites) pairs.callers.add(site, method)
-      for (const each of uses.created) {
+      for (const each of [...uses.created, ...uses.reflected]) {
         created.add(each)
         classes.add(each)
         pairs.creators.add(each, method)

@@ -24,6 +24,10 @@ export interface DeadClass {
 export class DeadCode {
   readonly classes: DeadClass[] = []
   readonly fields: FieldUses
+  /** Names of fields that reached code looks up. */
+  readonly #looked = new Set<string>()
+  /** Names of fields that annotations name, by class. */
+  readonly #annotated = new Map<number, ReadonlySet<string>[]>()
   /** First caller in dead code of each call site, or -1. */
   readonly #deadCaller: Int32Array
   /** First caller in dead code of each method that dead code calls. */
@@ -73,6 +77,7 @@ export class DeadCode {
       this.#use(this.#code.classOf(method))
       for (const type of this.#code.typesIn(method)) this.#useType(type)
       for (const field of this.#code.fieldsIn(method)) this.fields.use(field, method, true)
+      for (const name of this.#code.namesIn(method)) this.#looked.add(name)
     }
     for (let site = 0; site < this.#code.siteCount; site++) {
       if (site % 256 === 0) yield
@@ -85,6 +90,8 @@ export class DeadCode {
     for (const classId of index.ofProject()) {
       yield
       if (this.isDead(classId)) continue
+      for (const { classId: owner, names } of this.#code.annotatedMembersOf(classId))
+        this.#annotated.set(owner, [...(this.#annotated.get(owner) ?? []), names])
       const name = index.nameOf(classId)
       for (let at = name.lastIndexOf('$'); at > 0; at = name.lastIndexOf('$', at - 1)) {
         const outer = index.find(name.slice(0, at))
@@ -168,8 +175,20 @@ export class DeadCode {
       // Frameworks read and write annotated fields, and serialization those that are not transient.
       if (annotated.has(field) || isRecord(facts, row)) return false
       if (above.has(serializable) && (flags & (ACC.STATIC | TRANSIENT)) === 0) return false
-      return !this.fields.isRead(classId, this.fields.nameOf(slice, field))
+      return (
+        !this.#isFoundByName(classId, facts, field) &&
+        !this.fields.isRead(classId, this.fields.nameOf(slice, field))
+      )
     })
+  }
+
+  /** Whether reflection, an annotation or serialization reads a field. */
+  #isFoundByName(classId: number, { fields, strings }: Facts, field: number): boolean {
+    const name = strings.get(fields.name[field] ?? 0)
+    if (this.#looked.has(name) || this.#annotated.get(classId)?.some((names) => names.has(name)) === true)
+      return true
+    const descriptor = strings.get(fields.descriptor[field] ?? 0)
+    return this.#code.callbacks.readsStatic(classId, name, descriptor, fields.accessFlags[field] ?? 0)
   }
 }
 

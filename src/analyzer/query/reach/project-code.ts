@@ -7,28 +7,14 @@ import type { Snapshot } from '../snapshot.ts'
 import { allSupertypes, directSubtypes, supertypesOf } from '../types/subtypes.ts'
 import { NumberPool } from './number-pool.ts'
 import { readUses, type SliceUses, TYPE_USE, type UsePools } from './read-uses.ts'
-import type { Code, MethodUses } from './traverse.ts'
+import type { Named } from './named.ts'
+import { Callbacks } from './callbacks.ts'
+import type { AnnotatedUses, Code, MethodUses } from './traverse.ts'
 
 /** Code is dropped after so long without a query. */
 const IDLE_MS = 30_000
 
-/** Methods of java.io.Serializable's and Externalizable's contract that no supertype declares. */
-const SERIALIZATION_HOOKS = [
-  'readObject',
-  'readObjectNoData',
-  'readResolve',
-  'writeObject',
-  'writeReplace',
-] as const
-
-/** Methods to override of types that every class path has, in case the JDK was not read. */
-const KNOWN_METHODS: Readonly<Record<string, readonly string[]>> = {
-  'java/lang/Object': ['clone', 'equals', 'finalize', 'hashCode', 'toString'],
-  'java/lang/Enum': ['toString'],
-  'java/lang/Record': [],
-  'java/io/Serializable': [],
-  'java/lang/Cloneable': [],
-}
+const NOTHING: Named = { classes: [], initialized: [], members: [] }
 
 /** A call site without its caller. */
 export interface Site {
@@ -52,6 +38,7 @@ export class ProjectCode implements Code {
     sites: new NumberPool(),
     fields: new NumberPool(),
   }
+  readonly callbacks: Callbacks
   readonly #snapshot: Snapshot
   readonly #index: ProjectIndex
   readonly #includeLibraries: boolean
@@ -68,14 +55,13 @@ export class ProjectCode implements Code {
   /** 1 for names of classes in scope, and of their supertypes. */
   readonly #isAbove: Uint8Array
   readonly #initializers = new Map<number, number>()
-  /** Signatures that objects of a type outside have to offer. */
-  readonly #offered = new Map<number, readonly number[]>()
 
   private constructor(snapshot: Snapshot, includeLibraries: boolean) {
     this.#snapshot = snapshot
     this.#index = snapshot.index
     this.#includeLibraries = includeLibraries
     this.graph = callGraphOf(snapshot)
+    this.callbacks = new Callbacks(snapshot, this)
     this.methodCount = this.graph.methodCount
     this.classCount = this.#index.classCount
     this.#classOf = new Int32Array(this.methodCount).fill(-1)
@@ -119,18 +105,93 @@ export class ProjectCode implements Code {
   usesOf(method: number): MethodUses {
     const { slice, row } = this.graph.placeOf(method)
     const uses = this.#uses.get(slice)
-    if (uses === undefined) return { sites: new Int32Array(), created: [], initialized: [] }
+    if (uses === undefined)
+      return { sites: new Int32Array(), created: [], initialized: [], reflected: [], named: [] }
     const created: number[] = []
     const initialized: number[] = []
+    const reflected: number[] = []
     for (const each of uses.types.subarray(uses.firstType[row], uses.firstType[row + 1])) {
       const use = each & 3
       if (use === TYPE_USE.MENTIONED) continue
       const classId = this.#index.findByNameId(each >> 2)
       if (classId === undefined || !this.includes(classId)) continue
       if (use === TYPE_USE.STATIC_FIELD) initialized.push(classId)
+      else if (use === TYPE_USE.LITERAL) reflected.push(classId)
       else created.push(classId)
     }
-    return { sites: uses.sites.subarray(uses.firstSite[row], uses.firstSite[row + 1]), created, initialized }
+    const { classes, members } = uses.named.get(row) ?? NOTHING
+    return {
+      sites: uses.sites.subarray(uses.firstSite[row], uses.firstSite[row + 1]),
+      created,
+      initialized,
+      reflected: [...reflected, ...this.#classesIn(classes)],
+      named: members.map((name) => this.#index.names.find(name) ?? -1).filter((name) => name >= 0),
+    }
+  }
+
+  /** Returns the names of members that the calls of a method look up. */
+  namesIn(method: number): readonly string[] {
+    const { slice, row } = this.graph.placeOf(method)
+    return this.#uses.get(slice)?.named.get(row)?.members ?? []
+  }
+
+  annotatedUsesOf(classId: number): AnnotatedUses {
+    const { classes, initialized } = this.#annotationsOf(classId)
+    const name = this.#index.nameOf(classId)
+    // Its class file has the annotations of the package.
+    const ofPackage = this.#index.names.find(`${name.slice(0, name.lastIndexOf('/') + 1)}package-info`)
+    return {
+      initialized: this.#classesIn(ofPackage === undefined ? initialized : [...initialized, ofPackage]),
+      reflected: this.#classesIn(classes),
+      methods: this.annotatedMembersOf(classId).flatMap(({ classId: owner, names }) =>
+        this.graph.methodsOf(owner).filter((method) => names.has(this.nameOf(method))),
+      ),
+    }
+  }
+
+  /** Returns the members that the annotations in a class name: its own, and those of classes that they name. */
+  annotatedMembersOf(
+    classId: number,
+  ): readonly { readonly classId: number; readonly names: ReadonlySet<string> }[] {
+    const { classes, members } = this.#annotationsOf(classId)
+    if (members.length === 0) return []
+    const names = new Set(members)
+    return [classId, ...this.#classesIn(classes)].map((owner) => ({ classId: owner, names }))
+  }
+
+  #annotationsOf(classId: number): Named {
+    const slice = this.#index.sliceOf(classId)
+    return this.#uses.get(slice)?.annotated.get(classId - slice.firstClass) ?? NOTHING
+  }
+
+  /** Returns the classes in scope with names, given by their ids. */
+  #classesIn(names: readonly number[]): readonly number[] {
+    return names
+      .map((name) => this.#index.findByNameId(name) ?? -1)
+      .filter((classId) => classId >= 0 && this.includes(classId))
+  }
+
+  constructorsOf(classId: number): readonly number[] {
+    return this.graph.methodsOf(classId).filter((method) => this.nameOf(method) === '<init>')
+  }
+
+  methodsNamed(name: number): readonly number[] {
+    const found: number[] = []
+    this.#index.methodsByName().forEachOf(name, (classId, row) => {
+      if (this.includes(classId)) found.push(this.graph.firstMethodOf(this.#index.sliceOf(classId)) + row)
+    })
+    return found
+  }
+
+  namedMethodsOf(
+    classId: number,
+    names: ReadonlyMap<number, number>,
+  ): readonly (readonly [method: number, name: number])[] {
+    if (names.size === 0) return []
+    return this.graph
+      .methodsOf(classId)
+      .map((method) => [method, partsOf(this.graph.signatureOf(method)).name] as const)
+      .filter(([, name]) => names.has(name))
   }
 
   /** Returns the types that a method's code uses in any way, as ids of names. */
@@ -164,7 +225,7 @@ export class ProjectCode implements Code {
     const classId = this.#index.findByNameId(owner)
     // A class outside does not inherit from one inside.
     if (classId === undefined || !this.includes(classId)) return -1
-    return this.#resolve(classId, signature)
+    return this.resolve(classId, signature)
   }
 
   receiverOf(site: number): number {
@@ -176,7 +237,7 @@ export class ProjectCode implements Code {
   }
 
   implementationOf(site: number, classId: number): number {
-    return this.#resolve(classId, this.siteOf(site).signature)
+    return this.resolve(classId, this.siteOf(site).signature)
   }
 
   *forEachSubtype(type: number, use: (classId: number) => void): Generator<void, void> {
@@ -209,48 +270,8 @@ export class ProjectCode implements Code {
     return this.#initializers.get(classId) ?? -1
   }
 
-  /**
-   * Returns the methods of a class's objects that implement or override one of a type outside, and those that
-   * serialization calls. If a supertype is not on the class path, all that subclasses can override count.
-   */
-  *callbacksOf(classId: number): Generator<void, readonly number[]> {
-    const found = new Set<number>()
-    const name = this.#index.nameIdOf(classId)
-    const above = allSupertypes(this.#snapshot, name)
-    for (const type of above) {
-      yield
-      const id = this.#index.findByNameId(type)
-      if (id === undefined) for (const method of this.#overridable(classId, type)) found.add(method)
-      else if (!this.includes(id))
-        for (const signature of this.#offeredBy(id)) {
-          const method = this.#resolve(classId, signature)
-          if (method >= 0) found.add(method)
-        }
-    }
-    const serializable = this.#index.names.find('java/io/Serializable')
-    if (serializable !== undefined && above.has(serializable))
-      for (const method of this.graph.methodsOf(classId)) if (this.#isHook(method)) found.add(method)
-    return [...found]
-  }
-
-  /**
-   * Returns the methods of a class, with those it inherits in scope, that could override one of a type that is
-   * not on the class path.
-   */
-  #overridable(classId: number, type: number): readonly number[] {
-    const known = KNOWN_METHODS[this.#index.names.get(type)]
-    const exact = ACC.STATIC | ACC.PRIVATE
-    return this.#chain(classId)
-      .flatMap((each) => this.graph.methodsOf(each))
-      .filter((method) => {
-        const name = this.nameOf(method)
-        if ((this.graph.flagsOf(method) & exact) !== 0 || name.startsWith('<')) return false
-        return known?.includes(name) ?? true
-      })
-  }
-
-  #isHook(method: number): boolean {
-    return SERIALIZATION_HOOKS.some((hook) => hook === this.nameOf(method))
+  callbacksOf(classId: number): Generator<void, readonly number[]> {
+    return this.callbacks.of(classId)
   }
 
   /** Returns a method's name. */
@@ -259,27 +280,12 @@ export class ProjectCode implements Code {
     return this.#index.names.get(slice.digest.methods.name[row] ?? -1)
   }
 
-  /** Returns the signatures of the methods of a class outside that subclasses can implement. */
-  #offeredBy(classId: number): readonly number[] {
-    const known = this.#offered.get(classId)
-    if (known !== undefined) return known
-    const exact = ACC.STATIC | ACC.PRIVATE | ACC.FINAL
-    const found = this.graph
-      .methodsOf(classId)
-      .filter((method) => (this.graph.flagsOf(method) & exact) === 0)
-      .map((method) => this.graph.signatureOf(method))
-      // Classes in scope declare no others; constructors are not inherited.
-      .filter((signature) => this.pools.signatures.find(signature) >= 0 && !this.#isConstructor(signature))
-    this.#offered.set(classId, found)
-    return found
-  }
-
-  #isConstructor(signature: number): boolean {
+  isConstructor(signature: number): boolean {
     return this.#index.names.get(partsOf(signature).name).startsWith('<')
   }
 
   /** Returns a class and its superclasses in scope. */
-  #chain(classId: number): readonly number[] {
+  chainOf(classId: number): readonly number[] {
     const chain: number[] = []
     for (let each = classId; each >= 0; each = this.#superOf[each] ?? -1) chain.push(each)
     return chain
@@ -300,14 +306,14 @@ export class ProjectCode implements Code {
   }
 
   /** Resolves a method as `CallGraph.resolve` does. @returns -1 if it is outside */
-  #resolve(classId: number, signature: number): number {
+  resolve(classId: number, signature: number): number {
     const id = this.pools.signatures.find(signature)
     if (id < 0) return -1
     for (let each = classId; each >= 0; each = this.#superOf[each] ?? -1) {
       const found = this.#declared.find(each * LIMIT + id)
       if (found >= 0) return this.#declaredMethods[found] ?? -1
     }
-    if (this.#isOfInterface[id] !== 1 || this.#isConstructor(signature)) return -1
+    if (this.#isOfInterface[id] !== 1 || this.isConstructor(signature)) return -1
     const { name, descriptor } = partsOf(signature)
     const method = this.graph.resolve(this.#index.nameIdOf(classId), name, descriptor) ?? -1
     return this.classOf(method) < 0 ? -1 : method

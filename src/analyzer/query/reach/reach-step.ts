@@ -18,7 +18,7 @@ import type { Cause, Traversal } from './traverse.ts'
 
 /** A step from a root to a target. Steps that are not calls have the line of their caller's first one. */
 export interface ReachStep extends Omit<PathStep, 'via'> {
-  readonly via: PathStep['via'] | 'initializer' | 'callback'
+  readonly via: PathStep['via'] | 'initializer' | 'callback' | 'reflection'
   /** Source file of the caller, relative to its source folder; null if the class file names none. */
   readonly sourceFile: string | null
 }
@@ -32,6 +32,13 @@ export interface RootView {
 
 /** A step by which a method is reached. */
 export type ReachedBy = Exclude<Cause, { readonly is: 'root' }>
+
+const REASONS: Readonly<Record<Exclude<ReachedBy['is'], 'call'>, (callee: MethodView) => string>> = {
+  initializer: ({ fqn }) => `static initializer of ${fqn}`,
+  callback: ({ name }) => `callback: creates the object, whose ${name} code outside can call`,
+  reflection: ({ fqn, name }) =>
+    `reflection: ${name === '<init>' ? `can create a ${fqn}` : `can find ${name}`} by its name or literal`,
+}
 
 /** Describes steps between methods. */
 export class ReachSteps {
@@ -55,10 +62,7 @@ export class ReachSteps {
       ownerType: callee.fqn,
       lineNumber: null,
       via: cause.is,
-      reason:
-        cause.is === 'initializer'
-          ? `static initializer of ${callee.fqn}`
-          : `callback: creates the object, whose ${callee.name} code outside can call`,
+      reason: REASONS[cause.is](callee),
       ...calleeFields(callee),
     }
   }

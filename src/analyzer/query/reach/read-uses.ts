@@ -12,6 +12,7 @@ import {
   receiverOf,
   signatureOf,
 } from '../paths/slice-calls.ts'
+import { type Named, NamedReader } from './named.ts'
 import type { NumberPool } from './number-pool.ts'
 
 /** Ways in which code uses a type. */
@@ -50,6 +51,10 @@ export interface SliceUses {
   readonly firstField: Int32Array
   /** Field × 2 + whether it is read. */
   readonly fields: Int32Array
+  /** Names in the calls of methods, by row; only of methods that have any. */
+  readonly named: ReadonlyMap<number, Named>
+  /** Names in the annotations of classes and their members, by row; only of classes that have any. */
+  readonly annotated: ReadonlyMap<number, Named>
 }
 
 /** Returns the number of a call site. */
@@ -111,6 +116,9 @@ export function* readUses(
   const sites = new Column(methods.count)
   const types = new Column(methods.count)
   const fields = new Column(methods.count)
+  const reader = new NamedReader(index, facts, nameOf)
+  const named = new Map<number, Named>()
+  const annotated = new Map<number, Named>()
   const addSite = (owner = -1, name = -1, descriptor = -1, isDispatched: boolean): void => {
     // An owner without a name in the index is an array.
     if (owner < 0 || nameOf(owner) < 0 || nameOf(name) < 0) return
@@ -162,8 +170,14 @@ export function* readUses(
   for (let row = 0; row < classes.count; row++) {
     yield
     const isHidden = index.isHidden(slice.firstClass + row)
+    const inAnnotations = isHidden ? undefined : reader.inAnnotations(row)
+    if (inAnnotations !== undefined) annotated.set(row, inAnnotations)
     for (let at = classes.firstMethod[row] ?? 0; at < (classes.firstMethod[row + 1] ?? 0); at++) {
-      if (!isHidden) readMethod(at)
+      if (!isHidden) {
+        readMethod(at)
+        const inMethod = reader.inMethod(at)
+        if (inMethod !== undefined) named.set(at, inMethod)
+      }
       for (const column of [sites, types, fields]) column.end(at)
     }
   }
@@ -174,6 +188,8 @@ export function* readUses(
     types: types.packed(),
     firstField: fields.first,
     fields: fields.packed(),
+    named,
+    annotated,
   }
 }
 

@@ -8,6 +8,18 @@ export interface MethodUses {
   readonly created: readonly number[]
   /** Classes that it initializes, besides those whose methods it calls. */
   readonly initialized: readonly number[]
+  /** Classes of which reflection may create objects: it has their literals, or names them. */
+  readonly reflected: readonly number[]
+  /** Names of members that it looks up. */
+  readonly named: readonly number[]
+}
+
+/** Classes and methods that the annotations of a class and its members name. */
+export interface AnnotatedUses {
+  readonly initialized: readonly number[]
+  /** Classes of which reflection may create objects. */
+  readonly reflected: readonly number[]
+  readonly methods: readonly number[]
 }
 
 /** Code whose calls are followed. Methods, classes, types and call sites are numbers. */
@@ -34,6 +46,15 @@ export interface Code {
   initializerOf(classId: number): number
   /** Returns the methods of an object of a class that code outside may call. */
   callbacksOf(classId: number): Generator<void, readonly number[]>
+  constructorsOf(classId: number): readonly number[]
+  annotatedUsesOf(classId: number): AnnotatedUses
+  /** Returns the methods with a name. */
+  methodsNamed(name: number): readonly number[]
+  /** Returns the methods of a class with one of the names. */
+  namedMethodsOf(
+    classId: number,
+    names: ReadonlyMap<number, number>,
+  ): readonly (readonly [method: number, name: number])[]
 }
 
 /** Where a traversal starts. */
@@ -52,13 +73,16 @@ export type Cause =
   | { readonly is: 'initializer'; readonly from: number }
   /** `from` creates the object. */
   | { readonly is: 'callback'; readonly from: number }
+  /** `from`, or an annotation of a class that it initializes, names the class or the method. */
+  | { readonly is: 'reflection'; readonly from: number }
 
 /** Values of `#via` that are not call sites. */
 const NOT_REACHED = -1
 const INITIALIZER = -2
 const CALLBACK = -3
+const REFLECTION = -4
 /** The root with number n is FIRST_ROOT - n. */
-const FIRST_ROOT = -4
+const FIRST_ROOT = -5
 
 /**
  * Finds all methods that can be reached from roots. Each method and call site is visited once, and each
@@ -66,7 +90,9 @@ const FIRST_ROOT = -4
  *
  * - reached code calls it, or has a dispatched call that reaches it on an object of a class (see `Analysis`);
  * - it initializes a class of which a method is reached, an object is created or a static field is accessed;
- * - code outside may call it on an object that reached code creates.
+ * - code outside may call it on an object that reached code creates;
+ * - it is a constructor of a class of which reflection may create objects, or a method of an initialized class
+ *   that reached code or an annotation names.
  *
  * Breadth-first, so that the causes of methods form short paths.
  */
@@ -81,6 +107,10 @@ export class Traversal {
   /** Why objects of a class are created: a method, or a root as in `#via`; NOT_REACHED if they are not. */
   readonly #creator: Int32Array
   readonly #isInitialized: Uint8Array
+  /** Initialized classes whose annotations were not read, each with its cause: a method, or a root as in `#via`. */
+  readonly #unread: (readonly [classId: number, cause: number])[] = []
+  /** Looked up names of members, each with the first method that looks it up. */
+  readonly #names = new Map<number, number>()
   /** First caller of each call site in reached code, or NOT_REACHED. */
   readonly #caller: Int32Array
   /** Dispatched call sites in reached code by type. */
@@ -104,13 +134,17 @@ export class Traversal {
       yield
       yield* this.#create(classId, FIRST_ROOT - root)
     }
+    yield* this.#readAnnotations()
     for (let at = 0; at < this.#count; at++) {
       yield
       const method = this.#queue[at] ?? 0
-      const { sites, created, initialized } = this.#code.usesOf(method)
+      const { sites, created, initialized, reflected, named } = this.#code.usesOf(method)
       for (const site of sites) yield* this.#call(method, site)
       for (const classId of created) yield* this.#create(classId, method)
       for (const classId of initialized) this.#initialize(classId, method)
+      for (const classId of reflected) yield* this.#reflect(classId, method)
+      for (const name of named) this.#name(name, method)
+      yield* this.#readAnnotations()
     }
   }
 
@@ -145,6 +179,7 @@ export class Traversal {
     if (via === NOT_REACHED) return undefined
     if (via <= FIRST_ROOT) return { is: 'root', root: FIRST_ROOT - via }
     if (via === INITIALIZER) return { is: 'initializer', from }
+    if (via === REFLECTION) return { is: 'reflection', from }
     return via === CALLBACK ? { is: 'callback', from } : { is: 'call', from, site: via }
   }
 
@@ -181,15 +216,51 @@ export class Traversal {
   *#create(classId: number, creator: number): Generator<void, void> {
     if (this.isCreated(classId)) return
     this.#creator[classId] = creator
-    const from = creator <= FIRST_ROOT ? NOT_REACHED : creator
     this.#initialize(classId, creator)
-    for (const method of yield* this.#code.callbacksOf(classId))
-      this.#reach(method, from, from === NOT_REACHED ? creator : CALLBACK)
+    for (const method of yield* this.#code.callbacksOf(classId)) this.#reachBy(method, creator, CALLBACK)
     if (this.#isCha) return
     for (const type of this.#code.supertypesOf(classId)) {
       yield
       for (const site of this.#dispatched.get(type) ?? [])
         this.#reach(this.#code.implementationOf(site, classId), this.#caller[site] ?? NOT_REACHED, site)
+    }
+  }
+
+  /**
+   * Reaches a method other than by a call.
+   *
+   * @param cause method, or root as in `#via`
+   * @param via if the cause is a method
+   */
+  #reachBy(method: number, cause: number, via: number): void {
+    if (cause <= FIRST_ROOT) this.#reach(method, NOT_REACHED, cause)
+    else this.#reach(method, cause, via)
+  }
+
+  /** @param cause method, or root as in `#via` */
+  *#reflect(classId: number, cause: number): Generator<void, void> {
+    yield* this.#create(classId, cause)
+    for (const method of this.#code.constructorsOf(classId)) this.#reachBy(method, cause, REFLECTION)
+  }
+
+  /** Reaches the methods with a name in initialized classes; `#readAnnotations` does so in later ones. */
+  #name(name: number, from: number): void {
+    if (this.#names.has(name)) return
+    this.#names.set(name, from)
+    for (const method of this.#code.methodsNamed(name))
+      if (this.isInitialized(this.#code.classOf(method))) this.#reach(method, from, REFLECTION)
+  }
+
+  *#readAnnotations(): Generator<void, void> {
+    for (let next = this.#unread.pop(); next !== undefined; next = this.#unread.pop()) {
+      yield
+      const [classId, cause] = next
+      const { initialized, reflected, methods } = this.#code.annotatedUsesOf(classId)
+      for (const each of initialized) this.#initialize(each, cause)
+      for (const each of reflected) yield* this.#reflect(each, cause)
+      for (const method of methods) this.#reachBy(method, cause, REFLECTION)
+      for (const [method, name] of this.#code.namedMethodsOf(classId, this.#names))
+        this.#reach(method, this.#names.get(name) ?? NOT_REACHED, REFLECTION)
     }
   }
 
@@ -201,6 +272,7 @@ export class Traversal {
     for (let next = open.pop(); next !== undefined; next = open.pop()) {
       if (this.isInitialized(next)) continue
       this.#isInitialized[next] = 1
+      this.#unread.push([next, cause])
       const method = this.#code.initializerOf(next)
       if (method >= 0 && !this.isReached(method))
         this.#add(method, isRoot ? NOT_REACHED : cause, isRoot ? cause : INITIALIZER)

@@ -14,10 +14,16 @@ function resultOf<T>(work: Generator<void, T>): T {
   }
 }
 
+/** Returns the classes of which a method creates objects, itself or by reflection. */
+function createdBy(program: RandomProgram, method: number): readonly number[] {
+  const { created, reflected } = program.usesOf(method)
+  return [...created, ...reflected]
+}
+
 /** Returns the methods that each method reaches in one step, by the definition of the call graph. */
 function edges(program: RandomProgram, roots: readonly number[], isCha: boolean) {
   const methods = Array.from({ length: program.methodCount }, (_, method) => method)
-  const created = new Set([...roots, ...methods.flatMap((method) => [...program.usesOf(method).created])])
+  const created = new Set([...roots, ...methods.flatMap((method) => createdBy(program, method))])
   return methods.map((method) => {
     const uses = program.usesOf(method)
     const found = new Set<number>()
@@ -27,9 +33,9 @@ function edges(program: RandomProgram, roots: readonly number[], isCha: boolean)
         if ((isCha || created.has(classId)) && program.supertypesOf(classId).has(program.receiverOf(site)))
           found.add(program.implementationOf(site, classId))
     }
-    for (const classId of uses.created)
+    for (const classId of createdBy(program, method))
       for (const signature of program.offered) found.add(program.resolve(classId, signature))
-    for (const classId of [program.classOf(method), ...uses.created, ...uses.initialized])
+    for (const classId of [program.classOf(method), ...createdBy(program, method), ...uses.initialized])
       for (const each of program.supertypesOf(classId)) found.add(program.initializerOf(each))
     return [...found].filter((each) => each >= 0)
   })

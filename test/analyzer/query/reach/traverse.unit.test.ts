@@ -15,14 +15,23 @@ function bruteForce(
   const methods = new Set(start.methods)
   const created = new Set(start.classes)
   const initialized = new Set(start.classes)
+  const named = new Set<number>()
   const add = (method: number) => void (method >= 0 && methods.add(method))
-  for (let before = -1; before !== methods.size + created.size + initialized.size;) {
-    before = methods.size + created.size + initialized.size
+  const reflect = (classId: number): void => {
+    created.add(classId)
+    initialized.add(classId)
+    program.constructorsOf(classId).forEach(add)
+  }
+  const size = (): number => methods.size + created.size + initialized.size + named.size
+  for (let before = -1; before !== size();) {
+    before = size()
     for (const method of methods) {
       const uses = program.usesOf(method)
       initialized.add(program.classOf(method))
       for (const each of uses.created) created.add(each)
       for (const each of [...uses.created, ...uses.initialized]) initialized.add(each)
+      uses.reflected.forEach(reflect)
+      for (const name of uses.named) named.add(name)
       for (const site of uses.sites) {
         const { owner, isDispatched } = program.sites[site] ?? { owner: -1, isDispatched: false }
         add(program.targetOf(site))
@@ -33,8 +42,17 @@ function bruteForce(
     }
     for (const classId of created)
       for (const signature of program.offered) add(program.resolve(classId, signature))
-    for (const classId of initialized)
-      for (const each of program.supertypesOf(classId)) add(program.initializerOf(each))
+    for (const classId of initialized) {
+      for (const each of program.supertypesOf(classId)) {
+        initialized.add(each)
+        add(program.initializerOf(each))
+      }
+      const annotated = program.annotatedUsesOf(classId)
+      annotated.initialized.forEach((each) => initialized.add(each))
+      annotated.reflected.forEach(reflect)
+      annotated.methods.forEach(add)
+      for (const name of named) add(program.declared[classId]?.[name] ?? -1)
+    }
   }
   return { methods: [...methods].toSorted((a, b) => a - b), created: [...created].toSorted((a, b) => a - b) }
 }
@@ -80,7 +98,7 @@ test('a class with very many superclasses is initialized', () => {
     methodCount: depth,
     classCount: depth,
     siteCount: 0,
-    usesOf: () => ({ sites: new Int32Array(), created: [], initialized: [] }),
+    usesOf: () => ({ sites: new Int32Array(), created: [], initialized: [], reflected: [], named: [] }),
     classOf: (method) => method,
     targetOf: () => -1,
     receiverOf: () => -1,
@@ -93,6 +111,10 @@ test('a class with very many superclasses is initialized', () => {
       yield
       return []
     },
+    constructorsOf: () => [],
+    annotatedUsesOf: () => ({ initialized: [], reflected: [], methods: [] }),
+    methodsNamed: () => [],
+    namedMethodsOf: () => [],
   }
   const traversal = new Traversal(program, 'rta')
   finish(traversal.run({ methods: [], classes: [[depth - 1, 0]] }))
