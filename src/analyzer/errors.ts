@@ -15,6 +15,7 @@ export const ANALYZER_CODES = {
   DECOMPILATION_TIMEOUT: 'timeout',
   LINTER_NOT_FOUND: 'unavailable',
   LINTER_FAILED: 'internal',
+  NO_CLASSES: 'conflict',
   SEARCH_BUSY: 'unavailable',
   SCAN_NOT_READY: 'unavailable',
   SCAN_FAILED: 'unavailable',

@@ -95,6 +95,19 @@ export class Snapshot {
     return includeLibraries ? this.index.byName() : this.index.ofProject()
   }
 
+  /**
+   * Fails if the project has no class: an answer about nothing would read as "nothing is wrong".
+   *
+   * @throws NO_CLASSES
+   */
+  requireClasses(): void {
+    if (this.index.ofProject().length > 0) return
+    throw fault(
+      'NO_CLASSES',
+      'no class of the project was read, so nothing is known about its code; compile it and run "analyzer refresh", or name its class folders with "analyzer restart --classes DIR"',
+    )
+  }
+
   /** Whether a class is included: project classes always, others with `includeLibraries`. */
   counts(id: number, includeLibraries: boolean): boolean {
     return includeLibraries || this.sourceOf(id) === 'PROJECT'

@@ -70,11 +70,18 @@ export async function startAnalyzer(
   }
 }
 
+/** Creates a Maven project that was not compiled. */
+export function emptyProject(): string {
+  const root = join(mkdtempSync(join(home(), 'project-')), 'shop')
+  mkdirSync(root)
+  writeFileSync(join(root, 'pom.xml'), '<project/>')
+  return root
+}
+
 /** Creates a Maven project for this test process, with the classes of a folder in test/fixtures/java. */
 export function projectOf(fixture: string, options: readonly string[] = []): string {
-  const root = join(mkdtempSync(join(home(), 'project-')), 'shop')
-  mkdirSync(join(root, 'target'), { recursive: true })
-  writeFileSync(join(root, 'pom.xml'), '<project/>')
+  const root = emptyProject()
+  mkdirSync(join(root, 'target'))
   cpSync(compiled(fixture, options), join(root, 'target/classes'), { recursive: true })
   return root
 }

@@ -71,6 +71,7 @@ const STATUS_OF_CODE: Readonly<Record<string, number>> = {
   BAD_REQUEST: 2,
   PROJECT_NOT_FOUND: 3,
   SERVER_ERROR: 4,
+  NO_CLASSES: 4,
   SEARCH_BUSY: 4,
   SCAN_NOT_READY: 4,
   SCAN_FAILED: 4,

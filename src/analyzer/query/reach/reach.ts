@@ -41,12 +41,13 @@ export interface ReachedCode {
   readonly traversal: Traversal
 }
 
-/** Follows calls from roots, a comma-separated list. @throws as `rootsNamed` */
+/** Follows calls from roots, a comma-separated list. @throws NO_CLASSES, and as `rootsNamed` */
 export function* reachFrom(
   snapshot: Snapshot,
   from: string,
   { analysis, includeLibraries }: ReachFilter,
 ): Generator<void, ReachedCode> {
+  snapshot.requireClasses()
   const code = yield* projectCodeOf(snapshot, includeLibraries)
   const roots = yield* rootsNamed(snapshot, code, listed(from))
   const traversal = new Traversal(code, analysis)

@@ -60,6 +60,7 @@ const CHECKS: Readonly<Record<ConditionName, Check>> = {
 export async function rulesOf(snapshot: Snapshot, request: RulesRequest, paging: Paging, run: RunSearch) {
   const [problem] = ruleProblems(request.rules)
   if (problem !== undefined) throw fault('BAD_REQUEST', problem.message)
+  snapshot.requireClasses()
   return run(search(snapshot, request, paging))
 }
 

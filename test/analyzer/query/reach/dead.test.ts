@@ -1,8 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { packageRoot } from '../../../../src/lib/process/package.ts'
-import { projectOf, startAnalyzer, type TestAnalyzer } from '../../../support/analyzer/analyzer-server.ts'
+import {
+  emptyProject,
+  projectOf,
+  startAnalyzer,
+  type TestAnalyzer,
+} from '../../../support/analyzer/analyzer-server.ts'
 
 const source = readFileSync(join(packageRoot, 'test/fixtures/java/dead/dead/Program.java'), 'utf8')
 
@@ -113,6 +118,18 @@ describe('dead code', () => {
     expect(none).toMatchObject({
       classes: [],
       note: expect.stringMatching(/^nothing is listed; no entry points/),
+    })
+  })
+
+  test.each([
+    ['/dead', {}],
+    ['/reach', { to: 'dead.Unused' }],
+  ])('is not judged by %s without any class of the project', async (path, parameters) => {
+    const empty = await startAnalyzer(emptyProject())
+    onTestFinished(empty.stop)
+    expect(await empty.ask(path, parameters)).toMatchObject({
+      status: 409,
+      body: { message: expect.stringMatching(/^no class of the project was read.*--classes DIR"$/) },
     })
   })
 

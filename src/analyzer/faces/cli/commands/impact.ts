@@ -83,7 +83,8 @@ export function addImpact(program: Command): void {
 /** Compares the project's classes with an older build. */
 async function changedClasses({ get }: CliContext, against: readonly string[]): Promise<Changed['classes']> {
   const { classFolders } = await get<{ classFolders: readonly string[] }>('/api/v1/project')
-  if (classFolders.length === 0) throw fault('BAD_REQUEST', 'the project has no classes; build it first')
+  if (classFolders.length === 0)
+    throw fault('NO_CLASSES', 'the project has no classes to compare; compile it and run "analyzer refresh"')
   const { compareMembersConfined } = await import('../../../diff/compare-confined.ts')
   const { classes, problems } = await compareMembersConfined({
     old: against,
