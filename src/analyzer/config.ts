@@ -2,7 +2,7 @@ import { MODES } from './choices.ts'
 import { defaultCacheDir } from './cache-dir.ts'
 import { Type } from '../lib/schema/type.ts'
 import type { Decoded } from '../lib/config/decode.ts'
-import { duration, optionalText, section, size, text } from '../lib/config/fields.ts'
+import { duration, optionalText, section, size, text, texts } from '../lib/config/fields.ts'
 import { loadConfig } from '../lib/config/load.ts'
 import { LOG_LEVELS } from '../lib/log/levels.ts'
 
@@ -33,6 +33,9 @@ export const analyzerSchema = section({
         'token: every route requires the token in the state file; none: only routes that change something do',
     }),
   }),
+  classes: texts(
+    'folders and archives with the classes of the project, instead of those that are found; relative to its root',
+  ),
   jvm_home: optionalText('JVM the project is built against; default JAVA_HOME, then the first java on PATH'),
   repo_path: optionalText('checkout of this tool whose server is started instead of the installed one'),
   cache_dir: optionalText('directory for indexes; default the user’s cache directory'),

@@ -102,6 +102,7 @@ async function start(
     projectPath: root,
     mode: config.server.mode,
     watch: config.server.watch,
+    ...(config.classes.length > 0 && { classes: [...config.classes] }),
     version: face.version,
     startedAt: face.startedAt.toISOString(),
   }

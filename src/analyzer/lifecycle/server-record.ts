@@ -19,6 +19,8 @@ const recordSchema = Type.Object({
   projectPath: Type.String(),
   mode: Type.String(),
   watch: Type.Boolean(),
+  /** Class folders that were named when it was started. */
+  classes: Type.Optional(Type.Array(Type.String())),
   version: Type.String(),
   /** RFC 3339. */
   startedAt: Type.String(),

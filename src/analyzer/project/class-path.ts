@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
 import type { Logger } from '../../lib/log/logger.ts'
 import { messageOf } from '../../lib/errors/message.ts'
 import { findModules } from '../classpath/project-layout.ts'
@@ -7,6 +8,7 @@ import type { Source } from '../classpath/source.ts'
 import { fault } from '../errors.ts'
 import type { BuildToolCache } from './build-tool-cache.ts'
 import { findJvm, type Jvm } from './find-jvm.ts'
+import { classesInProjectFile } from './project-file.ts'
 
 /** A folder or archive of a class path. */
 export interface ClassPathEntry {
@@ -21,14 +23,16 @@ export interface ClassPath {
   readonly release: number
   /** "maven", "gradle" or "jar", with the reason for a fallback. */
   readonly resolvedBy: string
+  /** Class folders and archives that the user or the project's file names instead of a search. */
+  readonly named: readonly string[]
 }
 
 /**
  * Resolves the class path of a project. @throws SCAN_FAILED when the mode is `buildtool` and the build tool
- * fails
+ * fails, and as `classesInProjectFile`
  */
 export async function resolveClassPath(
-  { server: { mode }, jvmHome }: Pick<AnalyzerConfig, 'server' | 'jvmHome'>,
+  { server: { mode }, jvmHome, classes }: Pick<AnalyzerConfig, 'server' | 'jvmHome' | 'classes'>,
   root: string,
   logger: Logger,
   signal: AbortSignal,
@@ -38,11 +42,15 @@ export async function resolveClassPath(
   if (jvm === undefined) {
     logger.warn('no JVM found, JDK classes are missing; set ANALYZER_JVM_HOME')
   }
-  if (mode === 'jar') return withJdk(jvm, searchProject(root), 'jar')
+  const named = (classes.length > 0 ? classes : classesInProjectFile(root)).map((path) => resolve(root, path))
+  const found = searchProject(root)
+  const withJdk = (files: ProjectFiles, resolvedBy: string): ClassPath =>
+    classPathOf(jvm, named, named.length > 0 ? { ...files, folders: named } : files, resolvedBy)
+  if (mode === 'jar') return withJdk(found, 'jar')
   try {
     const { tool, libraries, classFolders } = await buildTool.get({ root, jvm, logger, signal })
-    const folders = [...searchProject(root).folders, ...classFolders.filter((folder) => existsSync(folder))]
-    return withJdk(jvm, { folders, libraries }, tool)
+    const folders = [...found.folders, ...classFolders.filter((folder) => existsSync(folder))]
+    return withJdk({ folders, libraries }, tool)
   } catch (error) {
     signal.throwIfAborted()
     const why = messageOf(error)
@@ -52,7 +60,7 @@ export async function resolveClassPath(
       { why },
       'the build tool could not resolve the class path; searching for class folders and jars',
     )
-    return withJdk(jvm, searchProject(root), `jar (${why})`)
+    return withJdk(found, `jar (${why})`)
   }
 }
 
@@ -70,7 +78,12 @@ function searchProject(root: string): ProjectFiles {
   }
 }
 
-function withJdk(jvm: Jvm | undefined, { folders, libraries }: ProjectFiles, resolvedBy: string): ClassPath {
+function classPathOf(
+  jvm: Jvm | undefined,
+  named: readonly string[],
+  { folders, libraries }: ProjectFiles,
+  resolvedBy: string,
+): ClassPath {
   return {
     entries: [
       ...entriesOf('PROJECT', folders),
@@ -79,6 +92,7 @@ function withJdk(jvm: Jvm | undefined, { folders, libraries }: ProjectFiles, res
     ],
     release: jvm?.release ?? 8,
     resolvedBy,
+    named,
   }
 }
 

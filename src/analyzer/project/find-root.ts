@@ -1,6 +1,7 @@
 import { existsSync, realpathSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { fault } from '../errors.ts'
+import { PROJECT_FILE } from './project-file.ts'
 
 /** Files that mark the root of a project. */
 const BUILD_FILES = [
@@ -14,6 +15,11 @@ const BUILD_FILES = [
   'BUILD',
   'BUILD.bazel',
   'MODULE.bazel',
+  'WORKSPACE',
+  'WORKSPACE.bazel',
+  'build.mill',
+  'build.sc',
+  PROJECT_FILE,
 ]
 
 /**

@@ -158,7 +158,7 @@ export class ProjectScanner {
       durationMs: Math.round(performance.now() - startMs),
       scannedAt: new Date(),
       readCount: reports.reduce((sum, { classCount }) => sum + classCount, 0),
-      problem: index.ofProject().length === 0 ? explainNoClasses(this.#root) : undefined,
+      problem: index.ofProject().length === 0 ? explainNoClasses(this.#root, classPath.named) : undefined,
       diagnostics: [
         ...listedEntries.flatMap(({ listing }) => listing.problems),
         ...reports.flatMap(({ problems }) => problems),

@@ -83,17 +83,52 @@ it('findModules treats a folder without a supported build as one module', () => 
   ])
 })
 
+const ANDROID = ['build.gradle', 'settings.gradle', 'app/build.gradle']
+
+it.each([
+  ['Android', ANDROID, 'app/build/intermediates/javac/debug/classes'],
+  ['Android 8.1', ANDROID, 'app/build/intermediates/javac/freeDebug/compileFreeDebugJavaWithJavac/classes'],
+  ['Kotlin on Android', ANDROID, 'app/build/tmp/kotlin-classes/debug'],
+  ['Gradle with a module that only the settings name', ['settings.gradle'], 'one/build/classes/java/main'],
+  ['Gradle in groups', ['settings.gradle'], 'libs/inner/one/build/classes/kotlin/main'],
+  ['Quarkus', ['build.gradle'], 'build/classes/java/quarkus-generated-sources'],
+  ['sbt', ['build.sbt'], 'target/scala-3.4.2/classes'],
+  ['a project of sbt', ['build.sbt'], 'core/target/scala-3.4.2/classes'],
+  ['tests of a project of sbt', ['build.sbt'], 'core/target/scala-2.13/test-classes'],
+  ['sbt 2', ['build.sbt'], 'core/target/out/jvm/scala-3.7.2/core/classes'],
+  ['Mill', ['build.mill'], 'out/app/compile.dest/classes'],
+  ['a nested module of Mill', ['build.sc'], 'out/app/test/compile.dest/classes'],
+  ['Maven without a POM in the module', ['pom.xml'], 'core/target/classes'],
+])('findModules finds the class folder of %s', (_name, files, folder) => {
+  const root = projectOf(...files, `${folder}/demo`)
+  const folders = findModules(root).flatMap(({ classFolders }) => classFolders)
+  expect(folders.map((each) => relative(root, each))).toEqual([folder])
+})
+
+it('findModules finds libraries that Quarkus copies', () => {
+  const root = projectOf('pom.xml', 'target/quarkus-app/lib/main/a.jar', 'target/quarkus-app/lib/boot/b.jar')
+  expect(found(root)[0]?.libraries).toEqual([
+    'target/quarkus-app/lib/boot/b.jar',
+    'target/quarkus-app/lib/main/a.jar',
+  ])
+})
+
 it.each([
   [['pom.xml', 'core/pom.xml'], 'with "mvn compile"', '2 modules for target/classes, target/test-classes)'],
   [['pom.xml', 'mvnw'], 'with "./mvnw compile"', '1 module'],
   [['settings.gradle.kts', 'app/build.gradle.kts'], 'with "gradle classes"', 'build/classes/*/*'],
   [['build.sbt'], 'with "sbt compile"', 'target/scala-*/classes'],
   [['build.xml'], 'with "ant"', 'bin, classes, build/classes'],
-  [['MODULE.bazel'], 'the output of Bazel is not searched, so copy its classes to ', 'bin, classes'],
+  [
+    ['MODULE.bazel'],
+    'the output of Bazel is not searched: name its class folders or archives with ',
+    'bin, classes',
+  ],
+  [['build.mill'], 'with "mill __.compile"', 'out/*/compile.dest/classes'],
   [['README.md'], 'compile the project, and run', 'bin, classes'],
 ])('explainNoClasses of a project with %j', (files, remedy, searched) => {
-  const text = explainNoClasses(projectOf(...files))
-  expect(text).toMatch(/^no compiled classes found; .*"analyzer refresh"/)
+  const text = explainNoClasses(projectOf(...files), [])
+  expect(text).toMatch(/^no compiled classes found; .*"analyzer restart --classes DIR"/)
   expect(text).toContain(remedy)
   expect(text).toContain(searched)
 })

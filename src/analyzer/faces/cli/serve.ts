@@ -15,13 +15,17 @@ interface ServeFlags {
   readonly port?: number
   readonly mode?: string
   readonly projectJvm?: string
+  readonly classes?: readonly string[]
   readonly watch?: boolean
 }
 
 /**
  * Runs a project's server until it is stopped, and reports on one line of standard output when it is ready.
  */
-export async function serve(root: string, { port, mode, projectJvm, watch }: ServeFlags): Promise<void> {
+export async function serve(
+  root: string,
+  { port, mode, projectJvm, classes, watch }: ServeFlags,
+): Promise<void> {
   const signaled = new Promise<void>((resolve) => {
     process.once('SIGTERM', () => resolve()).once('SIGINT', () => resolve())
   })
@@ -41,6 +45,7 @@ export async function serve(root: string, { port, mode, projectJvm, watch }: Ser
     const config = loadAnalyzerConfig(process.env, {
       server: { ...(mode !== undefined && { mode }), ...(watch !== undefined && { watch }) },
       ...(projectJvm !== undefined && { jvm_home: projectJvm }),
+      ...(classes !== undefined && { classes }),
     })
     logger = createLogger({ level: config.log.level, format: 'json' })
     const server = await create(config, { root, port }, { logger, scanPool }).start()

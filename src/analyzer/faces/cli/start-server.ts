@@ -16,6 +16,8 @@ export interface StartOptions {
   readonly port?: number
   readonly mode?: string
   readonly projectJvm?: string
+  /** Absolute paths; undefined to use the configuration. */
+  readonly classes?: readonly string[]
   /** Undefined to use the configuration. */
   readonly watch?: boolean
   readonly timeoutMs: number
@@ -73,6 +75,7 @@ async function spawnServer(
     ...(options.port === undefined ? [] : ['--port', String(options.port)]),
     ...(options.mode === undefined ? [] : ['--mode', options.mode]),
     ...(options.projectJvm === undefined ? [] : ['--project-jvm', options.projectJvm]),
+    ...(options.classes === undefined ? [] : ['--classes', ...options.classes]),
     ...(options.watch === undefined ? [] : [options.watch ? '--watch' : '--no-watch']),
   ]
   // Another process may be writing to it: two commands can start a server at the same time.

@@ -266,7 +266,7 @@ test('--server-jar and ANALYZER_REPO_PATH select the server to run', async () =>
   expect(byVariable).toMatchObject({ status: 4, stderr: expect.stringContaining('the other server: serve') })
 })
 
-test('the start of a project without classes reports what to compile, until it has some', async () => {
+test('the start of a project without classes reports what to compile or name, until it has some', async () => {
   const user = analyzerUser()
   const root = tempDir()
   writeFileSync(join(root, 'pom.xml'), '<project/>')
@@ -277,6 +277,22 @@ test('the start of a project without classes reports what to compile, until it h
     /^analyzer: no compiled classes found; .*"mvn compile".* for target\/classes, /,
   )
   expect(await user.json('refresh', '-p', root)).toMatchObject({ classCount: 0, problem: expect.any(String) })
+  expect(await user.analyzer('dead', '-p', root)).toMatchObject({
+    status: 4,
+    stderr: expect.stringContaining('no class of the project was read'),
+  })
+
+  const elsewhere = join(builtProject(), 'target/classes')
+  const missing = await user.analyzer('restart', '-p', root, '--classes', join(root, 'missing'))
+  expect(missing).toMatchObject({
+    status: 2,
+    stderr: expect.stringMatching(/--classes: ".*missing" does not exist/),
+  })
+  expect((await user.analyzer('restart', '-p', root, '--classes', elsewhere)).stderr).toBe('')
+  expect((await user.analyzer('restart', '-p', root)).status).toBe(0)
+  expect(await user.json('project', '-p', root)).toMatchObject({ classFolders: [elsewhere] })
+  await user.analyzer('stop', '-p', root)
+  expect((await user.analyzer('start', '-p', root, '--mode', 'jar')).stderr).toMatch(/^analyzer: no compiled/)
 
   cpSync(join(builtProject(), 'target/classes'), join(root, 'target/classes'), { recursive: true })
   const compiled = await user.json('refresh', '-p', root)

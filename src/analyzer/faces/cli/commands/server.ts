@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { MODES } from '../../../choices.ts'
 import type { Command } from 'commander'
 import { Option } from 'commander'
@@ -7,6 +9,7 @@ import { examples } from '../../../../lib/cli/examples.ts'
 import { createOutput } from '../../../../lib/cli/output.ts'
 import { formatRecord, formatTable, printable } from '../../../../lib/cli/table.ts'
 import { packageVersion } from '../../../../lib/process/package.ts'
+import { fault } from '../../../errors.ts'
 import { addProjectOption, projectOf, findProjectToStop } from '../context.ts'
 import {
   findAllServerProcesses,
@@ -30,6 +33,7 @@ export interface StartFlags {
   readonly port?: number
   readonly mode?: string
   readonly projectJvm?: string
+  readonly classes?: readonly string[]
   readonly timeout: number
   readonly serverJar?: string
   readonly watch?: boolean
@@ -73,9 +77,13 @@ export function addServer(program: Command): void {
       const root = projectOf(command)
       const running = await findServerProcess(root)
       if (running !== undefined) await stopServer(running, true)
-      const { mode = running?.record.mode, watch = running?.record.watch } = flags
-      const kept = { ...(mode !== undefined && { mode }), ...(watch !== undefined && { watch }) }
-      const live = await startServer(root, { ...optionsOf(flags), ...kept })
+      const { mode, watch, classes } = { ...running?.record }
+      const kept = {
+        ...(mode !== undefined && { mode }),
+        ...(watch !== undefined && { watch }),
+        ...(classes !== undefined && { classes }),
+      }
+      const live = await startServer(root, { ...kept, ...optionsOf(flags) })
       printServer(command, live)
       await printProblem(live)
     })
@@ -125,6 +133,7 @@ export function addServer(program: Command): void {
     .option('--port <port>', 'port to listen on', portNumber)
     .addOption(new Option('--mode <mode>').choices(MODES))
     .option('--project-jvm <dir>', 'JVM the project is built against')
+    .option('--classes <dir...>')
     .option('--watch')
     .option('--no-watch')
     .action(async (flags: StartFlags, command: Command) => {
@@ -138,22 +147,29 @@ export function addStartOptions(command: Command): Command {
   return addProjectOption(command)
     .addOption(new Option('--mode <mode>', 'how the class path is resolved').choices(MODES))
     .option('--project-jvm <dir>', 'JVM the project is built against')
+    .option('--classes <dir...>', 'folders and archives with the classes of the project, instead of a search')
     .option('--watch', 'rescan classes and jars when a build writes them')
     .option('--no-watch', 'rescan only on request')
     .option('--timeout <seconds>', 'how long to wait until the server is ready', wholeNumber, 180)
     .option('--server-jar <file>', 'another build of the server')
 }
 
-/** Converts the flags for starting a server to options. */
-export function optionsOf({ port, mode, projectJvm, timeout, serverJar, watch }: StartFlags) {
+/** Converts the flags for starting a server to options. @throws BAD_REQUEST for a class folder that does not exist */
+export function optionsOf({ port, mode, projectJvm, classes, timeout, serverJar, watch }: StartFlags) {
   return {
     timeoutMs: timeout * 1_000,
     ...(port !== undefined && { port }),
     ...(mode !== undefined && { mode }),
     ...(projectJvm !== undefined && { projectJvm }),
+    ...(classes !== undefined && { classes: classes.map(existing) }),
     ...(serverJar !== undefined && { serverJar }),
     ...(watch !== undefined && { watch }),
   }
+}
+
+function existing(path: string): string {
+  if (!existsSync(path)) throw fault('BAD_REQUEST', `--classes: "${path}" does not exist`)
+  return resolve(path)
 }
 
 function printServer(command: Command, live: LiveServer): void {
