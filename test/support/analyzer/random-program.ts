@@ -128,12 +128,6 @@ export class RandomProgram implements Code {
   methodsNamed(name: number): readonly number[] {
     return this.declared.flatMap((methods) => methods[name] ?? [])
   }
-  namedMethodsOf(classId: number, names: ReadonlyMap<number, number>) {
-    return [...names.keys()].flatMap((name) => {
-      const method = this.declared[classId]?.[name]
-      return method === undefined ? [] : [[method, name] as const]
-    })
-  }
   resolve(classId: number, signature: number): number {
     const own = this.declared[classId]?.[signature]
     if (own !== undefined) return own

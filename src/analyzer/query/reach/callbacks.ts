@@ -46,6 +46,8 @@ export class Callbacks {
   readonly #code: CoveredCode
   /** Signatures that objects of a type outside have to offer. */
   readonly #offered = new Map<number, readonly number[]>()
+  readonly #serializable = new Map<number, boolean>()
+  readonly #ofManagement = new Map<number, boolean>()
 
   constructor(snapshot: Snapshot, code: CoveredCode) {
     this.#snapshot = snapshot
@@ -70,7 +72,7 @@ export class Callbacks {
           if (method >= 0) found.add(method)
         }
     }
-    for (const method of [...this.#serialMethods(classId), ...this.#interfaceMethods(classId, above)])
+    for (const method of [...this.#serialMethods(classId, above), ...this.#interfaceMethods(classId, above)])
       found.add(method)
     return [...found]
   }
@@ -110,21 +112,22 @@ export class Callbacks {
     return found
   }
 
-  #serialMethods(classId: number): readonly number[] {
-    if (!this.#isSerializable(classId) || this.#extends(classId, 'java/lang/Enum')) return []
+  #serialMethods(classId: number, above: ReadonlySet<number>): readonly number[] {
+    if (!this.#has(above, 'java/io/Serializable') || this.#has(above, 'java/lang/Enum')) return []
     const { graph } = this.#code
     const chain = this.#code.chainOf(classId)
     const found = chain.flatMap((each) =>
       graph.methodsOf(each).filter((method) => this.#isReplacement(method, each === classId)),
     )
     if (this.#isRecord(classId)) return found
-    if (this.#extends(classId, 'java/io/Externalizable'))
-      return [...found, ...this.#noArgConstructor(classId)]
-    const first = chain.find((each) => !this.#isSerializable(each))
+    if (this.#has(above, 'java/io/Externalizable')) return [...found, ...this.#noArgConstructor(classId)]
+    // Classes below a serializable one are serializable.
+    const end = chain.findIndex((each) => !this.#isSerializable(each))
+    const first = chain[end]
     return [
       ...found,
       ...chain
-        .filter((each) => this.#isSerializable(each))
+        .slice(0, end < 0 ? undefined : end)
         .flatMap((each) => graph.methodsOf(each).filter((method) => this.#isStreamMethod(method))),
       // Deserialization runs the constructor of the first superclass that is not serializable.
       ...(first === undefined ? [] : this.#noArgConstructor(first)),
@@ -134,12 +137,14 @@ export class Callbacks {
   /** Returns the methods of remote and management interfaces in scope, and those that implement them. */
   #interfaceMethods(classId: number, above: ReadonlySet<number>): readonly number[] {
     const { graph } = this.#code
+    const isRemote = this.#has(above, 'java/rmi/Remote')
     const interfaces = [...above]
+      .filter((type) => isRemote || this.#isOfManagement(type))
       .map((type) => this.#snapshot.index.findByNameId(type) ?? -1)
       .filter((type) => type >= 0 && this.#code.includes(type) && this.#isCalled(type, classId, above))
+    if (interfaces.length === 0) return []
     const declared = interfaces.flatMap((type) => graph.methodsOf(type))
     const signatures = new Set(declared.map((method) => graph.signatureOf(method)))
-    if (signatures.size === 0) return []
     const implementing = this.#code
       .chainOf(classId)
       .flatMap((each) => graph.methodsOf(each).filter((method) => signatures.has(graph.signatureOf(method))))
@@ -151,10 +156,21 @@ export class Callbacks {
     const { index } = this.#snapshot
     const { digest, firstClass } = index.sliceOf(type)
     if (((digest.classes.accessFlags[type - firstClass] ?? 0) & ACC.INTERFACE) === 0) return false
+    if (this.#extends(type, 'java/rmi/Remote')) return true
     const name = index.nameOf(type)
-    if (name.endsWith('MXBean') || this.#extends(type, 'java/rmi/Remote')) return true
+    if (name.endsWith('MXBean')) return true
     const classes = [index.nameIdOf(classId), ...above]
     return name.endsWith('MBean') && classes.some((each) => `${index.names.get(each)}MBean` === name)
+  }
+
+  /** Whether the name of a type ends like that of an interface of JMX. */
+  #isOfManagement(type: number): boolean {
+    let isOfManagement = this.#ofManagement.get(type)
+    if (isOfManagement === undefined) {
+      isOfManagement = /M(?:X)?Bean$/.test(this.#snapshot.index.names.get(type))
+      this.#ofManagement.set(type, isOfManagement)
+    }
+    return isOfManagement
   }
 
   /**
@@ -177,20 +193,27 @@ export class Callbacks {
   }
 
   #isSerializable(classId: number): boolean {
-    return this.#extends(classId, 'java/io/Serializable')
+    const known = this.#serializable.get(classId)
+    if (known !== undefined) return known
+    const isSerializable = this.#extends(classId, 'java/io/Serializable')
+    this.#serializable.set(classId, isSerializable)
+    return isSerializable
   }
 
   #isStreamMethod(method: number): boolean {
-    const flags = this.#code.graph.flagsOf(method)
-    const descriptor = STREAM_METHODS[this.#code.nameOf(method)]
-    return (flags & (ACC.PRIVATE | ACC.STATIC)) === ACC.PRIVATE && descriptor === this.#descriptorOf(method)
+    if ((this.#code.graph.flagsOf(method) & (ACC.PRIVATE | ACC.STATIC)) !== ACC.PRIVATE) return false
+    return STREAM_METHODS[this.#code.nameOf(method)] === this.#descriptorOf(method)
   }
 
   /** @param isOwn whether the class of the object declares it; private ones are not inherited */
   #isReplacement(method: number, isOwn: boolean): boolean {
     const flags = this.#code.graph.flagsOf(method)
     if ((flags & (ACC.STATIC | ACC.ABSTRACT)) !== 0 || (!isOwn && (flags & ACC.PRIVATE) !== 0)) return false
-    return REPLACEMENTS.has(this.#code.nameOf(method)) && this.#descriptorOf(method) === REPLACEMENT
+    const { descriptor } = partsOf(this.#code.graph.signatureOf(method))
+    return (
+      descriptor === this.#code.graph.descriptors.find(REPLACEMENT) &&
+      REPLACEMENTS.has(this.#code.nameOf(method))
+    )
   }
 
   #noArgConstructor(classId: number): readonly number[] {
@@ -203,9 +226,13 @@ export class Callbacks {
   }
 
   #extends(classId: number, type: string): boolean {
-    const { index } = this.#snapshot
-    const name = index.names.find(type)
-    return name !== undefined && allSupertypes(this.#snapshot, index.nameIdOf(classId)).has(name)
+    return this.#has(allSupertypes(this.#snapshot, this.#snapshot.index.nameIdOf(classId)), type)
+  }
+
+  /** Whether a type is among names of supertypes. */
+  #has(above: ReadonlySet<number>, type: string): boolean {
+    const name = this.#snapshot.index.names.find(type)
+    return name !== undefined && above.has(name)
   }
 
   #isRecord(classId: number): boolean {

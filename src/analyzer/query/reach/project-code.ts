@@ -55,6 +55,8 @@ export class ProjectCode implements Code {
   /** 1 for names of classes in scope, and of their supertypes. */
   readonly #isAbove: Uint8Array
   readonly #initializers = new Map<number, number>()
+  /** Classes with annotations of packages that name anything, by the package's prefix of names. */
+  readonly #packages = new Map<string, number>()
 
   private constructor(snapshot: Snapshot, includeLibraries: boolean) {
     this.#snapshot = snapshot
@@ -82,6 +84,7 @@ export class ProjectCode implements Code {
         code.pools,
       )
       code.#uses.set(slice, uses)
+      for (const row of uses.annotated.keys()) code.#addPackage(slice.firstClass + row)
       yield* code.#addMethods(slice)
     }
     yield* code.#cutCycles()
@@ -137,11 +140,8 @@ export class ProjectCode implements Code {
 
   annotatedUsesOf(classId: number): AnnotatedUses {
     const { classes, initialized } = this.#annotationsOf(classId)
-    const name = this.#index.nameOf(classId)
-    // Its class file has the annotations of the package.
-    const ofPackage = this.#index.names.find(`${name.slice(0, name.lastIndexOf('/') + 1)}package-info`)
     return {
-      initialized: this.#classesIn(ofPackage === undefined ? initialized : [...initialized, ofPackage]),
+      initialized: [...this.#classesIn(initialized), ...this.#packageOf(classId)],
       reflected: this.#classesIn(classes),
       methods: this.annotatedMembersOf(classId).flatMap(({ classId: owner, names }) =>
         this.graph.methodsOf(owner).filter((method) => names.has(this.nameOf(method))),
@@ -157,6 +157,14 @@ export class ProjectCode implements Code {
     if (members.length === 0) return []
     const names = new Set(members)
     return [classId, ...this.#classesIn(classes)].map((owner) => ({ classId: owner, names }))
+  }
+
+  /** Returns the class with the annotations of a class's package, if they name anything. */
+  #packageOf(classId: number): readonly number[] {
+    if (this.#packages.size === 0) return []
+    const name = this.#index.nameOf(classId)
+    const found = this.#packages.get(name.slice(0, name.lastIndexOf('/') + 1))
+    return found === undefined ? [] : [found]
   }
 
   #annotationsOf(classId: number): Named {
@@ -181,17 +189,6 @@ export class ProjectCode implements Code {
       if (this.includes(classId)) found.push(this.graph.firstMethodOf(this.#index.sliceOf(classId)) + row)
     })
     return found
-  }
-
-  namedMethodsOf(
-    classId: number,
-    names: ReadonlyMap<number, number>,
-  ): readonly (readonly [method: number, name: number])[] {
-    if (names.size === 0) return []
-    return this.graph
-      .methodsOf(classId)
-      .map((method) => [method, partsOf(this.graph.signatureOf(method)).name] as const)
-      .filter(([, name]) => names.has(name))
   }
 
   /** Returns the types that a method's code uses in any way, as ids of names. */
@@ -341,6 +338,11 @@ export class ProjectCode implements Code {
         if (methods.name[at] === initializer) this.#initializers.set(classId, method)
       }
     }
+  }
+
+  #addPackage(classId: number): void {
+    const name = this.#index.nameOf(classId)
+    if (name.endsWith('/package-info')) this.#packages.set(name.slice(0, name.lastIndexOf('/') + 1), classId)
   }
 
   #addOfInterface(signature: number): void {

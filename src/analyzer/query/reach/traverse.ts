@@ -50,11 +50,6 @@ export interface Code {
   annotatedUsesOf(classId: number): AnnotatedUses
   /** Returns the methods with a name. */
   methodsNamed(name: number): readonly number[]
-  /** Returns the methods of a class with one of the names. */
-  namedMethodsOf(
-    classId: number,
-    names: ReadonlyMap<number, number>,
-  ): readonly (readonly [method: number, name: number])[]
 }
 
 /** Where a traversal starts. */
@@ -109,8 +104,9 @@ export class Traversal {
   readonly #isInitialized: Uint8Array
   /** Initialized classes whose annotations were not read, each with its cause: a method, or a root as in `#via`. */
   readonly #unread: (readonly [classId: number, cause: number])[] = []
-  /** Looked up names of members, each with the first method that looks it up. */
-  readonly #names = new Map<number, number>()
+  readonly #names = new Set<number>()
+  /** Methods with looked up names in classes that are not initialized, each with the first that looks it up. */
+  readonly #found = new Map<number, (readonly [method: number, from: number])[]>()
   /** First caller of each call site in reached code, or NOT_REACHED. */
   readonly #caller: Int32Array
   /** Dispatched call sites in reached code by type. */
@@ -243,12 +239,17 @@ export class Traversal {
     for (const method of this.#code.constructorsOf(classId)) this.#reachBy(method, cause, REFLECTION)
   }
 
-  /** Reaches the methods with a name in initialized classes; `#readAnnotations` does so in later ones. */
+  /** Reaches the methods with a name that `from` looks up, once their class is initialized. */
   #name(name: number, from: number): void {
     if (this.#names.has(name)) return
-    this.#names.set(name, from)
-    for (const method of this.#code.methodsNamed(name))
-      if (this.isInitialized(this.#code.classOf(method))) this.#reach(method, from, REFLECTION)
+    this.#names.add(name)
+    for (const method of this.#code.methodsNamed(name)) {
+      const classId = this.#code.classOf(method)
+      const others = this.#found.get(classId)
+      if (this.isInitialized(classId)) this.#reach(method, from, REFLECTION)
+      else if (others === undefined) this.#found.set(classId, [[method, from]])
+      else others.push([method, from])
+    }
   }
 
   *#readAnnotations(): Generator<void, void> {
@@ -259,8 +260,7 @@ export class Traversal {
       for (const each of initialized) this.#initialize(each, cause)
       for (const each of reflected) yield* this.#reflect(each, cause)
       for (const method of methods) this.#reachBy(method, cause, REFLECTION)
-      for (const [method, name] of this.#code.namedMethodsOf(classId, this.#names))
-        this.#reach(method, this.#names.get(name) ?? NOT_REACHED, REFLECTION)
+      for (const [method, from] of this.#found.get(classId) ?? []) this.#reach(method, from, REFLECTION)
     }
   }
 

@@ -114,7 +114,6 @@ test('a class with very many superclasses is initialized', () => {
     constructorsOf: () => [],
     annotatedUsesOf: () => ({ initialized: [], reflected: [], methods: [] }),
     methodsNamed: () => [],
-    namedMethodsOf: () => [],
   }
   const traversal = new Traversal(program, 'rta')
   finish(traversal.run({ methods: [], classes: [[depth - 1, 0]] }))
