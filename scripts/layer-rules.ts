@@ -5,7 +5,11 @@ import type { ICruiseOptions, IForbiddenRuleType } from 'dependency-cruiser'
 const programs = 'workspace|supervisor|content|analyzer'
 /** Executables, and each program as a library: external users import these, internal code imports their parts. */
 const entries = `^(?:(?:src/bin|workers|guest)/|src/(?:${programs})/index\\.ts$)`
-const guestMayUse = ['^guest/', '^src/native/', '^src/lib/(clock|envelope|errors|guest|log|mux|process)/']
+const guestMayUse = [
+  '^guest/',
+  '^src/native/',
+  '^src/lib/(clock|connection|envelope|errors|guest|log|mux|process)/',
+]
 
 /** @param homes locations where the packages may be imported */
 function onlyIn(name: string, packages: string, homes: string[]): IForbiddenRuleType {

@@ -5,6 +5,7 @@ import { chownSync, readFileSync, readdirSync, statSync } from 'node:fs'
 import { createServer } from 'node:tls'
 import { setTimeout as delay } from 'node:timers/promises'
 import { AGENT_PORT, POD_AGENT_KEYS } from '../../src/lib/guest/protocol.ts'
+import { noticeLoss } from '../../src/lib/connection/notice-loss.ts'
 import { addToEnvironment, workspaceUser } from './image-config.ts'
 import { serve } from './serve.ts'
 
@@ -34,7 +35,10 @@ createServer(
     minVersion: 'TLSv1.3',
     noDelay: true,
   },
-  (socket) => void serve(socket),
+  (socket) => {
+    noticeLoss(socket)
+    void serve(socket)
+  },
 )
   .on('tlsClientError', () => undefined)
   .listen(AGENT_PORT)

@@ -45,7 +45,8 @@ static Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("readFiles", Napi::Function::New(env, readFiles, "readFiles"));
   exports.Set("prioritize", Napi::Function::New(env, prioritize, "prioritize"));
   exports.Set("acknowledgeNow", Napi::Function::New(env, acknowledgeNow, "acknowledgeNow"));
-  exports.Set("setUserTimeout", Napi::Function::New(env, setUserTimeout, "setUserTimeout"));
+  exports.Set("silenceMs", Napi::Function::New(env, silenceMs, "silenceMs"));
+  exports.Set("limitBackoff", Napi::Function::New(env, limitBackoff, "limitBackoff"));
   exports.Set("moveToTrash", Napi::Function::New(env, moveToTrash, "moveToTrash"));
   exports.Set("restoreFromTrash", Napi::Function::New(env, restoreFromTrash, "restoreFromTrash"));
   exports.Set("removeTrash", Napi::Function::New(env, removeTrash, "removeTrash"));

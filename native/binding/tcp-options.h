@@ -4,11 +4,11 @@
 
 namespace workspace::binding {
 
-/**
- * setUserTimeout(fd: number, timeoutMs: number): boolean. Returns false if the socket or the system does not support
- * it.
- */
-Napi::Value setUserTimeout(const Napi::CallbackInfo& info);
+/** silenceMs(fd: number): number. Returns -1 if the socket or the system does not support it. */
+Napi::Value silenceMs(const Napi::CallbackInfo& info);
+
+/** limitBackoff(fd: number, limitMs: number): boolean. Returns false if the socket or the system does not support it. */
+Napi::Value limitBackoff(const Napi::CallbackInfo& info);
 
 /** acknowledgeNow(fd: number): boolean. Returns false if the socket or the system does not support it. */
 Napi::Value acknowledgeNow(const Napi::CallbackInfo& info);

@@ -8,10 +8,27 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include <algorithm>
+
 namespace workspace::tcp {
 
-int setUserTimeout(int fd, unsigned int timeoutMs) {
-  return setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeoutMs, sizeof timeoutMs) == 0 ? 0 : errno;
+namespace {
+
+// Headers older than Linux 6.15 do not define it.
+constexpr int RTO_MAX_MS = 44;
+
+}  // namespace
+
+std::int64_t silenceMs(int fd) {
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return -1;
+  const bool isWaiting = info.tcpi_unacked > 0 || info.tcpi_probes > 0;
+  return isWaiting ? std::min(info.tcpi_last_ack_recv, info.tcpi_last_data_recv) : 0;
+}
+
+int limitBackoff(int fd, int limitMs) {
+  return setsockopt(fd, IPPROTO_TCP, RTO_MAX_MS, &limitMs, sizeof limitMs) == 0 ? 0 : errno;
 }
 
 int acknowledgeNow(int fd) {
@@ -25,7 +42,9 @@ int acknowledgeNow(int fd) {
 
 namespace workspace::tcp {
 
-int setUserTimeout(int, unsigned int) { return ENOSYS; }
+std::int64_t silenceMs(int) { return -1; }
+
+int limitBackoff(int, int) { return ENOSYS; }
 
 int acknowledgeNow(int) { return ENOSYS; }
 

@@ -40,7 +40,8 @@ export interface Addon {
   ): [names: string, figures: Float64Array, problems: readonly NodeJS.ErrnoException[]]
   matchNames(bytes: Uint8Array, offsets: Int32Array, ids: Int32Array, pattern: string, part: number): unknown
   lockFile(fd: number, isShared: boolean): boolean
-  setUserTimeout(fd: number, timeoutMs: number): boolean
+  silenceMs(fd: number): number
+  limitBackoff(fd: number, limitMs: number): boolean
   acknowledgeNow(fd: number): boolean
   prioritize(niceness: number): boolean
   makePipe(capacityBytes: number): [reader: number, writer: number]

@@ -14,6 +14,7 @@ import Fastify, {
 } from 'fastify'
 import type { Logger } from '../log/logger.ts'
 import { isFault } from '../errors/fault.ts'
+import { noticeLoss } from '../connection/notice-loss.ts'
 import { SseStream } from '../sse/sse-stream.ts'
 import { AnswerOrder } from './answer-order.ts'
 import { type ErrorShape, mapErrors, sendFault, toFault } from './errors.ts'
@@ -152,6 +153,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   )
   app.server.maxConnections = connectionLimit()
   app.server.on(options.tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
+    noticeLoss(socket)
     unused.add(socket)
     socket.once('close', () => unused.delete(socket))
   })

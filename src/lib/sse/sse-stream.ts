@@ -1,8 +1,6 @@
 import type { ServerResponse } from 'node:http'
-import { noticeLoss } from '../../native/net/tcp.ts'
 
 const HEARTBEAT_MS = 15_000
-const LOSS_MS = 12_000
 const MAX_PENDING_BYTES = 2 ** 20
 const ROOM_BYTES = 2 ** 18
 const MAX_HELD_BYTES = 2 ** 16
@@ -21,7 +19,7 @@ function encodeJson(json: string, fields: string): Buffer {
 }
 
 /**
- * A reader of server-sent events. A comment every 15 s keeps the connection alive and detects a dead one; a reader
+ * A reader of server-sent events. A comment every 15 s keeps the connection alive; a reader
  * that is more than 1 MiB behind at the next event is dropped (threat H12), so that it uses bounded
  * memory and notices a lost connection instead of silently missing events.
  */
@@ -46,8 +44,6 @@ export class SseStream {
     })
     response.flushHeaders()
     response.socket?.setNoDelay(true)
-    // A reader that disappeared acknowledges no heartbeat and is dropped within 27 s (fault F31).
-    if (response.socket) noticeLoss(response.socket, LOSS_MS)
     this.#heartbeat = setInterval(() => {
       // Pending data shows as well whether the reader is there.
       if (this.pendingBytes === 0) this.#write(': ping\n\n')

@@ -2,19 +2,28 @@ import type { Socket } from 'node:net'
 import { loadAddon } from '../load.ts'
 import { socketDescriptor } from './socket-descriptor.ts'
 
-/** Silence after which the kernel probes the peer. */
-const KEEP_ALIVE_MS = 10_000
-
 /**
- * Closes a connection whose peer vanished within about `timeoutMs` of the next byte sent, or of ten silent
- * seconds; the socket then fails with ETIMEDOUT. Source: TCP_USER_TIMEOUT and SO_KEEPALIVE, tcp(7). Without
- * the addon, on systems other than Linux and for sockets other than TCP, only keep-alive is set.
+ * Returns for how many milliseconds the peer of a connection has sent nothing, not even the acknowledgment that sent data or
+ * a probe waits for; 0 if nothing waits for one. A peer that reads nothing still acknowledges. Source: TCP_INFO, tcp(7).
+ * Undefined without the addon, on systems other than Linux, and for sockets that are closed or not TCP.
  */
-export function noticeLoss(socket: Socket, timeoutMs: number): void {
-  socket.setKeepAlive(true, KEEP_ALIVE_MS)
+export function silenceOf(socket: Socket): number | undefined {
   const loaded = loadAddon()
   const fd = socketDescriptor(socket)
-  if (loaded.is === 'loaded' && fd !== undefined) loaded.addon.setUserTimeout(fd, timeoutMs)
+  const silenceMs = loaded.is === 'loaded' && fd !== undefined ? loaded.addon.silenceMs(fd) : -1
+  return silenceMs < 0 ? undefined : silenceMs
+}
+
+/**
+ * Limits the time between the kernel's retransmissions and between its probes, which otherwise doubles up to two minutes.
+ * Source: TCP_RTO_MAX_MS of Linux 6.15. Does nothing without the addon or on other systems.
+ *
+ * @param limitMs 1,000 to 120,000
+ */
+export function limitBackoff(socket: Socket, limitMs: number): void {
+  const loaded = loadAddon()
+  const fd = socketDescriptor(socket)
+  if (loaded.is === 'loaded' && fd !== undefined) loaded.addon.limitBackoff(fd, limitMs)
 }
 
 /**

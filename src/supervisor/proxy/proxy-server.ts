@@ -13,6 +13,7 @@ import {
 } from '../../lib/http/proxy/checked-request.ts'
 import { forward, type Forwarding, type UpstreamFailure } from '../../lib/http/proxy/forward.ts'
 import { type Forwarder, isLoop, toUpstream } from '../../lib/http/proxy/forwarded-headers.ts'
+import { noticeLoss } from '../../lib/connection/notice-loss.ts'
 import { keepHead } from '../../lib/http/keep-head.ts'
 import { responseOn } from '../../lib/http/proxy/socket-response.ts'
 import type { AlarmClock } from '../../lib/clock/clock.ts'
@@ -84,6 +85,7 @@ export class ProxyServer {
       shouldUpgradeCallback: (request) => !order.isBusy(request.socket) && isForwardedUpgrade(request),
     })
     this.#server.keepAliveTimeout = 72_000
+    this.#server.on('connection', (socket) => noticeLoss(socket))
     this.#server.on('request', (request: IncomingMessage, response: ServerResponse) => {
       order.follow(request, response)
       this.#handle(request, response)

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { loadAddon } from '../../../src/native/load.ts'
-import { acknowledgeNow, noticeLoss } from '../../../src/native/net/tcp.ts'
+import { acknowledgeNow, limitBackoff, silenceOf } from '../../../src/native/net/tcp.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 
 async function accepted(listen: { readonly port: number } | { readonly path: string }): Promise<Socket> {
@@ -27,9 +27,10 @@ test.runIf(process.platform === 'linux')('the options of a TCP connection are se
   if (loaded.is !== 'loaded') throw new Error(loaded.reason)
   const [tcp, unix] = [await accepted({ port: 0 }), await accepted({ path: join(tempDir(), 'socket') })]
   expect(loaded.addon.acknowledgeNow(descriptorOf(tcp))).toBe(true)
-  expect(loaded.addon.setUserTimeout(descriptorOf(tcp), 1_000)).toBe(true)
   expect(loaded.addon.acknowledgeNow(descriptorOf(unix))).toBe(false)
-  expect(loaded.addon.setUserTimeout(descriptorOf(unix), 1_000)).toBe(false)
+  expect(loaded.addon.limitBackoff(descriptorOf(unix), 1_000)).toBe(false)
+  expect(silenceOf(tcp)).toBe(0)
+  expect(silenceOf(unix)).toBeUndefined()
 })
 
 test('a closed or unconnected socket is ignored', async () => {
@@ -38,6 +39,7 @@ test('a closed or unconnected socket is ignored', async () => {
   await once(closed, 'close')
   for (const socket of [closed, new Socket()]) {
     expect(() => acknowledgeNow(socket)).not.toThrow()
-    expect(() => noticeLoss(socket, 1_000)).not.toThrow()
+    expect(() => limitBackoff(socket, 1_000)).not.toThrow()
+    expect(silenceOf(socket)).toBeUndefined()
   }
 })

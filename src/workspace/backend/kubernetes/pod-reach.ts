@@ -2,6 +2,7 @@ import { connect as connectTls, createSecureContext, type SecureContext, type TL
 import type { Duplex } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import { POD_AGENT_KEYS } from '../../../lib/guest/protocol.ts'
+import { noticeLoss } from '../../../lib/connection/notice-loss.ts'
 import { fault } from '../../errors.ts'
 import type { GuestReach } from '../microvm/guest/guest-client.ts'
 import type { ApiClient } from './api/api-client.ts'
@@ -119,6 +120,8 @@ function dialAgent({ host, address, context }: Reached, port: number): Promise<T
       clearTimeout(late)
       socket.off('error', reject)
       socket.setNoDelay()
+      // Not every connection of an agent is a session with pings.
+      noticeLoss(socket)
       resolve(socket)
     })
   })

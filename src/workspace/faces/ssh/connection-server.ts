@@ -4,6 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import ssh2, { type Connection, type ServerConfig, type ServerChannel } from '../../../lib/ssh/ssh2.ts'
 import { isFault } from '../../../lib/errors/fault.ts'
 import type { Logger } from '../../../lib/log/logger.ts'
+import { resetSocket } from '../../../lib/process/reset-socket.ts'
+import { noticeLoss } from '../../../lib/connection/notice-loss.ts'
 import { acknowledgeNow } from '../../../native/net/tcp.ts'
 import type { ExecProcess } from '../../backend/backend.ts'
 import { AgentForward } from './agent-forward.ts'
@@ -30,6 +32,11 @@ const ALGORITHMS: NonNullable<ServerConfig['algorithms']> = {
 
 /** Time limit for a connection to authenticate (threat S5). */
 const GRACE_MS = 30_000
+/** Interval of requests that a client must answer; the third without an answer ends its connection, like ClientAliveInterval. */
+const KEEP_ALIVE_MS = 18_000
+const MAX_UNANSWERED = 2
+/** Silence after which the kernel's counters show that a client has vanished; longer than a short sleep of its machine. */
+const SILENCE_MS = 45_000
 /** Time that clients have to close their side when the server stops. */
 const STOP_GRACE_MS = 1_000
 /** Time that the engine then has to terminate the clients' programs. */
@@ -81,7 +88,13 @@ export class ConnectionServer {
   constructor(options: ConnectionServerOptions) {
     this.#options = options
     this.#server = new ssh2.Server(
-      { hostKeys: [options.privateKey], ident: 'workspace', algorithms: ALGORITHMS },
+      {
+        hostKeys: [options.privateKey],
+        ident: 'workspace',
+        algorithms: ALGORITHMS,
+        keepaliveInterval: KEEP_ALIVE_MS,
+        keepaliveCountMax: MAX_UNANSWERED,
+      },
       (connection, { ip, port }) => this.#serve(connection, ip, port),
     )
   }
@@ -102,6 +115,7 @@ export class ConnectionServer {
     })
     // Otherwise every small answer waits about 40 ms for the client's delayed acknowledgment.
     socket.setNoDelay(true)
+    noticeLoss(socket, SILENCE_MS)
     this.#server.injectSocket(socket)
     // Until login, clients send small packets only after the previous ones are acknowledged (Nagle's algorithm).
     socket.on('data', acknowledge)
@@ -134,7 +148,11 @@ export class ConnectionServer {
       this.#connections.delete(connection)
       gone.abort()
     })
-    connection.on('error', (error) => logFailure(error, ip, logger))
+    connection.on('error', (error: ConnectionError) => {
+      logFailure(error, ip, logger)
+      // ssh2 only sends its own end, which a client that has vanished never acknowledges.
+      if (error.level === 'client-timeout' && admitted) resetSocket(admitted.socket)
+    })
     fixWindows(connection)
     fixRequests(connection)
     let login: LoginName = { user: '', fingerprint: '' }
@@ -188,8 +206,11 @@ export class ConnectionServer {
   }
 }
 
+/** An error of ssh2, with its origin. */
+type ConnectionError = Error & { readonly level?: string }
+
 /** Logs why a connection failed. A broken network or a client that disconnects is not a failure. */
-function logFailure(error: Error & { readonly level?: string }, address: string, logger: Logger): void {
+function logFailure(error: ConnectionError, address: string, logger: Logger): void {
   if (error.level === 'socket') logger.debug({ address }, `SSH client disconnected: ${error.message}`)
   else logger.warn({ address }, `SSH connection failed: ${error.message}`)
 }

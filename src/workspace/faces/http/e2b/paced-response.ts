@@ -1,10 +1,8 @@
 import type { ServerResponse } from 'node:http'
 import type { FastifyReply } from 'fastify'
 import { COMMON_HEADERS } from '../../../../lib/http/server.ts'
-import { noticeLoss } from '../../../../native/net/tcp.ts'
 
 const ROOM_BYTES = 2 ** 18
-const LOSS_MS = 12_000
 
 /** Form of a response. */
 interface Pace {
@@ -14,7 +12,7 @@ interface Pace {
   readonly pingMs: number
 }
 
-/** A response whose senders wait for slow readers, and that notices a vanished reader by its pings. */
+/** A response whose senders wait for slow readers. */
 export class PacedResponse {
   readonly #response: ServerResponse
   readonly #ping: NodeJS.Timeout
@@ -28,7 +26,6 @@ export class PacedResponse {
     raw.writeHead(200, { ...COMMON_HEADERS, 'content-type': contentType })
     raw.flushHeaders()
     raw.socket?.setNoDelay(true)
-    if (raw.socket) noticeLoss(raw.socket, LOSS_MS)
     // Pending data shows as well whether the reader is there.
     const send = (): void => void (raw.writableLength === 0 && this.#write(ping))
     this.#ping = setInterval(send, pingMs).unref()

@@ -4,7 +4,6 @@ import type { Duplex } from 'node:stream'
 import { Type } from '../../../../lib/schema/type.ts'
 import type { HttpServer } from '../../../../lib/http/server.ts'
 import { joinStreams } from '../../../../lib/process/join-streams.ts'
-import { noticeLoss } from '../../../../native/net/tcp.ts'
 import { errorToWire } from '../../../api/error.ts'
 import { portParams } from '../../../api/parameters.ts'
 import { fault } from '../../../errors.ts'
@@ -12,7 +11,6 @@ import { openTunnel } from '../../../tunnel/open-tunnel.ts'
 import { subjectOf } from '../audit-subject.ts'
 import type { HttpFace } from '../face.ts'
 
-const LOSS_MS = 15_000
 const PROTOCOL = 'workspace-tcp'
 const PATH = /^\/api\/workspaces\/([^/]*)\/connect\/([^/]*)$/
 
@@ -70,10 +68,9 @@ function refuseBody({ headers }: IncomingMessage): void {
   throw fault('INVALID_REQUEST', 'a tunnel request must not have a body')
 }
 
-/** Lets a tunnel be idle indefinitely, but detects a peer that has vanished (fault F31). */
+/** Lets a tunnel be idle indefinitely; the HTTP server notices a peer that has vanished (fault F31). */
 function keepOpen(socket: Duplex): void {
   if (!(socket instanceof Socket)) return
   socket.setTimeout(0)
   socket.setNoDelay(true)
-  noticeLoss(socket, LOSS_MS)
 }
