@@ -1,4 +1,4 @@
-import type { Duplex } from 'node:stream'
+import { type Duplex, finished } from 'node:stream'
 import { resetSocket } from './reset-socket.ts'
 
 /**
@@ -17,8 +17,10 @@ export async function joinStreams(left: Duplex, right: Duplex): Promise<void> {
   for (const [from, to] of bothWays) {
     from.on('error', () => undefined)
     from.once('close', () => {
-      // After a clean end the other side may still be sending earlier data.
-      if (!from.readableEnded) resetSocket(to)
+      if (!from.readableEnded) return resetSocket(to)
+      if (from.writableFinished) return
+      // Its peer has vanished after a clean end: what it sent before is still passed on, but nothing can reach it.
+      finished(to.resume(), { readable: false }, () => to.destroy())
     })
     from.pipe(to)
   }
