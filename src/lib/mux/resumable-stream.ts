@@ -10,6 +10,8 @@ const HEADER_BYTES = 7
 export const REPLAY_BYTES = 1024 * 1024
 /** Received bytes after which they are confirmed. */
 const ACK_BYTES = 64 * 1024
+/** Time without a frame after which a side that was pinged takes its link for broken: three pings of the other side. */
+const SILENCE_MS = 45_000
 /** Time for a peer that does not read to receive that this side has closed. */
 const GOODBYE_MS = 1_000
 
@@ -35,6 +37,8 @@ export class ResumableStream extends Duplex {
   #link: Duplex | undefined
   #late: NodeJS.Timeout | undefined
   #pings: NodeJS.Timeout | undefined
+  /** Breaks a silent link; set once the other side has pinged, and restarted by each arrival. */
+  #silence: NodeJS.Timeout | undefined
   /** Whether a ping has no answer yet. */
   #isPinged = false
   #hasHeard = false
@@ -82,6 +86,7 @@ export class ResumableStream extends Duplex {
     previous?.destroy()
     if (!this.#confirm(confirmed)) return void link.destroy()
     clearTimeout(this.#late)
+    this.#silence?.refresh()
     this.#head = Buffer.alloc(0)
     this.#missing = 0
     this.#acknowledged = this.#received
@@ -125,6 +130,7 @@ export class ResumableStream extends Duplex {
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
     clearTimeout(this.#late)
+    clearTimeout(this.#silence)
     clearInterval(this.#pings)
     const link = this.#link
     if (link !== undefined) {
@@ -195,6 +201,7 @@ export class ResumableStream extends Duplex {
 
   #take(link: Duplex, chunk: Buffer): void {
     this.#hasHeard = true
+    this.#silence?.refresh()
     const arrived: Buffer[] = []
     let rest = chunk
     while (rest.length > 0 && this.#link === link) {
@@ -228,7 +235,7 @@ export class ResumableStream extends Duplex {
   #handle(kind: number, number: number): void {
     if (kind === FRAME.data && number > 0 && !this.#hasEndedThere) this.#missing = number
     else if (kind === FRAME.ack && number > this.#confirmed) this.#takeAck(number)
-    else if (kind === FRAME.ping && this.#options.pingMs === undefined) this.#send(FRAME.pong)
+    else if (kind === FRAME.ping && this.#options.pingMs === undefined) this.#answerPing()
     else if (kind === FRAME.pong && this.#isPinged) this.#isPinged = false
     else if (kind === FRAME.end && !this.#hasEndedThere) this.#takeEnd()
     else if (kind === FRAME.close) this.#takeClose()
@@ -263,14 +270,28 @@ export class ResumableStream extends Duplex {
     done?.()
   }
 
-  /** Breaks a link on which nothing has arrived since the last ping. A slow one may still be busy with what was sent before. */
+  /**
+   * Breaks a link on which nothing has arrived since the last ping. A slow one may still be busy with what was sent before,
+   * and nothing arrives on one that is not read.
+   */
   #ping(): void {
     if (this.#link === undefined) return
-    if (this.#isPinged && !this.#hasHeard) return void this.#link.destroy()
+    if (this.#isPinged && !this.#hasHeard && !this.#link.isPaused()) return void this.#link.destroy()
     this.#hasHeard = false
     if (this.#isPinged) return
     this.#isPinged = true
     this.#send(FRAME.ping)
+  }
+
+  #answerPing(): void {
+    this.#send(FRAME.pong)
+    this.#silence ??= setTimeout(() => this.#breakSilence(), SILENCE_MS).unref()
+  }
+
+  #breakSilence(): void {
+    // Nothing arrives on a link that is not read.
+    if (this.#link?.isPaused() === true) this.#silence?.refresh()
+    else this.#link?.destroy()
   }
 
   #acknowledge(): void {

@@ -226,6 +226,53 @@ test('a link whose other side answers stays, although nothing is sent', async ()
   expect(await text(there)).toBe('x')
 })
 
+test('the side that is asked takes a link on which the pings have stopped for broken', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const stream = new ResumableStream({ patienceMs: PATIENCE_MS }).on('error', () => undefined)
+  const [link, peer] = duplexPair()
+  stream.attach(link, 0)
+  stream.resume()
+  const pass = async (ms: number) => {
+    vi.advanceTimersByTime(ms)
+    for (let turn = 0; turn < 4; turn++) await setImmediate()
+  }
+  // An older server never pings.
+  await pass(3_600_000)
+  expect(link.destroyed).toBe(false)
+  for (let i = 0; i < 10; i++) {
+    peer.write(header(5, 0))
+    await pass(15_000)
+  }
+  expect(link.destroyed).toBe(false)
+  await pass(30_000)
+  expect(link.destroyed).toBe(true)
+  await pass(PATIENCE_MS)
+  expect(stream.destroyed).toBe(true)
+})
+
+test('a link that is not read is not taken for broken by either side', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const here = new ResumableStream({ patienceMs: PATIENCE_MS, pingMs: 15_000 })
+  const there = new ResumableStream({ patienceMs: PATIENCE_MS })
+  const [left, right] = duplexPair()
+  here.attach(left, 0)
+  there.attach(right, 0)
+  const pass = async (ms: number) => {
+    for (let passed = 0; passed < ms; passed += 1_000) {
+      vi.advanceTimersByTime(1_000)
+      for (let turn = 0; turn < 4; turn++) await setImmediate()
+    }
+  }
+  await pass(20_000)
+  for (const side of [here, there]) side.write(Buffer.alloc(500_000))
+  await pass(600_000)
+  expect([left.destroyed, right.destroyed]).toEqual([false, false])
+  for (const side of [here, there]) side.end()
+  expect(await Promise.all([text(here), text(there)])).toEqual(['\0'.repeat(500_000), '\0'.repeat(500_000)])
+})
+
 const header = (kind: number, number: number): Buffer => {
   const bytes = Buffer.alloc(7)
   bytes.writeUInt8(kind, 0)
