@@ -138,7 +138,8 @@ function handleControl(data: RawData, process: ExecProcess, credit: Credit): boo
 /** Pings the page and terminates a connection whose peer has vanished; returns a function that stops the pings. */
 function pingUntilDead(socket: WebSocket): () => void {
   let isAlive = true
-  socket.on('pong', () => (isAlive = true))
+  // An answer may wait behind the output that the page still receives, and acknowledges, over a slow connection.
+  for (const event of ['pong', 'message'] as const) socket.on(event, () => (isAlive = true))
   const timer = setInterval(() => {
     if (!isAlive) return socket.terminate()
     isAlive = false

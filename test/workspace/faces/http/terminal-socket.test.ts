@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { PassThrough, Readable } from 'node:stream'
-import { expect, onTestFinished, test } from 'vitest'
-import { type WebSocket, WebSocketServer } from 'ws'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import PageSocket, { type WebSocket, WebSocketServer } from 'ws'
 import type { ExecProcess } from '../../../../src/workspace/backend/backend.ts'
 import { serveTerminal } from '../../../../src/workspace/faces/http/terminal-socket.ts'
 import { openTerminal } from '../../../support/workspace/client/terminal-client.ts'
@@ -70,6 +70,27 @@ test('a page that acknowledges slowly stays connected', async () => {
   const terminal = await openTerminal(await serve(process), { onData: () => undefined })
   await waitFor('ten times the bound', () => terminal.receivedBytes() > 10 * 2 ** 20)
   expect(terminal.socket.readyState).toBe(terminal.socket.OPEN)
+})
+
+test('F31 a page stays connected while it sends anything, and no longer', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const { process, hangUps } = program(new PassThrough())
+  let resizes = 0
+  const resize = (): void => void (resizes += 1)
+  const url = await serve({ ...process, resize })
+  // Its answers to pings wait behind output that arrives slowly.
+  const page = new PageSocket(url.replace(/^http/, 'ws'), 'terminal', { autoPong: false })
+  onTestFinished(() => page.terminate())
+  await once(page, 'open')
+  for (let i = 1; i <= 5; i++) {
+    page.send(JSON.stringify({ type: 'resize', columns: 80, rows: 24 }))
+    await waitFor('the message', () => resizes === i)
+    vi.advanceTimersByTime(15_000)
+  }
+  expect(hangUps()).toBe(0)
+  vi.advanceTimersByTime(15_000)
+  await waitFor('the hang-up', () => hangUps() === 1)
 })
 
 test('input waits in the page while the program does not read, and all of it arrives', async () => {
