@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { packageRoot } from '../process/package.ts'
 import { addHybridExchange } from './hybrid-exchange.ts'
 import { readLongPackets } from './packet-size.ts'
+import { offerSignatures } from './signature-algorithms.ts'
 
 const require = createRequire(import.meta.url)
 const OWNER = 'ssh2/lib/protocol/crypto.js'
@@ -19,6 +20,7 @@ const isRefused = refuseUnsafe(join(dirname(require.resolve(OWNER)), 'crypto/bui
 // Imported late, because it loads the addon.
 readLongPackets()
 addHybridExchange()
+offerSignatures()
 
 /** Returns whether ssh2 uses its compiled ciphers. */
 export function sshCiphers(): SshCiphers {
