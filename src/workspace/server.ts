@@ -346,8 +346,9 @@ async function connectionHandler(
 ): Promise<ConnectionHandler> {
   const { ssh, docker, log } = config
   const { authorizedKeys } = ssh
-  // An unusable file is reported at startup rather than at the first login.
-  if (authorizedKeys !== undefined) await readAuthorizedKeys(authorizedKeys)
+  // An unusable file or line is reported at startup rather than at the first login.
+  const ignored = authorizedKeys === undefined ? [] : (await readAuthorizedKeys(authorizedKeys)).ignored
+  for (const { message } of ignored) logger.warn(`ssh.authorized_keys: ${message}`)
   const deniedPorts = config.tunnel.denyPorts
   if (ssh.processes > 0 && given === undefined) {
     const { path, serverId } = state

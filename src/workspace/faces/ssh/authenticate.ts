@@ -1,9 +1,11 @@
-import ssh2, { type AuthContext, type Connection } from '../../../lib/ssh/ssh2.ts'
+import type { AuthContext, Connection } from '../../../lib/ssh/ssh2.ts'
 import type { Logger } from '../../../lib/log/logger.ts'
 import type { KeyRule } from './authorized-keys.ts'
 import { fingerprintOf } from '../../../lib/ssh/fingerprint.ts'
+import { readKey } from '../../../lib/ssh/public-key.ts'
 
 const MAX_ATTEMPTS = 6
+const LOGGED_NAME_LENGTH = 80
 
 /** An authenticated user. */
 export interface Login {
@@ -15,7 +17,13 @@ export interface Login {
 }
 
 /** Codes of refused logins. */
-export const LOGIN_REFUSALS = ['METHOD_NOT_ALLOWED', 'KEY_NOT_ALLOWED', 'SIGNATURE_INVALID'] as const
+export const LOGIN_REFUSALS = [
+  'METHOD_NOT_ALLOWED',
+  'KEY_NOT_ALLOWED',
+  'KEY_UNSUPPORTED',
+  'TOUCH_REQUIRED',
+  'SIGNATURE_INVALID',
+] as const
 
 /** A refused login attempt. */
 export interface LoginRefusal extends Omit<Login, 'fingerprint'> {
@@ -27,7 +35,7 @@ type KeyContext = Extract<AuthContext, { method: 'publickey' }>
 /**
  * Accepts a client that proves it owns an allowed key. ssh2 does not verify the signature itself; without this check a client
  * could log in under any fingerprint (threat S1). A connection without a verified key after six attempts is closed (S5); a
- * query for the available methods does not count as an attempt.
+ * query for the available methods does not count as an attempt, and neither does the signature after its key was accepted.
  */
 export function authenticate(
   connection: Connection,
@@ -38,8 +46,11 @@ export function authenticate(
   onRefused: (refusal: LoginRefusal) => void,
 ): void {
   let attempts = 0
+  let accepted: Buffer | undefined
   connection.on('authentication', (context) => {
-    if (context.method !== 'none' && ++attempts > MAX_ATTEMPTS) {
+    if (context.method === 'publickey' && accepted?.equals(context.key.data) === true) accepted = undefined
+    else if (context.method !== 'none') attempts += 1
+    if (attempts > MAX_ATTEMPTS) {
       connection.end()
       return
     }
@@ -56,29 +67,44 @@ export function authenticate(
   const refuse = (user: string, code: LoginRefusal['code']): void => onRefused({ user, address, code })
 
   const decide = async (context: KeyContext): Promise<void> => {
-    const isAllowed = await keyRule(context.key.data)
-    // The refusal omits the fingerprint: the client has not proven that it owns the key.
-    if (!isAllowed) refuse(context.username, 'KEY_NOT_ALLOWED')
+    const { username, key, signature, blob } = context
+    /** Refuses an attempt, which is not necessarily an attack. */
+    const dismiss = (code: LoginRefusal['code'], reason?: string): void => {
+      // Neither has the fingerprint: the client has not proven that it owns the key.
+      if (reason !== undefined)
+        logger.info({ workspace: shortened(username), address }, `SSH key refused: ${reason}`)
+      refuse(username, code)
+      context.reject(['publickey'])
+    }
+    const reading = readKey(key.algo, key.data)
+    if (reading.is === 'unusable') return dismiss('KEY_UNSUPPORTED', reading.reason)
+    const decision = await keyRule(key.data)
+    if (decision.is === 'refused') return dismiss('KEY_NOT_ALLOWED', decision.reason)
+    if (decision.is === 'unknown') return dismiss('KEY_NOT_ALLOWED')
     // A client first asks, without a signature, whether the key is acceptable.
-    if (context.signature === undefined) return isAllowed ? context.accept() : context.reject(['publickey'])
-    if (!ownsKey(context)) {
+    if (signature === undefined || blob === undefined) {
+      accepted = Buffer.from(key.data)
+      return context.accept()
+    }
+    const verdict = reading.key.verify(blob, signature, context.hashAlgo)
+    if (verdict === 'untouched')
+      return dismiss(
+        'TOUCH_REQUIRED',
+        `${key.algo} reports no touch: create the key without "-O no-touch-required"`,
+      )
+    if (verdict === 'invalid') {
       logger.warn({ address }, 'SSH key rejected: the signature is invalid')
-      refuse(context.username, 'SIGNATURE_INVALID')
+      refuse(username, 'SIGNATURE_INVALID')
       return context.reject(['publickey'])
     }
-    if (!isAllowed) return context.reject(['publickey'])
-    const login = { user: context.username, fingerprint: fingerprintOf(context.key.data), address }
+    const login = { user: username, fingerprint: fingerprintOf(key.data), address }
     const { user: workspace, ...who } = login
-    logger.info({ workspace: workspace.slice(0, 80), ...who }, 'SSH key verified')
+    logger.info({ workspace: shortened(workspace), ...who }, 'SSH key verified')
     onVerified(login)
     context.accept()
   }
 }
 
-function ownsKey(context: KeyContext): boolean {
-  const key = ssh2.utils.parseKey(`${context.key.algo} ${context.key.data.toString('base64')}`)
-  if (key instanceof Error || context.blob === undefined || context.signature === undefined) return false
-  // For an unusable key ssh2 returns the error instead of throwing it.
-  const isVerified: unknown = key.verify(context.blob, context.signature, context.hashAlgo)
-  return isVerified === true
+function shortened(name: string): string {
+  return name.slice(0, LOGGED_NAME_LENGTH)
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { dockerSsh } from '../../../support/workspace/ssh/docker-ssh.ts'
 import { makeKey, publicKey } from '../../../support/workspace/ssh/open-ssh.ts'
+import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 import { startWorkspaceServer } from '../../../support/workspace/server/test-server.ts'
 
@@ -27,26 +28,37 @@ test.each([0, 1])(
     expect(await login(own)).toBe(255)
     appendFileSync(file, `${publicKey(own)}\n`)
     expect(await login(own)).toBe(7)
-    // A damaged file refuses every key, including those before the damage.
-    appendFileSync(file, 'from="10.0.0.1" ssh-ed25519 AAAA\n')
+    // A line that cannot be honored does not affect the others.
+    writeFileSync(file, `from="10.0.0.1" ${publicKey(own)}\n${publicKey(other)}\nhello\n`)
     expect(await login(own)).toBe(255)
+    expect(await login(other)).toBe(7)
     rmSync(file)
-    expect(await login(own)).toBe(255)
+    expect(await login(other)).toBe(255)
+    const log = workspace.server.log()
+    expect(log).toContain(`SSH key refused: ${file} line 1 is ignored: options (from) are not supported`)
+    expect(log).toContain('SSH key refused: cannot read ssh.authorized_keys')
+    expect(log).not.toContain('the signature is invalid')
   },
 )
 
-test.each([
-  ['options', 'restrict ssh-ed25519 AAAA', /keys line 2 is not a plain/],
-  ['no key', 'hello', /keys line 2 is not a plain/],
-])('a server does not start with a file with %s', async (_what, line, message) => {
+test('a server starts with a file with unusable lines, and names each', async () => {
   const directory = tempDir()
   const file = join(directory, 'keys')
-  writeFileSync(file, `${publicKey(makeKey(directory, 'ed25519'))}\n${line}\n`)
-  const start = startWorkspaceServer({ stateDir: tempDir(), settings: { ssh: { authorized_keys: file } } })
-  await expect(start).rejects.toMatchObject({
-    code: 'AUTHORIZED_KEYS_UNUSABLE',
-    message: expect.stringMatching(message),
+  writeFileSync(file, `restrict ssh-ed25519 AAAA\n${publicKey(makeKey(directory, 'ed25519'))}\nhello\n`)
+  const server = await startWorkspaceServer({
+    backends: () => [new FakeBackend()],
+    settings: { ssh: { authorized_keys: file } },
   })
+  onTestFinished(() => server.stop())
+  const warnings = server
+    .log()
+    .split('\n')
+    .filter((line) => line.includes('ssh.authorized_keys'))
+    .map((line) => JSON.parse(line) as { level: number; msg: string })
+  expect(warnings).toMatchObject([
+    { level: 40, msg: expect.stringContaining(`${file} line 1 is ignored: options (restrict)`) },
+    { level: 40, msg: expect.stringContaining(`${file} line 3 is ignored: it is not a line such as`) },
+  ])
 })
 
 test('a server does not start with a missing file', async () => {

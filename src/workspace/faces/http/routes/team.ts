@@ -253,9 +253,6 @@ export function teamRoutes({ app }: HttpServer, face: HttpFace): void {
 
 function validKey(line: string): PublicKey {
   const key = parsePublicKey(line)
-  if (key !== undefined) return key
-  throw fault(
-    'INVALID_REQUEST',
-    'the key is not a public key such as "ssh-ed25519 AAAA… comment"; send the content of the .pub file',
-  )
+  if (typeof key !== 'string') return key
+  throw fault('INVALID_REQUEST', `the key is not valid: ${key}; send the content of the .pub file`)
 }
