@@ -8,6 +8,15 @@ interface PrintedClass {
   readonly interfaces: readonly string[]
   /** By "name descriptor". */
   readonly methods: ReadonlyMap<string, PrintedMethod>
+  readonly annotations: PrintedAnnotations
+}
+
+/** Names in the annotations of a class and its members that exist at run time, and in the defaults of an annotation type. */
+interface PrintedAnnotations {
+  /** Annotation types, and enums of constants. */
+  readonly initialized: readonly string[]
+  readonly literals: readonly string[]
+  readonly texts: readonly string[]
 }
 
 interface PrintedMethod {
@@ -17,8 +26,9 @@ interface PrintedMethod {
   readonly isExact: boolean
   readonly isFinal: boolean
   readonly calls: readonly PrintedCall[]
-  /** Classes that it creates objects of, or has literals of. */
+  /** Classes that it creates objects of. */
   readonly created: readonly string[]
+  readonly literals: readonly string[]
   /** Classes with static fields that it uses. */
   readonly initialized: readonly string[]
 }
@@ -164,6 +174,7 @@ function printedClass(section: string): PrintedClass {
       isFinal: own.includes('ACC_FINAL'),
       calls: callsOf(member, name, handles),
       created: createdIn(member, handles),
+      literals: namesAfter(member, 'ldc|ldc_w'),
       initialized: Array.from(
         member.matchAll(/^ +\d+: (?:get|put)static +#\d+ +\/\/ Field (\S+)$/gm),
         ([, field = '']) => ownerOfField(field, name),
@@ -180,6 +191,21 @@ function printedClass(section: string): PrintedClass {
       .map((each) => each.trim().replaceAll('.', '/'))
       .filter((each) => each !== ''),
     methods,
+    annotations: annotationsIn(section),
+  }
+}
+
+const ANNOTATIONS =
+  /^( *)(?:RuntimeVisible(?:Parameter|Type)?Annotations|AnnotationDefault):\n((?:\1 +.*\n|\n)*)/gm
+
+function annotationsIn(section: string): PrintedAnnotations {
+  const text = Array.from(section.matchAll(ANNOTATIONS), ([, , body = '']) => body).join('\n')
+  const all = (pattern: RegExp) => Array.from(text.matchAll(pattern), ([, name = '']) => name)
+  const types = [...all(/^ +([A-Za-z_$][\w.$]*)\(?$/gm), ...all(/@([\w.$]+)\(/g)]
+  return {
+    initialized: [...types.map((name) => name.replaceAll('.', '/')), ...all(/\bL([\w/$]+);\./g)],
+    literals: all(/\bclass L([\w/$]+);/g),
+    texts: all(/"((?:[^"\\]|\\.)*)"/g),
   }
 }
 
@@ -228,14 +254,19 @@ function callsOf(
 
 /** Classes of `new`, class literals and references to constructors. */
 function createdIn(member: string, handles: readonly (PrintedHandle | undefined)[]): readonly string[] {
-  const named = member.matchAll(/^ +\d+: (?:new|ldc|ldc_w) +#\d+ +\/\/ class (\S+)$/gm)
   const references = Array.from(member.matchAll(/InvokeDynamic #(\d+):/g), ([, at]) => handles[Number(at)])
   return [
-    ...Array.from(named, ([, name = '']) => name.replaceAll('"', '')),
+    ...namesAfter(member, 'new'),
     ...references.flatMap((handle) =>
       handle?.kind === 'newInvokeSpecial' ? [handle.target.split('."<init>"')[0] ?? ''] : [],
     ),
   ]
+}
+
+/** Returns the classes in instructions. */
+function namesAfter(member: string, instructions: string): readonly string[] {
+  const found = member.matchAll(new RegExp(`^ +\\d+: (?:${instructions}) +#\\d+ +// class (\\S+)$`, 'gm'))
+  return Array.from(found, ([, name = '']) => name.replaceAll('"', ''))
 }
 
 /** javap omits the class name of fields of the same class. */

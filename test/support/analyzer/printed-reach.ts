@@ -28,6 +28,14 @@ export function reachedIn(
     created.add(name)
     initialized.add(name)
   }
+  const reflect = (name: string): void => {
+    create(name)
+    if (own.has(name))
+      for (const method of graph.methodsOf(name)) if (method.includes('#<init> ')) reach(method)
+  }
+  const reachNamed = (owner: string, name: string | undefined): void => {
+    for (const method of graph.methodsOf(owner)) if (method.startsWith(`${owner}#${name} `)) reach(method)
+  }
   for (const method of start) {
     reach(method)
     if (methodOf(method)?.isStatic !== true && graph.classes.get(ownerOf(method))?.isAbstract === false)
@@ -38,6 +46,7 @@ export function reachedIn(
     for (const method of methods) {
       const printed = methodOf(method)
       for (const name of printed?.created ?? []) create(name)
+      for (const name of printed?.literals ?? []) reflect(name)
       for (const name of printed?.initialized ?? []) if (own.has(name)) initialized.add(name)
       for (const { owner, signature, isDispatched } of printed?.calls ?? []) {
         const target = graph.resolve(owner, signature)
@@ -57,10 +66,22 @@ export function reachedIn(
           for (const method of graph.methodsOf(name))
             if (HOOKS.test(method.split('#')[1] ?? '')) reach(method)
       }
-    for (const name of initialized)
+    for (const name of initialized) {
+      const packageInfo = `${name.slice(0, name.lastIndexOf('/') + 1)}package-info`
+      const { annotations } = graph.classes.get(name) ?? {}
+      for (const type of [packageInfo, ...(annotations?.initialized ?? [])])
+        if (own.has(type)) initialized.add(type)
+      const owners = [name]
+      for (const text of annotations?.texts ?? [])
+        owners.push((text.split('#')[0] ?? '').replaceAll('.', '/'))
+      owners.push(...(annotations?.literals ?? []))
+      for (const owner of owners.slice(1)) reflect(owner)
+      for (const text of annotations?.texts ?? [])
+        for (const owner of owners) reachNamed(owner, text.split('#')[1] ?? text)
       for (const type of [name, ...graph.above(name)])
         if (own.has(type) && graph.classes.get(type)?.methods.has('<clinit> ()V') === true)
           methods.add(`${type}#<clinit> ()V`)
+    }
   }
   return methods
 }
