@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 
 /**
@@ -18,6 +19,7 @@ export async function freePort(): Promise<number> {
 }
 
 async function isFree(port: number): Promise<boolean> {
+  if (isRemembered(port)) return false
   const server = createServer()
   try {
     server.listen(port, '127.0.0.1')
@@ -29,4 +31,16 @@ async function isFree(port: number): Promise<boolean> {
   server.close()
   await once(server, 'close')
   return true
+}
+
+/**
+ * Whether the kernel still has closed connections of a port (TIME_WAIT). Node.js listens there nevertheless; programs
+ * that do not set SO_REUSEADDR cannot.
+ */
+function isRemembered(port: number): boolean {
+  const hex = port.toString(16).toUpperCase().padStart(4, '0')
+  return ['/proc/net/tcp', '/proc/net/tcp6'].some(
+    (file) =>
+      existsSync(file) && new RegExp(`^ *\\d+: [0-9A-F]+:${hex} `, 'm').test(readFileSync(file, 'utf8')),
+  )
 }

@@ -321,7 +321,8 @@ describe.runIf(canStartPrograms())('top', () => {
     const top = onTerminal(user, ['top'], { columns: 170, rows: 30 })
     let title = ''
     top.terminal.onTitleChange((text) => (title = text))
-    const screen = await top.untilShown('indented')
+    // Not the command, which the state beside the lines may show before them.
+    const screen = await top.untilShown(/\| +indented/)
     expect(top.terminal.buffer.active.type).toBe('alternate')
     expect(title).toBe('')
     expect(screen.join('\n')).toMatch(/\| XY red/)
@@ -340,8 +341,9 @@ describe.runIf(canStartPrograms())('top', () => {
         )
         .filter((found) => found.length > 0)
     // The rest of the frame may follow.
-    await expect.poll(() => separators().length).toBeGreaterThan(20)
-    expect(new Set(separators().map(String)).size).toBe(1)
+    await expect
+      .poll(() => [separators().length > 20, new Set(separators().map(String)).size])
+      .toEqual([true, 1])
     top.type('q')
     expect(await top.ended).toBe(0)
   })

@@ -68,7 +68,7 @@ describe('the commands for a team', () => {
     expect(await as('ana', 'key', 'rm', fingerprint)).toBe(`removed ${fingerprint}`)
     expect(await as('ana', 'key', 'rm', fingerprint)).toContain('user "ana" has no key')
     expect(await as('ana', 'key', 'add', 'laptop', join(directory, 'none'))).toContain('cannot be read')
-    expect(await as('ana', 'key', 'add', 'laptop', file.slice(0, -4))).toContain('not a public key')
+    expect(await as('ana', 'key', 'add', 'laptop', file.slice(0, -4))).toContain('it is not a line such as')
     expect(await as('ana', 'key', 'ls', '--user', 'root')).toContain('this requires an administrator')
 
     await as('ana', 'token', 'create', 'ci', '--level', 'use', '--only', 'ana-demo', 'ana-other')
