@@ -28,12 +28,29 @@ function untilEmpty(directory: string): Promise<void> {
   )
 }
 
+/** Returns the command lines of processes that have a path below a directory among their arguments. */
+function namingPathsIn(directory: string): readonly string[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')
+      } catch {
+        // It has exited.
+        return ''
+      }
+    })
+    .filter((line) => line.includes(`${directory}/`))
+}
+
 /** The steps of a creation, by the first file each leaves. */
 const STEPS: readonly (readonly [string, () => boolean])[] = [
   ['its mark is made', () => existsSync(instance('.creating'))],
   ['its metadata is written', () => existsSync(instance('metadata.json'))],
   ['its disk is made', () => existsSync(upper)],
   ['its sockets’ directory is made', () => readdirSync(roots.runDir).length > 0],
+  ['its network is provided', () => globSync(join(roots.runDir, '*/net.sock')).length > 0],
+  ['its vsock is provided', () => globSync(join(roots.runDir, '*/vhost.sock')).length > 0],
   ['its monitor listens', () => globSync(join(roots.runDir, '*/qmp.sock')).length > 0],
   ['its monitor is noted', () => run() !== null],
 ]
@@ -54,6 +71,7 @@ test('F1 a server killed at any step of creating a machine leaves nothing of it'
     expect(await findMachine({ disk: upper }), step).toEqual([])
     for (const directory of ['instances', 'uppers']) await untilEmpty(join(roots.root, directory))
     expect(readdirSync(roots.runDir), step).toEqual([])
+    await waitFor('its helpers to exit', () => namingPathsIn(roots.runDir).length === 0)
   }
 })
 

@@ -35,6 +35,7 @@ export class FirecrackerDriver implements Driver {
   /** The guest's console is the monitor's own output. */
   readonly console = 'output'
   readonly shutdownBy = 'reboot'
+  readonly helperSockets: readonly string[] = []
   readonly memory = undefined
   readonly userNetwork = undefined
   readonly jails: FirecrackerJails | undefined

@@ -96,6 +96,8 @@ export interface Driver {
   readonly shutdownBy: 'poweroff' | 'reboot'
   /** UID that a VM's monitor switches to; undefined when it stays the server's. */
   readonly userOf: (id: string) => number | undefined
+  /** Names of the sockets that its helpers are given, by which those that were not recorded are found. */
+  readonly helperSockets: readonly string[]
   /** Undefined when VMs have no jail. */
   readonly jails: Jails | undefined
   /** Undefined when the memory of VMs cannot be saved. */

@@ -208,7 +208,7 @@ export class MachineRunner {
     const recorded = metadata.run?.hostBoot === hostBoot ? metadata.run.processes : []
     const stray = await findMachine({
       disk: files.upperOf(metadata.name),
-      socket: join(sockets.pathOf(metadata.id), API_SOCKET),
+      sockets: [API_SOCKET, ...driver.helperSockets].map((name) => join(sockets.pathOf(metadata.id), name)),
       id: metadata.id,
     })
     for (const each of [...recorded, ...stray]) await terminate(each)

@@ -6,8 +6,8 @@ import { identify, type MachineProcess } from './monitor/machine-process.ts'
 export interface Traces {
   /** Path of its disk. */
   readonly disk: string
-  /** Path of its monitor's control socket. */
-  readonly socket?: string
+  /** Paths of the sockets of its monitor and its helpers. */
+  readonly sockets?: readonly string[]
   /** Id that its monitor was started with. */
   readonly id?: string
 }
@@ -17,14 +17,12 @@ export interface Traces {
  * those with one of the paths among their arguments, whole or in a list; monitors started with the VM's id;
  * and monitors that were configured over their socket and have the disk open. Empty on systems without /proc.
  */
-export async function findMachine({ disk, socket, id }: Traces): Promise<readonly MachineProcess[]> {
+export async function findMachine({ disk, sockets = [], id }: Traces): Promise<readonly MachineProcess[]> {
   const file = statSync(disk, { throwIfNoEntry: false })
   const matches = (pid: string): boolean => {
     const argv = argumentsOf(pid)
     return (
-      argv.some(
-        (argument) => namesPath(argument, disk) || (socket !== undefined && namesPath(argument, socket)),
-      ) ||
+      argv.some((argument) => [disk, ...sockets].some((path) => namesPath(argument, path))) ||
       argv.some((argument, i) => id !== undefined && argument === '--id' && argv[i + 1] === id) ||
       (file !== undefined &&
         argv.some((argument) => basename(argument).includes('firecracker')) &&
@@ -53,7 +51,7 @@ function argumentsOf(pid: string): readonly string[] {
 }
 
 function namesPath(argument: string, path: string): boolean {
-  const named = [`file=${path.replaceAll(',', ',,')}`, `path=${path}`]
+  const named = [`file=${path.replaceAll(',', ',,')}`, `path=${path}`, `--socket-path=${path}`]
   return argument === path || argument.split(/,(?!,)/).some((part) => named.includes(part))
 }
 

@@ -17,6 +17,7 @@ import {
   type Accelerator,
   PID_FILE,
   qemuArguments,
+  NETWORK_SOCKET,
   QMP_SOCKET,
   VHOST_SOCKET,
   VIRTIOFS_SOCKET,
@@ -47,6 +48,7 @@ export class QemuDriver implements Driver {
   readonly console = 'appended'
   readonly userNetwork = { address: USER_NETWORK, missing: userNetworkMissing, isIsolated: true }
   readonly shutdownBy = 'poweroff'
+  readonly helperSockets = [NETWORK_SOCKET, VHOST_SOCKET, VIRTIOFS_SOCKET]
   readonly jails = undefined
   readonly userOf = process.getuid?.() === 0 ? machineUser : () => undefined
   readonly memory: MemorySaver = {

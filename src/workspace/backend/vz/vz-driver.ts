@@ -20,6 +20,7 @@ export class VzDriver implements Driver {
   readonly name = 'vz'
   readonly console = 'overwritten'
   readonly shutdownBy = 'poweroff'
+  readonly helperSockets: readonly string[] = []
   readonly jails = undefined
   readonly memory = undefined
   readonly userOf = () => undefined
