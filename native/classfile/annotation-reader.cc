@@ -1,5 +1,7 @@
 #include "annotation-reader.h"
 
+#include "facts-columns.h"
+
 #include <algorithm>
 #include <cstddef>
 #include <set>
@@ -286,18 +288,36 @@ class AnnotationReader {
   Cursor cursor_;
 };
 
+/** Reads an attribute, or leaves it out: a JVM loads the class nevertheless, and parses annotations when they are asked for. */
+template <typename Read>
+void readOrLeaveOut(Slice& slice, Cursor cursor, Read read) {
+  Facts& facts = slice.facts;
+  const std::size_t annotations = facts.annotations.type.size();
+  const std::size_t elements = facts.elements.name.size();
+  try {
+    AnnotationReader reader(slice, cursor);
+    read(reader);
+  } catch (const ClassFormatError& error) {
+    facts.columns([=](std::string_view name, auto& column) {
+      if (name.starts_with("annotations.")) column.resize(annotations);
+      if (name.starts_with("elements.")) column.resize(elements);
+    });
+    slice.leftOut.push_back(error);
+  }
+}
+
 }  // namespace
 
 void readAnnotations(Slice& slice, Cursor cursor, AnnotationTarget target, bool isVisible) {
-  AnnotationReader(slice, cursor).annotations(target, isVisible);
+  readOrLeaveOut(slice, cursor, [&](AnnotationReader& reader) { reader.annotations(target, isVisible); });
 }
 
 void readParameterAnnotations(Slice& slice, Cursor cursor, std::int32_t method, bool isVisible) {
-  AnnotationReader(slice, cursor).parameters(method, isVisible);
+  readOrLeaveOut(slice, cursor, [&](AnnotationReader& reader) { reader.parameters(method, isVisible); });
 }
 
 void readTypeAnnotations(Slice& slice, Cursor cursor, AnnotationTarget target, bool isVisible) {
-  AnnotationReader(slice, cursor).typeAnnotations(target, isVisible);
+  readOrLeaveOut(slice, cursor, [&](AnnotationReader& reader) { reader.typeAnnotations(target, isVisible); });
 }
 
 void markRepeatedOnTypes(Facts& facts, std::size_t first) {
@@ -322,7 +342,7 @@ void markRepeatedOnTypes(Facts& facts, std::size_t first) {
 }
 
 void readAnnotationDefault(Slice& slice, Cursor cursor, std::int32_t method) {
-  AnnotationReader(slice, cursor).defaultValue(method);
+  readOrLeaveOut(slice, cursor, [&](AnnotationReader& reader) { reader.defaultValue(method); });
 }
 
 }  // namespace workspace::classfile

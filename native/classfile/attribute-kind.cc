@@ -46,4 +46,36 @@ AttributeKind attributeKindOf(std::string_view name) {
   return Kind::other;
 }
 
+bool isDefinedIn(AttributeKind kind, std::uint16_t major, std::uint16_t minor) {
+  // JVMS table 4.7-C. Preview features mark the minor version.
+  const bool isPreview = minor == 0xffff;
+  switch (kind) {
+    case Kind::enclosingMethod:
+    case Kind::signature:
+    case Kind::runtimeVisibleAnnotations:
+    case Kind::runtimeInvisibleAnnotations:
+    case Kind::runtimeVisibleParameterAnnotations:
+    case Kind::runtimeInvisibleParameterAnnotations:
+    case Kind::annotationDefault:
+      return major >= 49;
+    case Kind::bootstrapMethods:
+      return major >= 51;
+    case Kind::methodParameters:
+    case Kind::runtimeVisibleTypeAnnotations:
+    case Kind::runtimeInvisibleTypeAnnotations:
+      return major >= 52;
+    case Kind::module:
+      return major >= 53;
+    case Kind::nestHost:
+    case Kind::nestMembers:
+      return major >= 55;
+    case Kind::record:
+      return major >= 60 || (isPreview && major >= 58);
+    case Kind::permittedSubclasses:
+      return major >= 61 || (isPreview && major >= 59);
+    default:
+      return true;
+  }
+}
+
 }  // namespace workspace::classfile

@@ -39,4 +39,7 @@ enum class AttributeKind : std::uint8_t {
 /** Returns the kind of an attribute by its name, never `notAsked`. */
 AttributeKind attributeKindOf(std::string_view name);
 
+/** Whether a JVM reads an attribute in class files of a version; it ignores those that a later version defines. */
+bool isDefinedIn(AttributeKind kind, std::uint16_t major, std::uint16_t minor);
+
 }  // namespace workspace::classfile

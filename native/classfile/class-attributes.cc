@@ -9,7 +9,7 @@ using namespace directive;
 void ClassReader::readAttributes(Cursor& file) {
   const auto row = static_cast<std::int32_t>(slice_.facts.classes.name.size() - 1);
   for (std::uint16_t left = file.u2(); left > 0; left--) {
-    const AttributeKind kind = slice_.pool.attributeKind(file.u2());
+    const AttributeKind kind = attributeKind(file.u2());
     const Cursor body = file.window(file.u4());
     if (!readAnnotationAttribute(kind, body, {TargetKind::class_, row})) readAttribute(kind, body);
   }
@@ -59,6 +59,7 @@ void ClassReader::readAttribute(AttributeKind kind, Cursor body) {
 
 void ClassReader::readClassNames(Cursor body, I32& column) {
   for (std::uint16_t left = body.u2(); left > 0; left--) column.push_back(slice_.pool.className(body.u2()));
+  body.requireEnd();
 }
 
 void ClassReader::readEnclosingMethod(Cursor body) {
@@ -88,6 +89,7 @@ void ClassReader::readInnerClasses(Cursor body) {
     classes.innerName.back() = name;
     classes.innerAccessFlags.back() = flags;
   }
+  body.requireEnd();
 }
 
 void ClassReader::readRecord(Cursor body) {
@@ -99,12 +101,13 @@ void ClassReader::readRecord(Cursor body) {
     table.descriptor.push_back(slice_.pool.utf8(body.u2()));
     table.signature.push_back(-1);
     for (std::uint16_t left = body.u2(); left > 0; left--) {
-      const AttributeKind kind = slice_.pool.attributeKind(body.u2());
+      const AttributeKind kind = attributeKind(body.u2());
       const Cursor inner = body.window(body.u4());
       if (readAnnotationAttribute(kind, inner, {TargetKind::recordComponent, row})) continue;
       if (kind == AttributeKind::signature) table.signature.back() = readSignature(inner);
     }
   }
+  body.requireEnd();
 }
 
 void ClassReader::readModule(Cursor body) {

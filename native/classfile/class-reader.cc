@@ -26,13 +26,23 @@ void ClassReader::clear() {
 
 void ClassReader::read(std::span<const std::uint8_t> bytes, std::int32_t input) {
   mark_.set(slice_.facts);
+  slice_.leftOut.clear();
   try {
     if (bytes.size() > maxFileBytes) throw ClassFormatError(0, "the file is larger than 2 GiB");
     readClass(Cursor(bytes), input);
+    addLeftOut(input);
   } catch (const ClassFormatError& error) {
     mark_.takeBack(slice_.facts);
     addDiagnostic(input, error.offset(), error.what());
   }
+}
+
+void ClassReader::addLeftOut(std::int32_t input) {
+  if (slice_.leftOut.empty()) return;
+  const ClassFormatError& first = slice_.leftOut.front();
+  const std::size_t others = slice_.leftOut.size() - 1;
+  const std::string more = others == 0 ? "" : ", and " + std::to_string(others) + " more";
+  addDiagnostic(input, first.offset(), std::string("an attribute is left out: ") + first.what() + more);
 }
 
 void ClassReader::readClass(Cursor file, std::int32_t input) {
@@ -130,7 +140,7 @@ void ClassReader::addPoolReferences() {
 void ClassReader::findBootstrapMethods(Cursor attributes) {
   bootstrapMethods_.clear();
   for (std::uint16_t left = attributes.u2(); left > 0; left--) {
-    const AttributeKind kind = slice_.pool.attributeKind(attributes.u2());
+    const AttributeKind kind = attributeKind(attributes.u2());
     Cursor body = attributes.window(attributes.u4());
     if (kind != AttributeKind::bootstrapMethods) continue;
     for (std::uint16_t methods = body.u2(); methods > 0; methods--) {
@@ -142,6 +152,12 @@ void ClassReader::findBootstrapMethods(Cursor attributes) {
       bootstrapMethods_.push_back(method);
     }
   }
+}
+
+AttributeKind ClassReader::attributeKind(std::uint16_t name) {
+  const auto& classes = slice_.facts.classes;
+  const AttributeKind kind = slice_.pool.attributeKind(name);
+  return isDefinedIn(kind, classes.majorVersion.back(), classes.minorVersion.back()) ? kind : AttributeKind::other;
 }
 
 bool ClassReader::readAnnotationAttribute(AttributeKind kind, Cursor body, AnnotationTarget target) {

@@ -26,7 +26,7 @@ namespace directive {
 enum Kind : std::uint8_t { moduleSelf = 0, requires_ = 1, exports = 2, opens = 3, uses = 4, provides = 5 };
 }  // namespace directive
 
-/** Reason why a class file of the slice has no facts. */
+/** Reason why a class file of the slice has no facts, or lacks those of an attribute. */
 struct ClassDiagnostic {
   std::int32_t input;
   /** Byte offset in the class file. */
@@ -40,7 +40,10 @@ struct ClassDiagnostic {
  */
 class ClassReader {
  public:
-  /** Adds a class. On an error it removes all rows of the class and records a diagnostic. */
+  /**
+   * Adds a class. On an error it removes all rows of the class and records a diagnostic; if only annotations cannot be
+   * read, it leaves them out and records one, too, because a JVM accepts such a class.
+   */
   void read(std::span<const std::uint8_t> bytes, std::int32_t input);
 
   /** Prepares for the next slice, reusing the memory. */
@@ -53,6 +56,7 @@ class ClassReader {
   const std::vector<ClassDiagnostic>& diagnostics() const { return diagnostics_; }
 
  private:
+  void addLeftOut(std::int32_t input);
   void readClass(Cursor file, std::int32_t input);
   void addRow(std::int32_t input, std::uint16_t minor, std::uint16_t major);
   void readInterfaces(Cursor& file);
@@ -62,7 +66,8 @@ class ClassReader {
   void readField(Cursor& file);
   void readMethod(Cursor& file);
   void readConstantValue(Cursor body);
-  void readMethodParameters(Cursor body);
+  /** Returns false if they are left out. */
+  bool readMethodParameters(Cursor body);
   void addLocalNames(const MethodDebug& debug, const Descriptor& descriptor, bool isStatic);
 
   void findBootstrapMethods(Cursor attributes);
@@ -76,6 +81,8 @@ class ClassReader {
   void addModuleDirective(std::uint8_t kind, std::int32_t name, std::uint16_t flags, std::int32_t target);
   void readClassNames(Cursor body, I32& column);
   std::int32_t readSignature(Cursor body);
+  /** Returns the kind of an attribute by its name's index, `other` if this class's version does not define it. */
+  AttributeKind attributeKind(std::uint16_t name);
   /** Reads an attribute of annotations. Returns false for other attributes. */
   bool readAnnotationAttribute(AttributeKind kind, Cursor body, AnnotationTarget target);
 

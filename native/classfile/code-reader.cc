@@ -78,6 +78,7 @@ void CodeReader::readLines(Cursor cursor) {
     const std::uint16_t pc = cursor.u2();
     lines_.push_back({pc, cursor.u2()});
   }
+  cursor.requireEnd();
 }
 
 void CodeReader::readLocals(Cursor cursor, unsigned firstSlots) {
@@ -92,6 +93,7 @@ void CodeReader::readLocals(Cursor cursor, unsigned firstSlots) {
     debug_.hasLocalNames = true;
     debug_.localNames[index] = slice_.pool.utf8(name);
   }
+  cursor.requireEnd();
 }
 
 void CodeReader::addCatchTypes() {

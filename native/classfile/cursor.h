@@ -80,6 +80,11 @@ class Cursor {
    */
   void requireEach(std::size_t count, std::size_t each) const { require(count * each); }
 
+  /** Checks that nothing follows, as a JVM does for most attributes. */
+  void requireEnd() const {
+    if (!atEnd()) throw ClassFormatError(at_, std::to_string(remaining()) + " bytes follow the contents of an attribute");
+  }
+
  private:
   void require(std::size_t count) const {
     if (count > end_ - at_) fail(count);

@@ -34,7 +34,7 @@ void ClassReader::readField(Cursor& file) {
   fields.constant.push_back(0);
   fields.constantHigh.push_back(0);
   for (std::uint16_t left = file.u2(); left > 0; left--) {
-    const AttributeKind kind = slice_.pool.attributeKind(file.u2());
+    const AttributeKind kind = attributeKind(file.u2());
     const Cursor body = file.window(file.u4());
     if (readAnnotationAttribute(kind, body, {TargetKind::field, row})) continue;
     if (kind == AttributeKind::signature) fields.signature.back() = readSignature(body);
@@ -95,7 +95,7 @@ void ClassReader::readMethod(Cursor& file) {
   const MethodDebug* debug = nullptr;
   for (std::uint16_t left = file.u2(); left > 0; left--) {
     const std::size_t attributeAt = file.offset();
-    const AttributeKind kind = slice_.pool.attributeKind(file.u2());
+    const AttributeKind kind = attributeKind(file.u2());
     const Cursor body = file.window(file.u4());
     if (readAnnotationAttribute(kind, body, {TargetKind::method, row})) continue;
     switch (kind) {
@@ -111,8 +111,7 @@ void ClassReader::readMethod(Cursor& file) {
         readClassNames(body, facts.exceptions.name);
         break;
       case AttributeKind::methodParameters:
-        hasParameters = true;
-        readMethodParameters(body);
+        hasParameters = readMethodParameters(body);
         break;
       case AttributeKind::signature:
         methods.signature.back() = readSignature(body);
@@ -137,10 +136,24 @@ void ClassReader::readMethod(Cursor& file) {
   if (!hasParameters && debug != nullptr && debug->hasLocalNames) addLocalNames(*debug, descriptor, isStatic);
 }
 
-void ClassReader::readMethodParameters(Cursor body) {
-  for (std::uint8_t left = body.u1(); left > 0; left--) {
-    slice_.facts.parameters.name.push_back(slice_.pool.utf8OrNone(body.u2()));
-    slice_.facts.parameters.accessFlags.push_back(body.u2());
+bool ClassReader::readMethodParameters(Cursor body) {
+  auto& parameters = slice_.facts.parameters;
+  const std::size_t first = parameters.name.size();
+  Cursor names = body;
+  body.skip(std::size_t{4} * body.u1());
+  body.requireEnd();
+  try {
+    for (std::uint8_t left = names.u1(); left > 0; left--) {
+      parameters.name.push_back(slice_.pool.utf8OrNone(names.u2()));
+      parameters.accessFlags.push_back(names.u2());
+    }
+    return true;
+  } catch (const ClassFormatError& error) {
+    // A JVM looks up the names when they are asked for.
+    parameters.name.resize(first);
+    parameters.accessFlags.resize(first);
+    slice_.leftOut.push_back(error);
+    return false;
   }
 }
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "class-format-error.h"
 #include "constant-pool.h"
 #include "descriptor-table.h"
 #include "facts.h"
@@ -14,6 +15,8 @@ struct Slice {
   Facts facts;
   ConstantPool pool{facts.strings};
   DescriptorTable descriptors{facts.strings};
+  /** Errors in attributes of the current class that were left out. */
+  std::vector<ClassFormatError> leftOut;
 
   Slice() = default;
   Slice(const Slice&) = delete;

@@ -11,7 +11,7 @@ import { type Digest, digestLayout, openDigest } from './digest.ts'
  * Changes with the columns. Increment the number for any other change of the stored format; slices of other
  * versions are left alone.
  */
-export const STORE_VERSION = `4-${crc32(`${factsLayout} ${digestLayout}`).toString(36)}`
+export const STORE_VERSION = `5-${crc32(`${factsLayout} ${digestLayout}`).toString(36)}`
 /** Address space; only the used part takes memory or disk. */
 const MAP_BYTES = 64 * 2 ** 30
 

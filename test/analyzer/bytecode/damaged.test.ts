@@ -10,7 +10,9 @@ describe.each([nativeReader, oracleReader])('A3 the $is reader', (reader) => {
     let faulty = 0
     for (const input of inputs) {
       const { facts, diagnostics } = await reader.readSlice([input])
-      expect(facts.classes.count + diagnostics.length).toBe(1)
+      // A class whose annotations cannot be read has facts and a diagnostic.
+      expect([0, 1]).toContain(diagnostics.length)
+      expect(facts.classes.count === 1 || diagnostics.length === 1).toBe(true)
       expect(diagnostics[0]?.offset ?? 0).toBeLessThanOrEqual(input.length)
       faulty += diagnostics.length
     }
