@@ -59,14 +59,24 @@ std::vector<Extent> extentsOf(Napi::Env env, const Napi::Value& value) {
 
 Wanted wantedOf(const Napi::Value& withDigest) { return withDigest.ToBoolean() ? Wanted::factsAndDigest : Wanted::facts; }
 
-void readAll(ClassReader& reader, const Source& source, const std::vector<Extent>& extents) {
+std::vector<std::string> namesOf(Napi::Env env, const Napi::Value& value, std::size_t count) {
+  if (!value.IsArray() || value.As<Napi::Array>().Length() != count) {
+    throw Napi::TypeError::New(env, "readExtents expects an array with a name for each extent");
+  }
+  const auto texts = value.As<Napi::Array>();
+  std::vector<std::string> names;
+  for (std::uint32_t i = 0; i < texts.Length(); i++) names.push_back(texts.Get(i).ToString().Utf8Value());
+  return names;
+}
+
+void readAll(ClassReader& reader, const Source& source, const std::vector<Extent>& extents, const std::vector<std::string>& names) {
   ExtentReader extentReader(source, maxClassBytes);
   std::int32_t input = 0;
   for (const Extent& extent : extents) {
     std::span<const std::uint8_t> bytes;
     const char* fault = extentReader.read(extent, bytes);
     if (fault == nullptr) {
-      reader.read(bytes, input);
+      reader.read(bytes, input, names[static_cast<std::size_t>(input)]);
     } else {
       reader.addDiagnostic(input, 0, fault);
     }
@@ -84,16 +94,19 @@ std::string sentence(int number) { return "it cannot be opened: " + std::generic
 
 Napi::Value readExtents(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
-  if (info.Length() != 4) throw Napi::TypeError::New(env, "readExtents expects a path, a container, extents and whether to make a digest");
-  const auto job = [path = pathOf(env, info[0]), container = extentsOf(env, info[1]), extents = extentsOf(env, info[2])](ClassReader& reader) {
+  if (info.Length() != 5) throw Napi::TypeError::New(env, "readExtents expects a path, a container, extents, names and whether to make a digest");
+  auto read = extentsOf(env, info[2]);
+  auto expected = namesOf(env, info[3], read.size());
+  const auto job = [path = pathOf(env, info[0]), container = extentsOf(env, info[1]), extents = std::move(read),
+                    names = std::move(expected)](ClassReader& reader) {
     const File file(path);
     if (file.failure() != 0) return failAll(reader, extents.size(), sentence(file.failure()));
-    if (container.empty()) return readAll(reader, Source(file), extents);
+    if (container.empty()) return readAll(reader, Source(file), extents, names);
     const NestedArchives::Lease nested = NestedArchives::shared().open(file, container[0]);
     if (nested.fault() != nullptr) return failAll(reader, extents.size(), std::string("its nested archive cannot be read: ") + nested.fault());
-    readAll(reader, Source(nested.bytes()), extents);
+    readAll(reader, Source(nested.bytes()), extents, names);
   };
-  return startReading(env, job, wantedOf(info[3]), Napi::Object::New(env));
+  return startReading(env, job, wantedOf(info[4]), Napi::Object::New(env));
 }
 
 namespace {

@@ -5,8 +5,9 @@
 namespace workspace::binding {
 
 /**
- * readExtents(path: string, container: Float64Array, extents: Float64Array): Promise<{buffer, diagnostics}>. An extent
- * is six numbers: offset, stored bytes, bytes, method (0 or 8), whether a local header precedes it, CRC-32 or -1.
+ * readExtents(path: string, container: Float64Array, extents: Float64Array, names: string[], withDigest: boolean):
+ * Promise<{buffer, digest, diagnostics}>. An extent is six numbers: offset, stored bytes, bytes, method (0 or 8), whether
+ * a local header precedes it, CRC-32 or -1; its class must have the internal name beside it.
  * `container` is one extent, or empty: the extents are then inside its inflated data. No byte of a class file crosses
  * to JavaScript.
  */

@@ -24,12 +24,14 @@ void ClassReader::clear() {
   diagnostics_.clear();
 }
 
-void ClassReader::read(std::span<const std::uint8_t> bytes, std::int32_t input) {
+void ClassReader::read(std::span<const std::uint8_t> bytes, std::int32_t input, std::string_view expected) {
   mark_.set(slice_.facts);
   slice_.leftOut.clear();
   try {
     if (bytes.size() > maxFileBytes) throw ClassFormatError(0, "the file is larger than 2 GiB");
     readClass(Cursor(bytes), input);
+    const std::string_view name = slice_.facts.strings.at(slice_.facts.classes.name.back());
+    if (!expected.empty() && name != expected) throw ClassFormatError(0, "its class is " + std::string(name) + ", which no JVM finds under this name");
     addLeftOut(input);
   } catch (const ClassFormatError& error) {
     mark_.takeBack(slice_.facts);

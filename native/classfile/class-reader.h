@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "annotation-reader.h"
@@ -43,8 +44,10 @@ class ClassReader {
   /**
    * Adds a class. On an error it removes all rows of the class and records a diagnostic; if only annotations cannot be
    * read, it leaves them out and records one, too, because a JVM accepts such a class.
+   *
+   * @param expected internal name under which a JVM looks for the class, which its own must equal; empty to skip the check
    */
-  void read(std::span<const std::uint8_t> bytes, std::int32_t input);
+  void read(std::span<const std::uint8_t> bytes, std::int32_t input, std::string_view expected = {});
 
   /** Prepares for the next slice, reusing the memory. */
   void clear();

@@ -69,16 +69,18 @@ export function readClassFilesAt(paths: readonly string[], withDigest: boolean):
  * without passing their bytes to JavaScript. Rejects class files over 16 MiB, and containers that
  * `openNestedArchive` rejects.
  *
+ * @param names internal names of the classes, by extent; a class with another name is a diagnostic, because no JVM finds it
  * @param container nested archive that contains the extents, if it is deflated
  */
 export function readClassFilesIn(
   path: string,
   extents: readonly Extent[],
+  names: readonly string[],
   container: Extent | undefined,
   withDigest: boolean,
 ): Promise<PackedFacts> {
   const around = numbersOf(container === undefined ? [] : [container])
-  return addon().readExtents(path, around, numbersOf(extents), withDigest) as Promise<PackedFacts>
+  return addon().readExtents(path, around, numbersOf(extents), names, withDigest) as Promise<PackedFacts>
 }
 
 /** An archive inside a file, inflated in the addon's memory. */

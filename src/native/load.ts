@@ -26,6 +26,7 @@ export interface Addon {
     path: string,
     container: Float64Array,
     extents: Float64Array,
+    names: readonly string[],
     withDigest: boolean,
   ): Promise<unknown>
   openNestedArchive(path: string, extent: Float64Array): number

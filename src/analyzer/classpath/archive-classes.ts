@@ -38,6 +38,9 @@ const nestedInJar = /^(?:BOOT-INF\/lib|WEB-INF\/lib|lib)\/[^/]+\.jar$/
 const classOfJar = /^(?:BOOT-INF\/classes\/|WEB-INF\/classes\/)?(?:META-INF\/versions\/(\d+)\/)?(.+)\.class$/
 const classOfJmod = /^classes\/(?:META-INF\/versions\/(\d+)\/)?(.+)\.class$/
 
+/** The JDK's JarFile knows the versions of an archive from entries that do not end with "/", in any case. */
+const VERSION = /^META-INF\/versions\/(\d+)\/.*[^/]$/i
+
 /** Location of an archive: in a file, or in another archive. */
 interface ArchiveLocation {
   readonly path: string
@@ -80,8 +83,16 @@ export function listArchive(
         if (isEmpty) empty++
         return isEmpty
       }
-      const entries = readZipDirectory(archive.source, isEmptyClass, left)
+      const repeated: string[] = []
+      const entries = readZipDirectory(archive.source, isEmptyClass, left, (name) => repeated.push(name))
       left -= entries.length
+      const [first] = repeated
+      if (first !== undefined)
+        problems.push({
+          path: displayPath(archive, first),
+          offset: 0,
+          message: `the archive has ${repeated.length === 1 ? 'this entry' : `this entry and ${repeated.length - 1} others`} more than once; the last is read, as by a JVM`,
+        })
       if (empty > 0)
         problems.push({
           path: displayPath(archive),
@@ -109,12 +120,18 @@ function containerOf(
 ): ClassContainer {
   const { path, inside, deflated } = archive
   const counts = hasVersions(archive, entries)
+  const versions = new Set(entries.flatMap(({ name }) => VERSION.exec(name)?.[1] ?? []))
   const classes = new Map<string, ClassEntry>()
-  for (const { name: file, extent, isEncrypted } of entries) {
-    const [, version, name] = classFile.exec(file) ?? []
+  let unreachable = 0
+  for (const { name: file, extent, isEncrypted } of byLookup(entries)) {
+    const [, version, name] = classFile.exec(file.endsWith('/') ? file.slice(0, -1) : file) ?? []
     if (name === undefined || name.startsWith('META-INF/')) continue
+    if (/(?:^|\/)\.{0,2}(?:\/|$)/.test(name)) {
+      unreachable++
+      continue
+    }
     const since = version === undefined ? 0 : Number(version)
-    if (since > 0 && (!counts || since > release)) continue
+    if (since > 0 && (!counts || since > release || !versions.has(version ?? ''))) continue
     if (isEncrypted) {
       problems.push({ path: displayPath(archive, file), offset: 0, message: 'it is encrypted' })
       continue
@@ -132,8 +149,20 @@ function containerOf(
       extent: at,
     })
   }
+  if (unreachable > 0)
+    problems.push({
+      path: displayPath(archive),
+      offset: 0,
+      message: `${unreachable} class files are left out, because no JVM finds their names, with empty parts, "." or ".."`,
+    })
   rejectBomb(archive, classes.values())
   return { path, kind: 'archive', inside, deflated, classes: [...classes.values()] }
+}
+
+/** Sorts entries whose names end with "/" behind the others: a JVM finds a class in them if no other entry has its name. */
+function byLookup(entries: readonly ZipEntry[]): readonly ZipEntry[] {
+  const isFolder = ({ name }: ZipEntry): boolean => name.endsWith('/')
+  return [...entries.filter((entry) => !isFolder(entry)), ...entries.filter(isFolder)]
 }
 
 function rejectBomb({ source }: ArchiveLocation, classes: Iterable<ClassEntry>): void {
@@ -146,7 +175,8 @@ function rejectBomb({ source }: ArchiveLocation, classes: Iterable<ClassEntry>):
 }
 
 function hasVersions({ source }: ArchiveLocation, entries: readonly ZipEntry[]): boolean {
-  const manifest = entries.find((entry) => entry.name === 'META-INF/MANIFEST.MF')
+  // As for a JVM: in any case, and the last one counts.
+  const manifest = entries.findLast(({ name }) => name.toUpperCase() === 'META-INF/MANIFEST.MF')
   if (manifest === undefined || manifest.isEncrypted) return false
   return isMultiRelease(readExtent(source, manifest.extent, MAX_MANIFEST_BYTES).toString())
 }
@@ -175,18 +205,12 @@ function enter(
   )
 }
 
-/** Whether a manifest's main section has `Multi-Release: true`; META-INF/versions counts only then. */
+/**
+ * Whether a manifest's main section has `Multi-Release: true`; META-INF/versions counts only then. Like the JDK's JarFile,
+ * which compares bytes: a line with other blanks, one that continues or one without its line break does not count.
+ */
 function isMultiRelease(manifest: string): boolean {
-  return mainAttribute(manifest, 'multi-release')?.toLowerCase() === 'true'
-}
-
-/** Returns a main attribute by its lower-case name. Long lines continue after a line break and a space. */
-function mainAttribute(manifest: string, wanted: string): string | undefined {
-  const unfolded = manifest.replaceAll(/\r\n|\r/g, '\n').replaceAll('\n ', '')
-  const [main = ''] = unfolded.split('\n\n')
-  for (const line of main.split('\n')) {
-    const colon = line.indexOf(':')
-    if (line.slice(0, colon).toLowerCase() === wanted) return line.slice(colon + 1).trim()
-  }
-  return undefined
+  const found = /(?:^|[\r\n])multi-release: true(?:\r\n|\r(?!\n)|\n)(?! )/i.exec(manifest)
+  const mainEnd = /(?:\r\n|\r(?!\n)|\n)[\r\n]/.exec(manifest)?.index ?? manifest.length
+  return found !== null && found.index <= mainEnd
 }

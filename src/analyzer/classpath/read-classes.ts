@@ -72,5 +72,6 @@ function read(
     return readClassFilesAt(files, withDigest)
   }
   const extents = entries.flatMap((entry) => entry.extent ?? [])
-  return readClassFilesIn(container.path, extents, container.deflated, withDigest)
+  const names = entries.map(({ name }) => name)
+  return readClassFilesIn(container.path, extents, names, container.deflated, withDigest)
 }

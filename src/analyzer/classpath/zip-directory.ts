@@ -32,9 +32,10 @@ const MAX_DIRECTORY_BYTES = 2 ** 28
 
 /**
  * Reads the entries of a zip file in the order of its central directory, located from its end; bytes before
- * the archive are allowed. Of several entries with one name, the first counts. Reads only the directory.
+ * the archive are allowed. Of several entries with one name the last counts, as for a JVM. Reads only the directory.
  *
- * @param leavesOut whether to skip an entry
+ * @param leavesOut whether to skip an entry, and those before it with the same name
+ * @param onRepeated called for each entry with the name of an earlier one
  * @param most maximum number of entries
  * @throws RangeError or Error when the file is not a valid zip file, or is crafted: overlapping entries, or
  * too many of them
@@ -43,6 +44,7 @@ export function readZipDirectory(
   source: ByteSource,
   leavesOut: (name: string, bytes: number) => boolean = () => false,
   most = MAX_ENTRIES,
+  onRepeated: (name: string) => void = () => undefined,
 ): readonly ZipEntry[] {
   const end = findEnd(source)
   if (end.count > most) throw new Error(`it has ${end.count} entries, more than the limit of ${most}`)
@@ -64,7 +66,8 @@ export function readZipDirectory(
     const offset = end.base + sizes.offset
     starts[i] = offset
     ends[i] = offset + LOCAL_HEADER_BYTES + nameBytes + sizes.storedBytes
-    if (!entries.has(name) && !leavesOut(name, sizes.bytes)) {
+    if (entries.delete(name)) onRepeated(name)
+    if (!leavesOut(name, sizes.bytes)) {
       const method = directory.readUInt16LE(at + 10)
       const extent = { ...sizes, offset, method, hasHeader: true, crc: directory.readUInt32LE(at + 16) }
       entries.set(name, { name, extent, isEncrypted: (directory.readUInt16LE(at + 8) & 1) !== 0 })

@@ -90,11 +90,13 @@ describe('archives', () => {
       listClasses(jarOf([manifest(text), ...files]), release).containers[0]?.classes.map(
         (entry) => entry.release,
       )
-    const yes = 'Manifest-Version: 1.0\r\nMulti-Rel\r\n ease: TRUE\r\n\r\n'
+    const yes = 'Manifest-Version: 1.0\r\nMulti-Release: TRUE\r\n\r\n'
     expect(listed(yes, 17)).toEqual([17])
     expect(listed(yes, 8)).toEqual([0])
     expect(listed('Manifest-Version: 1.0\n', 17)).toEqual([0])
     expect(listed('Manifest-Version: 1.0\n\nName: demo/\nMulti-Release: true\n', 17)).toEqual([0])
+    // The JDK compares bytes, so a line that continues does not count.
+    expect(listed('Manifest-Version: 1.0\r\nMulti-Rel\r\n ease: TRUE\r\n\r\n', 17)).toEqual([0])
   })
 
   it('inside archives are read, whether stored or deflated', async () => {
@@ -166,10 +168,39 @@ describe('archives', () => {
     ])
   })
 
-  it('A2 use the first of two entries with one name', () => {
-    const second = { ...shape(), bytes: Buffer.from('second') }
-    const [container] = listClasses(jarOf([shape(), second]), 17).containers
-    expect(container?.classes.map(({ bytes }) => bytes)).toEqual([shape().bytes.length])
+  it('A2 use the last of several entries with one name, and report them', () => {
+    const last = { ...shape(), bytes: Buffer.from('last') }
+    const { containers, problems } = listClasses(jarOf([shape(), last, manifest(''), shape(), last]), 17)
+    expect(containers[0]?.classes.map(({ bytes }) => bytes)).toEqual([last.bytes.length])
+    expect(problems).toEqual([
+      {
+        path: expect.stringMatching(/!\/demo\/Shapes\.class$/),
+        offset: 0,
+        message: 'the archive has this entry and 2 others more than once; the last is read, as by a JVM',
+      },
+    ])
+  })
+
+  it.each([
+    ['demo/Shapes.class/', 1, []],
+    ...['demo//Shapes.class', '/demo/Shapes.class', './demo/Shapes.class', 'x/../demo/Shapes.class'].map(
+      (name) => [name, 0, ['1 class files are left out, because no JVM finds their names']] as const,
+    ),
+  ] as const)('A3 an entry "%s" is read as by a JVM', (name, count, expected) => {
+    const { containers, problems } = listClasses(jarOf([{ ...shape(), name }]), 17)
+    expect(containers[0]?.classes).toHaveLength(count)
+    expect(problems.map(({ message }) => message.split(',').slice(0, 2).join(','))).toEqual(expected)
+  })
+
+  it('A3 report a class whose name is not that of its entry', async () => {
+    const path = jarOf([{ ...shape(), name: 'demo/Forms.class' }])
+    const [container] = listClasses(path, 17).containers
+    if (container === undefined) throw new Error('the archive has no classes')
+    const { facts, problems } = await readClasses(container)
+    expect(facts.classes.count).toBe(0)
+    expect(problems.map(({ message }) => message)).toEqual([
+      'its class is demo/Shapes, which no JVM finds under this name',
+    ])
   })
 
   it('A1 are rejected when entries overlap, as is a class that claims to be large', async () => {
