@@ -48,6 +48,7 @@ void ClassReader::addLeftOut(std::int32_t input) {
 }
 
 void ClassReader::readClass(Cursor file, std::int32_t input) {
+  code_.startClass(file.remaining());
   if (file.u4() != magic) throw ClassFormatError(0, "the first four bytes are not CAFEBABE");
   const std::uint16_t minor = file.u2();
   const std::uint16_t major = file.u2();
@@ -140,18 +141,20 @@ void ClassReader::addPoolReferences() {
 }
 
 void ClassReader::findBootstrapMethods(Cursor attributes) {
-  bootstrapMethods_.clear();
+  bootstraps_.methods.clear();
+  bootstraps_.arguments.clear();
   for (std::uint16_t left = attributes.u2(); left > 0; left--) {
     const AttributeKind kind = attributeKind(attributes.u2());
     Cursor body = attributes.window(attributes.u4());
     if (kind != AttributeKind::bootstrapMethods) continue;
     for (std::uint16_t methods = body.u2(); methods > 0; methods--) {
-      BootstrapMethod method{body.u2(), 0};
-      for (std::uint16_t arguments = body.u2(); arguments > 0; arguments--) {
+      BootstrapMethod method{body.u2(), 0, bootstraps_.arguments.size(), body.u2()};
+      for (std::uint16_t left = method.argumentCount; left > 0; left--) {
         const std::uint16_t argument = body.u2();
+        bootstraps_.arguments.push_back(argument);
         if (method.implementation == 0 && slice_.pool.tag(argument) == Tag::methodHandle) method.implementation = argument;
       }
-      bootstrapMethods_.push_back(method);
+      bootstraps_.methods.push_back(method);
     }
   }
 }

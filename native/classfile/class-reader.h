@@ -91,7 +91,7 @@ class ClassReader {
 
   Slice slice_;
   CodeReader code_{slice_};
-  std::vector<BootstrapMethod> bootstrapMethods_;
+  Bootstraps bootstraps_;
   std::vector<ClassDiagnostic> diagnostics_;
   Mark mark_;
 };

@@ -15,8 +15,8 @@ constexpr std::uint32_t maxCodeLength = 65535;
 
 }  // namespace
 
-const MethodDebug& CodeReader::read(Cursor attribute, const std::vector<BootstrapMethod>& bootstrapMethods, unsigned firstSlots) {
-  bootstrapMethods_ = &bootstrapMethods;
+const MethodDebug& CodeReader::read(Cursor attribute, const Bootstraps& bootstraps, unsigned firstSlots) {
+  bootstraps_ = &bootstraps;
   lines_.clear();
   handlers_.clear();
   debug_.firstLine = debug_.lastLine = -1;

@@ -15,6 +15,16 @@ struct BootstrapMethod {
   std::uint16_t handle;
   /** First MethodHandle among its arguments, which for LambdaMetafactory is the implementation; 0 without one. */
   std::uint16_t implementation;
+  /** Its arguments in `Bootstraps::arguments`. */
+  std::size_t firstArgument;
+  std::uint16_t argumentCount;
+};
+
+/** The attribute BootstrapMethods. */
+struct Bootstraps {
+  std::vector<BootstrapMethod> methods;
+  /** Constant pool indices. */
+  std::vector<std::uint16_t> arguments;
 };
 
 /** Debug information of a method from its Code attribute. */
@@ -36,7 +46,10 @@ class CodeReader {
    * @param firstSlots number of local variables for parameters, including `this`
    * @returns a reference that is valid until the next call
    */
-  const MethodDebug& read(Cursor attribute, const std::vector<BootstrapMethod>& bootstrapMethods, unsigned firstSlots);
+  const MethodDebug& read(Cursor attribute, const Bootstraps& bootstraps, unsigned firstSlots);
+
+  /** Prepares for the next class. @param classBytes size of its file, which limits how often arguments of bootstrap methods are read */
+  void startClass(std::size_t classBytes) { argumentsLeft_ = classBytes; }
 
  private:
   struct Line {
@@ -65,6 +78,13 @@ class CodeReader {
   void invoke(Cursor& code, std::uint8_t opcode);
   void invokeDynamic(Cursor& code);
   void addArguments(const Descriptor& descriptor);
+  /** Adds the classes in the arguments of a bootstrap method, and those that its dynamic constants describe. */
+  void addBootstrapTypes(const BootstrapMethod& bootstrap, std::uint8_t opcode, int depth);
+  void addTypesOfSite(const MemberRef& bootstrapMember, const BootstrapMethod& bootstrap, const Descriptor& descriptor);
+  void addNamedReference(std::int32_t name, std::uint8_t opcode);
+  /** Adds the class that `ClassDesc.of` describes: javac writes enum constants of another class in a switch that way. */
+  void addDescribedClass(const BootstrapMethod& bootstrap, std::uint8_t opcode);
+  const BootstrapMethod& bootstrapOf(const DynamicRef& site, std::size_t offset) const;
   void addTypeReference(std::uint16_t index, std::uint8_t opcode, std::int32_t line);
   std::int32_t lineAt(std::size_t pc) const;
 
@@ -76,7 +96,8 @@ class CodeReader {
   std::vector<std::pair<std::uint16_t, std::uint16_t>> handlers_;
   /** By pc: 1 if a block starts here because it can be reached other than from the previous instruction. */
   std::vector<std::uint8_t> isTarget_;
-  const std::vector<BootstrapMethod>* bootstrapMethods_ = nullptr;
+  const Bootstraps* bootstraps_ = nullptr;
+  std::size_t argumentsLeft_ = 0;
   std::size_t codeStart_ = 0;
   std::size_t codeLength_ = 0;
   std::int32_t line_ = -1;

@@ -1,9 +1,17 @@
+#include <algorithm>
 #include <string>
 
 #include "code-reader.h"
 #include "opcodes.h"
 
 namespace workspace::classfile {
+
+namespace {
+
+/** Nesting of dynamic constants; those of javac reach 2. */
+constexpr int maxConstantDepth = 4;
+
+}  // namespace
 
 void CodeReader::walk(Cursor code) {
   std::size_t nextLine = 0;
@@ -232,10 +240,7 @@ void CodeReader::invokeDynamic(Cursor& code) {
   if (slice_.pool.tag(index) != Tag::invokeDynamic) slice_.pool.fail(index, "InvokeDynamic");
   const DynamicRef site = slice_.pool.dynamic(index);
   const Descriptor descriptor = slice_.require(site.descriptor, true, offset);
-  if (site.bootstrapMethod >= bootstrapMethods_->size()) {
-    throw ClassFormatError(offset, "bootstrap method does not exist: " + std::to_string(site.bootstrapMethod));
-  }
-  const BootstrapMethod& bootstrap = (*bootstrapMethods_)[site.bootstrapMethod];
+  const BootstrapMethod& bootstrap = bootstrapOf(site, offset);
   const MemberRef bootstrapMember = slice_.pool.methodHandle(bootstrap.handle).member;
   MethodHandle handle{0, {-1, -1, -1, false}};
   if (bootstrap.implementation != 0) handle = slice_.pool.methodHandle(bootstrap.implementation);
@@ -250,8 +255,68 @@ void CodeReader::invokeDynamic(Cursor& code) {
   table.handleName.push_back(handle.member.name);
   table.handleDescriptor.push_back(handle.member.descriptor);
   table.line.push_back(line_);
+  addTypesOfSite(bootstrapMember, bootstrap, descriptor);
   frame_.pop(descriptor.parameterSlots);
   frame_.pushUnknown(descriptor.resultSlots);
+}
+
+const BootstrapMethod& CodeReader::bootstrapOf(const DynamicRef& site, std::size_t offset) const {
+  if (site.bootstrapMethod >= bootstraps_->methods.size()) {
+    throw ClassFormatError(offset, "bootstrap method does not exist: " + std::to_string(site.bootstrapMethod));
+  }
+  return bootstraps_->methods[site.bootstrapMethod];
+}
+
+void CodeReader::addTypesOfSite(const MemberRef& bootstrapMember, const BootstrapMethod& bootstrap, const Descriptor& descriptor) {
+  const std::string_view owner = slice_.facts.strings.at(bootstrapMember.owner);
+  // Their arguments describe the class that contains the call.
+  if (owner == "java/lang/runtime/ObjectMethods" || owner == "java/lang/invoke/StringConcatFactory") return;
+  // Patterns of a switch, and the marker interfaces of a cast lambda.
+  const std::uint8_t opcode = owner == "java/lang/runtime/SwitchBootstraps"  ? op::instanceof_
+                              : owner == "java/lang/invoke/LambdaMetafactory" ? op::checkcast
+                                                                              : op::ldc;
+  // Its arguments are the names of constants.
+  if (opcode == op::instanceof_ && slice_.facts.strings.at(bootstrapMember.name) == "enumSwitch") {
+    for (const std::int32_t name : slice_.descriptors.classes(descriptor)) addNamedReference(name, opcode);
+  }
+  addBootstrapTypes(bootstrap, opcode, 0);
+}
+
+void CodeReader::addBootstrapTypes(const BootstrapMethod& bootstrap, std::uint8_t opcode, int depth) {
+  ConstantPool& pool = slice_.pool;
+  for (std::uint16_t i = 0; i < bootstrap.argumentCount && argumentsLeft_ > 0; i++) {
+    argumentsLeft_--;
+    const std::uint16_t argument = bootstraps_->arguments[bootstrap.firstArgument + i];
+    if (pool.tag(argument) == Tag::class_) addTypeReference(argument, opcode, line_);
+    if (pool.tag(argument) != Tag::dynamic || depth == maxConstantDepth) continue;
+    const DynamicRef constant = pool.dynamic(argument);
+    if (constant.bootstrapMethod >= bootstraps_->methods.size()) continue;
+    const BootstrapMethod& inner = bootstraps_->methods[constant.bootstrapMethod];
+    addDescribedClass(inner, opcode);
+    addBootstrapTypes(inner, opcode, depth + 1);
+  }
+}
+
+void CodeReader::addDescribedClass(const BootstrapMethod& bootstrap, std::uint8_t opcode) {
+  if (bootstrap.argumentCount != 2) return;
+  ConstantPool& pool = slice_.pool;
+  const std::uint16_t factory = bootstraps_->arguments[bootstrap.firstArgument];
+  const std::uint16_t text = bootstraps_->arguments[bootstrap.firstArgument + 1];
+  if (pool.tag(factory) != Tag::methodHandle || pool.tag(text) != Tag::string) return;
+  const MemberRef member = pool.methodHandle(factory).member;
+  if (slice_.facts.strings.at(member.owner) != "java/lang/constant/ClassDesc" || slice_.facts.strings.at(member.name) != "of") return;
+  std::string name(slice_.facts.strings.at(pool.string(text)));
+  std::replace(name.begin(), name.end(), '.', '/');
+  const std::int32_t id = slice_.facts.strings.intern(name);
+  addNamedReference(id, opcode);
+  slice_.addReference(id);
+}
+
+void CodeReader::addNamedReference(std::int32_t name, std::uint8_t opcode) {
+  auto& table = slice_.facts.typeReferences;
+  table.name.push_back(name);
+  table.opcode.push_back(opcode);
+  table.line.push_back(line_);
 }
 
 void CodeReader::addTypeReference(std::uint16_t index, std::uint8_t opcode, std::int32_t line) {

@@ -103,7 +103,7 @@ void ClassReader::readMethod(Cursor& file) {
         // JVMS §4.7.3: exactly one; rows of a second would count as those of the first.
         if ((methods.traits.back() & trait::hasCode) != 0) throw ClassFormatError(attributeAt, "a method has two Code attributes");
         methods.traits.back() |= trait::hasCode;
-        debug = &code_.read(body, bootstrapMethods_, descriptor.parameterSlots + (isStatic ? 0U : 1U));
+        debug = &code_.read(body, bootstraps_, descriptor.parameterSlots + (isStatic ? 0U : 1U));
         methods.firstLine.back() = debug->firstLine;
         methods.lastLine.back() = debug->lastLine;
         break;

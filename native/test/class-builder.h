@@ -63,6 +63,9 @@ class ClassBuilder {
   unsigned invokeDynamic(unsigned bootstrapMethod, std::string_view name, std::string_view descriptor) {
     return two(18, bootstrapMethod, nameAndType(name, descriptor));
   }
+  unsigned dynamic(unsigned bootstrapMethod, std::string_view name, std::string_view descriptor) {
+    return two(17, bootstrapMethod, nameAndType(name, descriptor));
+  }
   /** An entry of any tag and body, which takes one index. */
   unsigned raw(unsigned tag, const Bytes& body) {
     u1(pool_, tag);

@@ -205,6 +205,37 @@ TEST("A3 diagnostics name the invalid part") {
   CHECK(Read(ClassBuilder(44).bytes()).message() == "major_version is 44, below 45");
 }
 
+TEST("A6 the constants of a switch refer to their enum, also through dynamic constants") {
+  ClassBuilder made(65);
+  const auto handle = [&made](std::string_view owner, std::string_view name) {
+    return made.methodHandle(6, made.member(10, owner, name, "()V"));
+  };
+  const unsigned invoke = handle("java/lang/invoke/ConstantBootstraps", "invoke");
+  const unsigned typeSwitch = handle("java/lang/runtime/SwitchBootstraps", "typeSwitch");
+  const unsigned describe = handle("java/lang/constant/ClassDesc", "of");
+  const unsigned describeConstant = handle("java/lang/Enum$EnumDesc", "of");
+  // A constant of a switch, the class that it is of, and one that is defined by itself.
+  const unsigned constant = made.dynamic(1, "invoke", "Ljava/lang/Enum$EnumDesc;");
+  const unsigned described = made.dynamic(2, "invoke", "Ljava/lang/constant/ClassDesc;");
+  const unsigned endless = made.dynamic(3, "invoke", "Ljava/lang/Object;");
+  const unsigned pattern = made.classConstant("demo/Pattern");
+  Bytes code;
+  instruction(code, 186, made.invokeDynamic(0, "typeSwitch", "()V"));
+  u2(code, 0);
+  u1(code, 177);
+  made.method("run", "()V", {made.code(code)});
+  made.add(made.attribute(
+      "BootstrapMethods", ofWords({4, typeSwitch, 3, pattern, constant, endless, invoke, 3, describeConstant, described, made.string("A"),
+                                   invoke, 2, describe, made.string("demo.Kind$Inner"), invoke, 2, endless, endless})));
+  Read read(made.bytes());
+  CHECK(read.message().empty());
+  const auto& references = read.facts().typeReferences;
+  std::vector<std::string_view> names;
+  for (const std::int32_t name : references.name) names.push_back(read.facts().strings.at(name));
+  CHECK(names == std::vector<std::string_view>({"demo/Pattern", "demo/Kind$Inner"}));
+  CHECK(references.opcode[0] == 193 && references.opcode[1] == 193);
+}
+
 TEST("A3 endlessly nested annotations produce a diagnostic instead of a crash") {
   ClassBuilder made;
   Bytes nested = ofWords({1, made.utf8("Ldemo/Mark;"), 1, made.utf8("value")});

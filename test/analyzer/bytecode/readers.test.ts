@@ -68,6 +68,22 @@ describe.each([nativeReader, oracleReader])('the $is reader', (reader) => {
     ])
   })
 
+  it('reads the types in arguments of bootstrap methods', async () => {
+    const files = [...classFilesBelow(compiled('switches', ['--enable-preview', '--release', '17'])).values()]
+    const slice = await reader.readSlice(files)
+    expect(slice.diagnostics).toEqual([])
+    const { typeReferences, methods } = slice.facts
+    const switches = new ClassView(slice.facts, 'switches/Switches')
+    const typesIn = (method: string) =>
+      switches
+        .rows(methods.firstTypeReference, switches.method(method))
+        .map((row) => `${typeReferences.opcode[row]} ${switches.text(typeReferences.name[row])}`)
+    expect(typesIn('types')).toEqual(
+      expect.arrayContaining(['193 switches/Switches$Disc', '193 switches/Switches$Box']),
+    )
+    expect(typesIn('marked')).toEqual(expect.arrayContaining(['192 switches/Switches$Marker']))
+  })
+
   it('reads the methods that invokedynamic runs', () => {
     const { dynamicCalls, methods } = facts
     const calls = view('demo/Calls')

@@ -188,7 +188,7 @@ export class CodeWalk {
 
   #invokeDynamic(index: number): void {
     const { pool, facts, bootstrapMethods } = this.#context
-    const site = pool.invokeDynamic(index)
+    const site = pool.dynamic(index)
     const { parameters, resultSlots } = requireDescriptor(site.descriptor, true)
     const bootstrap = bootstrapMethods[site.bootstrapMethod]
     if (bootstrap === undefined)
@@ -209,8 +209,45 @@ export class CodeWalk {
       handleDescriptor: ids?.descriptor ?? -1,
       line: this.#line,
     })
+    this.#addTypesOfSite(owner, name, site.descriptor, bootstrap)
     this.#frame.pop(slotsOf(parameters))
     this.#frame.push(undefined, resultSlots)
+  }
+
+  #addTypesOfSite(owner: string, name: string, descriptor: string, bootstrap: BootstrapMethod): void {
+    if (owner === 'java/lang/runtime/ObjectMethods' || owner === 'java/lang/invoke/StringConcatFactory')
+      return
+    const opcode = BOOTSTRAP_OPCODES[owner] ?? OP.LDC
+    if (opcode === OP.INSTANCEOF && name === 'enumSwitch')
+      for (const each of requireDescriptor(descriptor, true).classes) this.#addNamedReference(each, opcode)
+    this.#addBootstrapTypes(bootstrap, opcode, 0)
+  }
+
+  #addBootstrapTypes(bootstrap: BootstrapMethod, opcode: number, depth: number): void {
+    const { pool, bootstrapMethods } = this.#context
+    for (const argument of bootstrap.bootstrap_arguments) {
+      if (pool.tag(argument) === TAG.CLASS) this.addTypeReference(argument, opcode, this.#line)
+      if (pool.tag(argument) !== TAG.DYNAMIC || depth === MAX_CONSTANT_DEPTH) continue
+      const inner = bootstrapMethods[pool.dynamic(argument, TAG.DYNAMIC).bootstrapMethod]
+      if (inner === undefined) continue
+      this.#addDescribedClass(inner, opcode)
+      this.#addBootstrapTypes(inner, opcode, depth + 1)
+    }
+  }
+
+  #addDescribedClass({ bootstrap_arguments: all }: BootstrapMethod, opcode: number): void {
+    const { pool } = this.#context
+    const [factory = 0, text = 0] = all
+    if (all.length !== 2 || pool.tag(factory) !== TAG.METHOD_HANDLE || pool.tag(text) !== TAG.STRING) return
+    const { owner, name } = pool.methodHandle(factory).member
+    if (owner !== 'java/lang/constant/ClassDesc' || name !== 'of') return
+    const described = pool.text(text, TAG.STRING).replaceAll('.', '/')
+    this.#addNamedReference(described, opcode)
+    this.#context.addReference(described)
+  }
+
+  #addNamedReference(name: string, opcode: number): void {
+    this.#context.facts.add('typeReferences', { name: this.#context.intern(name), opcode, line: this.#line })
   }
 
   #ids(member: { readonly owner: string; readonly name: string; readonly descriptor: string }) {
@@ -218,6 +255,14 @@ export class CodeWalk {
     const intern = (text: string) => this.#context.intern(text)
     return { owner: intern(owner), name: intern(name), descriptor: intern(descriptor) }
   }
+}
+
+type BootstrapMethod = ClassContext['bootstrapMethods'][number]
+
+const MAX_CONSTANT_DEPTH = 4
+const BOOTSTRAP_OPCODES: Readonly<Record<string, number>> = {
+  'java/lang/runtime/SwitchBootstraps': OP.INSTANCEOF,
+  'java/lang/invoke/LambdaMetafactory': OP.CHECKCAST,
 }
 
 /** Types in the order of the opcodes: int, long, float, double, reference. */

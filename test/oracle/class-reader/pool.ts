@@ -92,12 +92,16 @@ export class Pool {
     return { kind, member: this.member(member) }
   }
 
-  invokeDynamic(index: number): {
+  /** Returns an InvokeDynamic or Dynamic. */
+  dynamic(
+    index: number,
+    tag: typeof TAG.INVOKE_DYNAMIC | typeof TAG.DYNAMIC = TAG.INVOKE_DYNAMIC,
+  ): {
     readonly bootstrapMethod: number
     readonly name: string
     readonly descriptor: string
   } {
-    const entry = this.#get(index, TAG.INVOKE_DYNAMIC)
+    const entry = this.#get(index, tag)
     const { bootstrap_method_attr_index: bootstrapMethod = 0, name_and_type_index: nameAndType = 0 } = entry
     return { bootstrapMethod, ...this.nameAndType(nameAndType) }
   }
