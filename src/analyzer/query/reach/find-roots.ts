@@ -231,10 +231,10 @@ class RootSearch {
 
   #constructors(classId: number, which: Constructors): readonly number[] {
     const { graph } = this.#code
-    return graph.methodsOf(classId).filter((method) => {
-      if (this.#code.nameOf(method) !== '<init>') return false
-      return which === 'all' || graph.descriptorText(partsOf(graph.signatureOf(method)).descriptor) === '()V'
-    })
+    const all = this.#code.constructorsOf(classId)
+    return which === 'all'
+      ? all
+      : all.filter((each) => graph.descriptorText(partsOf(graph.signatureOf(each)).descriptor) === '()V')
   }
 
   #publicMethods(classId: number): readonly number[] {

@@ -1,5 +1,6 @@
 import { CONSTANT, TARGET } from '../../bytecode/columns.ts'
 import { type Facts, rows } from '../../bytecode/facts.ts'
+import { lowerBound } from '../../index/lower-bound.ts'
 import type { ProjectIndex } from '../../index/project-index.ts'
 import { toInternal } from '../names.ts'
 
@@ -82,12 +83,14 @@ export class NamedReader {
   readonly #nameOf: (id: number) => number
   /** `LOOKUPS` with ids of names; -1 stands for any owner. */
   readonly #lookups = new Map<number, Map<number, readonly (readonly [NameKind, number])[]>>()
+  readonly #bundles: Bundles
 
   /** @param nameOf as returned by `nameReader` */
   constructor(index: ProjectIndex, facts: Facts, nameOf: (id: number) => number) {
     this.#index = index
     this.#facts = facts
     this.#nameOf = nameOf
+    this.#bundles = new Bundles(index)
     for (const [owner, methods] of Object.entries(LOOKUPS)) {
       const ownerId = owner === '' ? -1 : index.names.find(owner)
       if (ownerId === undefined) continue
@@ -101,7 +104,7 @@ export class NamedReader {
   /** Returns what the calls of a method name, by its row; undefined if they name nothing. */
   inMethod(method: number): Named | undefined {
     const { methods, calls, arguments: constants, strings } = this.#facts
-    const found = new Names(this.#index)
+    let found: Names | undefined
     for (const call of rows(methods.firstCall, method)) {
       const first = calls.firstArgument[call] ?? 0
       const end = calls.firstArgument[call + 1] ?? 0
@@ -113,9 +116,9 @@ export class NamedReader {
       for (const [kind, position] of texts ?? [])
         for (let at = first; at < end; at++)
           if (constants.index[at] === position && constants.kind[at] === CONSTANT.STRING)
-            found.add(kind, strings.get(constants.value[at] ?? 0))
+            (found ??= new Names(this.#index, this.#bundles)).add(kind, strings.get(constants.value[at] ?? 0))
     }
-    return found.named()
+    return found?.named()
   }
 
   /**
@@ -125,8 +128,10 @@ export class NamedReader {
    */
   inAnnotations(row: number): Named | undefined {
     const { classes, annotations } = this.#facts
-    const found = new Names(this.#index)
-    for (const annotation of rows(classes.firstAnnotation, row)) {
+    const own = rows(classes.firstAnnotation, row)
+    if (own.length === 0) return undefined
+    const found = new Names(this.#index, this.#bundles)
+    for (const annotation of own) {
       const isDefault = annotations.targetKind[annotation] === TARGET.ANNOTATION_DEFAULT
       if (!isDefault && annotations.isVisible[annotation] !== 1) continue
       if (!isDefault) found.initialize(this.#nameOf(annotations.type[annotation] ?? -1))
@@ -169,14 +174,16 @@ class Names {
   readonly #classes = new Set<number>()
   readonly #initialized = new Set<number>()
   readonly #members = new Set<string>()
+  readonly #bundles: Bundles
 
-  constructor(index: ProjectIndex) {
+  constructor(index: ProjectIndex, bundles: Bundles) {
     this.#index = index
+    this.#bundles = bundles
   }
 
   add(kind: NameKind, text: string): void {
     if (kind === 'class') this.#addClass(text)
-    else if (kind === 'bundle') this.#addBundle(text)
+    else if (kind === 'bundle') for (const name of this.#bundles.find(text)) this.#classes.add(name)
     else {
       this.#members.add(text)
       if (kind === 'property')
@@ -215,14 +222,40 @@ class Names {
     const element = /^\[*L([^;]+);$/.exec(text)?.[1] ?? text
     return this.#index.names.find(toInternal(element))
   }
+}
 
-  /** A bundle is a class with the name, or one for a language, whose name continues after "_". */
-  #addBundle(text: string): void {
+/** Finds the classes of resource bundles: the one with the name, and those for a language, whose names continue after "_". */
+class Bundles {
+  readonly #index: ProjectIndex
+  /** Classes of the project, sorted by name. */
+  #sorted: readonly { readonly name: string; readonly nameId: number }[] | undefined
+
+  constructor(index: ProjectIndex) {
+    this.#index = index
+  }
+
+  /** Returns ids of names. */
+  find(text: string): readonly number[] {
+    const sorted = (this.#sorted ??= this.#sort())
     const name = toInternal(text)
-    for (const classId of this.#index.ofProject()) {
-      const each = this.#index.nameOf(classId)
-      if (each === name || each.startsWith(`${name}_`)) this.#classes.add(this.#index.nameIdOf(classId))
-    }
+    const exact = this.#index.names.find(name)
+    const found = exact === undefined ? [] : [exact]
+    const start = `${name}_`
+    for (
+      let at = lowerBound(0, sorted.length, (each) => (sorted[each]?.name ?? '') < start);
+      sorted[at]?.name.startsWith(start) === true;
+      at++
+    )
+      found.push(sorted[at]?.nameId ?? -1)
+    return found
+  }
+
+  #sort(): readonly { readonly name: string; readonly nameId: number }[] {
+    const classes = [...this.#index.ofProject()].map((classId) => ({
+      name: this.#index.nameOf(classId),
+      nameId: this.#index.nameIdOf(classId),
+    }))
+    return classes.sort((a, b) => (a.name < b.name ? -1 : 1))
   }
 }
 
