@@ -291,6 +291,12 @@ class AnnotationReader {
 /** Reads an attribute, or leaves it out: a JVM loads the class nevertheless, and parses annotations when they are asked for. */
 template <typename Read>
 void readOrLeaveOut(Slice& slice, Cursor cursor, Read read) {
+  // A crafted class has millions of them, and each error takes time.
+  constexpr std::size_t mostErrors = 1000;
+  if (slice.leftOut.count >= mostErrors) {
+    slice.leftOut.count++;
+    return;
+  }
   Facts& facts = slice.facts;
   const std::size_t annotations = facts.annotations.type.size();
   const std::size_t elements = facts.elements.name.size();
@@ -302,7 +308,7 @@ void readOrLeaveOut(Slice& slice, Cursor cursor, Read read) {
       if (name.starts_with("annotations.")) column.resize(annotations);
       if (name.starts_with("elements.")) column.resize(elements);
     });
-    slice.leftOut.push_back(error);
+    slice.leftOut.add(error);
   }
 }
 

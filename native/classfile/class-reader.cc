@@ -26,7 +26,7 @@ void ClassReader::clear() {
 
 void ClassReader::read(std::span<const std::uint8_t> bytes, std::int32_t input, std::string_view expected) {
   mark_.set(slice_.facts);
-  slice_.leftOut.clear();
+  slice_.leftOut = {};
   try {
     if (bytes.size() > maxFileBytes) throw ClassFormatError(0, "the file is larger than 2 GiB");
     readClass(Cursor(bytes), input);
@@ -40,11 +40,10 @@ void ClassReader::read(std::span<const std::uint8_t> bytes, std::int32_t input, 
 }
 
 void ClassReader::addLeftOut(std::int32_t input) {
-  if (slice_.leftOut.empty()) return;
-  const ClassFormatError& first = slice_.leftOut.front();
-  const std::size_t others = slice_.leftOut.size() - 1;
-  const std::string more = others == 0 ? "" : ", and " + std::to_string(others) + " more";
-  addDiagnostic(input, first.offset(), std::string("an attribute is left out: ") + first.what() + more);
+  const auto& [first, count] = slice_.leftOut;
+  if (!first.has_value()) return;
+  const std::string more = count == 1 ? "" : ", and " + std::to_string(count - 1) + " more";
+  addDiagnostic(input, first->offset(), std::string("an attribute is left out: ") + first->what() + more);
 }
 
 void ClassReader::readClass(Cursor file, std::int32_t input) {

@@ -152,7 +152,7 @@ bool ClassReader::readMethodParameters(Cursor body) {
     // A JVM looks up the names when they are asked for.
     parameters.name.resize(first);
     parameters.accessFlags.resize(first);
-    slice_.leftOut.push_back(error);
+    slice_.leftOut.add(error);
     return false;
   }
 }

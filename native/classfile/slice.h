@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "class-format-error.h"
@@ -10,13 +12,22 @@
 
 namespace workspace::classfile {
 
+/** Attributes of the current class that cannot be read, though a JVM loads the class. */
+struct LeftOut {
+  std::optional<ClassFormatError> first;
+  std::size_t count = 0;
+
+  void add(const ClassFormatError& error) {
+    if (count++ == 0) first = error;
+  }
+};
+
 /** State shared by the readers of a slice. `pool` is that of the current class. */
 struct Slice {
   Facts facts;
   ConstantPool pool{facts.strings};
   DescriptorTable descriptors{facts.strings};
-  /** Errors in attributes of the current class that were left out. */
-  std::vector<ClassFormatError> leftOut;
+  LeftOut leftOut;
 
   Slice() = default;
   Slice(const Slice&) = delete;

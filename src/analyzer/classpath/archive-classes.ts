@@ -161,8 +161,11 @@ function containerOf(
 
 /** Sorts entries whose names end with "/" behind the others: a JVM finds a class in them if no other entry has its name. */
 function byLookup(entries: readonly ZipEntry[]): readonly ZipEntry[] {
-  const isFolder = ({ name }: ZipEntry): boolean => name.endsWith('/')
   return [...entries.filter((entry) => !isFolder(entry)), ...entries.filter(isFolder)]
+}
+
+function isFolder({ name }: ZipEntry): boolean {
+  return name.endsWith('/')
 }
 
 function rejectBomb({ source }: ArchiveLocation, classes: Iterable<ClassEntry>): void {

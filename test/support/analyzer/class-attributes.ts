@@ -7,26 +7,24 @@ export interface PlacedAttribute {
 }
 
 /** Sizes of constants by tag, without the tag (JVMS §4.4). */
-const SIZES: Readonly<Record<number, number>> = {
-  ...{
-    3: 4,
-    4: 4,
-    5: 8,
-    6: 8,
-    7: 2,
-    8: 2,
-    9: 4,
-    10: 4,
-    11: 4,
-    12: 4,
-    15: 3,
-    16: 2,
-    17: 4,
-    18: 4,
-    19: 2,
-    20: 2,
-  },
-}
+const SIZES: ReadonlyMap<number, number> = new Map([
+  [3, 4],
+  [4, 4],
+  [5, 8],
+  [6, 8],
+  [7, 2],
+  [8, 2],
+  [9, 4],
+  [10, 4],
+  [11, 4],
+  [12, 4],
+  [15, 3],
+  [16, 2],
+  [17, 4],
+  [18, 4],
+  [19, 2],
+  [20, 2],
+])
 const UTF8 = 1
 const LONG = 5
 const DOUBLE = 6
@@ -43,7 +41,7 @@ export function attributesOf(bytes: Uint8Array): readonly PlacedAttribute[] {
       const length = file.readUInt16BE(at)
       texts.set(index, file.toString('latin1', at + 2, at + 2 + length))
       at += 2 + length
-    } else at += SIZES[tag] ?? 0
+    } else at += SIZES.get(tag) ?? 0
     if (tag === LONG || tag === DOUBLE) index++
   }
   const found: PlacedAttribute[] = []
@@ -69,7 +67,8 @@ export function attributesOf(bytes: Uint8Array): readonly PlacedAttribute[] {
   }
   at += 6
   at += 2 + 2 * file.readUInt16BE(at)
-  for (const _table of ['fields', 'methods']) {
+  // Fields, then methods.
+  for (let tables = 2; tables > 0; tables--) {
     let left = file.readUInt16BE(at)
     at += 2
     for (; left > 0; left--) at = read(at + 6)

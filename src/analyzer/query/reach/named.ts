@@ -255,7 +255,7 @@ class Bundles {
       name: this.#index.nameOf(classId),
       nameId: this.#index.nameIdOf(classId),
     }))
-    return classes.sort((a, b) => (a.name < b.name ? -1 : 1))
+    return classes.toSorted((a, b) => (a.name < b.name ? -1 : 1))
   }
 }
 
