@@ -24,7 +24,10 @@ export interface ClassSlice {
   readonly facts: Facts
   /** Packed digest, if requested. */
   readonly digest?: ArrayBuffer | undefined
-  /** One for each entry without facts; if there are too many, the first ones and a count of the others. */
+  /**
+   * One for each entry without facts, or without those of an attribute; if there are too many, the first ones and a
+   * count of the others.
+   */
   readonly problems: readonly ClassPathProblem[]
 }
 
