@@ -173,10 +173,15 @@ export const EXCESSES: Readonly<Record<string, Attempt>> = {
   },
   'fill the memory': () => `${allocated(4 * GIB) / GIB} GiB`,
   'compute without end': () => {
-    const endMs = performance.now() + 20_000
-    while (performance.now() < endMs);
-    return '20 s'
+    const start = processorSeconds()
+    while (processorSeconds() < start + 20);
+    return '20 s of processor time'
   },
+}
+
+function processorSeconds(): number {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1e6
 }
 
 function writeOrFind(path: string): void {
