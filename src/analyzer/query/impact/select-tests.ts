@@ -1,6 +1,7 @@
 import { ACC } from '../../bytecode/access-flags.ts'
 import type { ProjectCode } from '../reach/project-code.ts'
 import type { Root } from '../reach/find-roots.ts'
+import { toInternal } from '../names.ts'
 import type { Snapshot } from '../snapshot.ts'
 import { allSubtypes } from '../types/subtypes.ts'
 import type { ImpactSearch } from './impact-search.ts'
@@ -11,6 +12,8 @@ export interface SelectedTests {
   readonly classFqn: string
   /** Null for all tests of the class. */
   readonly methods: readonly string[] | null
+  /** Folders and archives with a class of this name: modules may have classes with the same names. */
+  readonly classFolders: readonly string[]
 }
 
 /** Annotations whose methods are tests; others prepare all tests of their class. */
@@ -69,10 +72,34 @@ export function* selectTests(
       const before = selection.get(fqn)
       if (before !== null) selection.set(fqn, new Set([...(before ?? []), ...names]))
     }
+  const folders = yield* foldersOf(snapshot, selection)
   return Array.from(selection, ([classFqn, methods]) => ({
     classFqn,
     methods: methods === null ? null : [...methods].toSorted(),
+    classFolders: [...(folders.get(classFqn) ?? [])],
   })).toSorted((a, b) => (a.classFqn < b.classFqn ? -1 : 1))
+}
+
+/** Returns the folders and archives of the project that contain classes, by their names. */
+function* foldersOf(
+  { index }: Snapshot,
+  selection: ReadonlyMap<string, unknown>,
+): Generator<void, ReadonlyMap<string, ReadonlySet<string>>> {
+  const names = new Map<number, string>()
+  for (const fqn of selection.keys()) {
+    const name = index.names.find(toInternal(fqn))
+    if (name !== undefined) names.set(name, fqn)
+  }
+  const found = new Map<string, Set<string>>()
+  for (const { digest, source, location } of index.slices) {
+    if (source !== 'PROJECT') continue
+    for (const name of digest.classes.name) {
+      yield
+      const fqn = names.get(name)
+      if (fqn !== undefined) found.set(fqn, (found.get(fqn) ?? new Set()).add(location))
+    }
+  }
+  return found
 }
 
 /** Returns a class and its subclasses of which a runner can create objects. */

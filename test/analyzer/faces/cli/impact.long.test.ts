@@ -30,7 +30,7 @@ test('impact compares with a revision and with a build, and selects tests', asyn
     ['--against', old],
   ]) {
     expect(await impact(...version, '--tests', 'maven')).toMatchObject({ status: 0, stdout: selected })
-    expect((await impact(...version, '--tests', 'gradle')).stdout).toBe('--tests gen.T1.t0\n')
+    expect((await impact(...version, '--tests', 'gradle')).stdout).toBe(':test --tests gen.T1.t0\n')
     const found = await impact(...version, '--from', 'test')
     expect(found.status).toBe(1)
     expect(JSON.parse(found.stdout)).toMatchObject({ testCount: 1, endpointCount: 0 })

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { testArguments } from '../../../../src/analyzer/faces/cli/test-selection.ts'
 import { projectOf, startAnalyzer, type TestAnalyzer } from '../../../support/analyzer/analyzer-server.ts'
 
 let analyzer: TestAnalyzer
@@ -76,26 +75,5 @@ describe('impact', () => {
     [{ unknown: true }, 400],
   ])('refuses %j', async (body, status) => {
     expect((await ask(body)).status).toBe(status)
-  })
-})
-
-describe('arguments of build tools', () => {
-  const selection = [
-    { classFqn: 'shop.ATest', methods: null },
-    { classFqn: 'shop.BTest', methods: ['one', 'two'] },
-    { classFqn: 'shop.CTest', methods: ['a name with spaces'] },
-  ]
-
-  test('select classes and methods', () => {
-    expect(testArguments('maven', selection)).toBe(
-      '-Dtest=shop.ATest,shop.BTest#one+two,shop.CTest -Dsurefire.failIfNoSpecifiedTests=false',
-    )
-    expect(testArguments('gradle', selection)).toBe(
-      '--tests shop.ATest --tests shop.BTest.one --tests shop.BTest.two --tests shop.CTest',
-    )
-  })
-
-  test('run no tests if none is selected', () => {
-    expect([testArguments('maven', []), testArguments('gradle', [])]).toEqual(['-DskipTests', '-x test'])
   })
 })

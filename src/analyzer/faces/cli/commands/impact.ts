@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import { examples } from '../../../../lib/cli/examples.ts'
 import { ExitStatus } from '../../../../lib/cli/run.ts'
-import { formatTable } from '../../../../lib/cli/table.ts'
+import { formatTable, printable } from '../../../../lib/cli/table.ts'
 import { IMPACT_ROWS } from '../../../choices.ts'
 import { fault } from '../../../errors.ts'
 import type { AffectedView, Changed, impactOf } from '../../../query/impact/impact.ts'
@@ -15,7 +15,7 @@ import {
   projectOf,
 } from '../context.ts'
 import { SOURCE_ANSWER_MS } from '../server-client.ts'
-import { TEST_TOOLS, testArguments } from '../test-selection.ts'
+import { gradleTests, mavenTests, TEST_TOOLS } from '../test-selection.ts'
 import { addPageOptions } from './classes.ts'
 import { addRootOptions, namingRoots } from './reach.ts'
 
@@ -72,7 +72,12 @@ export function addImpact(program: Command): void {
       for (const path of answer.unknownFiles)
         process.stderr.write(`analyzer: no classes of ${JSON.stringify(path)} are known; build the project\n`)
       if (flags.tests !== undefined) {
-        process.stdout.write(`${testArguments(flags.tests, answer.selection)}\n`)
+        const { text, problems } =
+          flags.tests === 'gradle'
+            ? gradleTests(answer.selection, root, await classFoldersOf(context))
+            : { text: mavenTests(answer.selection), problems: [] }
+        for (const problem of problems) process.stderr.write(`analyzer: ${printable(problem)}\n`)
+        process.stdout.write(`${text}\n`)
         return
       }
       context.output.result(answer, () => impactTable(answer))
@@ -81,8 +86,8 @@ export function addImpact(program: Command): void {
 }
 
 /** Compares the project's classes with an older build. */
-async function changedClasses({ get }: CliContext, against: readonly string[]): Promise<Changed['classes']> {
-  const { classFolders } = await get<{ classFolders: readonly string[] }>('/api/v1/project')
+async function changedClasses(context: CliContext, against: readonly string[]): Promise<Changed['classes']> {
+  const classFolders = await classFoldersOf(context)
   if (classFolders.length === 0)
     throw fault('NO_CLASSES', 'the project has no classes to compare; compile it and run "analyzer refresh"')
   const { compareMembersConfined } = await import('../../../diff/compare-confined.ts')
@@ -94,6 +99,10 @@ async function changedClasses({ get }: CliContext, against: readonly string[]): 
   for (const problem of problems)
     process.stderr.write(`analyzer: could not be read: ${JSON.stringify(problem)}\n`)
   return classes
+}
+
+async function classFoldersOf({ get }: CliContext): Promise<readonly string[]> {
+  return (await get<{ classFolders: readonly string[] }>('/api/v1/project')).classFolders
 }
 
 function ask({ post }: CliContext, flags: ImpactFlags, changed: Changed): Promise<ImpactAnswer> {
