@@ -36,27 +36,43 @@ export function nestings(fqn: string): readonly string[] {
   return names
 }
 
-/** Returns the full names of a few classes similar to one that does not exist. */
-export function similarClasses(index: ProjectIndex, written: string): readonly string[] {
+/**
+ * Returns the full names of a few classes similar to one that does not exist: of the project, else of libraries,
+ * else of the JDK.
+ *
+ * @param isInternal tests whether a class is an internal one of the JDK, which is never suggested
+ */
+export function similarClasses(
+  index: ProjectIndex,
+  written: string,
+  isInternal: (classId: number) => boolean,
+): readonly string[] {
   const simple = simpleNameOf(written.replaceAll('/', '.'))
   const same = typesEnding(index, simple)
-  if (same.length > 0) return same.slice(0, SHOWN).map((name) => toFqn(index.names.get(name)))
+    .map((name) => ({ name, id: index.findByNameId(name) }))
+    .filter(({ id }) => id === undefined || !isInternal(id))
+    .toSorted((a, b) => Number(isOfJdk(index, a.id)) - Number(isOfJdk(index, b.id)))
+  if (same.length > 0) return same.slice(0, SHOWN).map(({ name }) => toFqn(index.names.get(name)))
   const first = simple.slice(0, 1).toLowerCase()
+  const fqnOf = (id: number): string => toFqn(index.nameOf(id))
+  const own = closest(simple, Array.from(index.ofProject(), fqnOf))
+  if (own !== undefined) return own
+  // Limits hundreds of thousands of names to those with the same first letter.
+  const others = Array.from(index.byName()).filter((id) =>
+    simpleNameOf(fqnOf(id)).toLowerCase().startsWith(first),
+  )
+  const [jdk = [], libraries = []] = [true, false].map((isJdk) =>
+    others.filter((id) => isOfJdk(index, id) === isJdk),
+  )
   return (
-    closest(
-      simple,
-      Array.from(index.ofProject(), (id) => toFqn(index.nameOf(id))),
-    ) ??
-    // Limits hundreds of thousands of names to those with the same first letter.
-    closest(
-      simple,
-      Array.from(index.byName(), (id) => toFqn(index.nameOf(id))).filter((fqn) =>
-        simpleNameOf(fqn).toLowerCase().startsWith(first),
-      ),
-    ) ??
+    closest(simple, libraries.map(fqnOf)) ??
+    closest(simple, jdk.filter((id) => !isInternal(id)).map(fqnOf)) ??
     []
   )
 }
+
+const isOfJdk = (index: ProjectIndex, id: number | undefined): boolean =>
+  id !== undefined && index.sliceOf(id).source === 'JDK'
 
 function closest(simple: string, fqns: readonly string[]): readonly string[] | undefined {
   const bySimpleName = Map.groupBy(fqns, simpleNameOf)

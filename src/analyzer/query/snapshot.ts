@@ -3,6 +3,7 @@ import type { IndexedSlice } from '../index/indexed-slice.ts'
 import type { Source } from '../classpath/source.ts'
 import type { ProjectIndex } from '../index/project-index.ts'
 import { fault } from '../errors.ts'
+import { jdkInternals } from './jdk-internals.ts'
 import { toFqn } from './names.ts'
 import { suggestion, nestings, similarClasses, typesEnding } from './similar-names.ts'
 
@@ -39,7 +40,13 @@ export class Snapshot {
   getType(fqn: string): number {
     const name = this.findType(fqn)
     if (name !== undefined) return name
-    const similar = suggestion(similarClasses(this.index, fqn))
+    const similar = suggestion(
+      similarClasses(
+        this.index,
+        fqn,
+        jdkInternals(this.index, (slice) => this.facts(slice)),
+      ),
+    )
     throw fault(
       'CLASS_NOT_FOUND',
       `class "${fqn}" is not in the project, its libraries or its JDK, and no class mentions it${similar}`,

@@ -1,7 +1,9 @@
+import { execFileSync } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { projectOf, startAnalyzer, type TestAnalyzer } from '../../support/analyzer/analyzer-server.ts'
+import { smallJdk } from '../../support/analyzer/jdk.ts'
 
 let analyzer: TestAnalyzer
 /** Its classes name some that are on no class path. */
@@ -15,6 +17,16 @@ beforeAll(async () => {
   lacking = await startAnalyzer(root)
 })
 afterAll(() => Promise.all([analyzer.stop(), lacking.stop()]))
+
+const exportedPackages = new Set(
+  Array.from(
+    execFileSync(join(smallJdk(), 'bin/java'), ['--describe-module', 'java.base'], {
+      encoding: 'utf8',
+    }).matchAll(/^exports (\S+)$/gm),
+    ([, name]) => name,
+  ),
+)
+const isExported = (fqn: string): boolean => exportedPackages.has(fqn.slice(0, fqn.lastIndexOf('.')))
 
 /** Routes about a type, each with the part of the answer that does not depend on whether the type itself was read. */
 const ROUTES: readonly (readonly [route: string, of: (answer: any) => unknown])[] = [
@@ -87,6 +99,25 @@ describe('names', () => {
   ])('%s is 404 with suggestions', async (path, message) => {
     const { status, body } = await analyzer.ask(path)
     expect([status, body.message]).toEqual([404, expect.stringMatching(message)])
+  })
+
+  test.each([
+    // jdk.internal.misc.Unsafe, sun.nio.ch.IOUtil, jdk.internal.org.objectweb.asm.ClassWriter …
+    ['Unsafee', undefined],
+    ['com.example.Unsafe', undefined],
+    ['IOUtill', undefined],
+    ['ClassWriterr', undefined],
+    ['sun.nio.ch.NioSocketImp', undefined],
+    // Also in jdk.internal.org.objectweb.asm, whose classes come first by name.
+    ['example.Type', 'java.lang.reflect.Type'],
+    ['java.util.ArrayLst', 'java.util.ArrayList'],
+    ['shop.Strng', 'java.lang.String'],
+  ])('%s suggests no class that the JDK does not export', async (name, expected) => {
+    const { status, body } = await analyzer.ask(`/classes/${name}`)
+    const suggested = (/did you mean (.*)\?$/.exec(body.message)?.[1] ?? '').split(' or ').filter(Boolean)
+    expect(status).toBe(404)
+    expect(suggested.filter((fqn) => !isExported(fqn))).toEqual([])
+    if (expected !== undefined) expect(suggested).toContain(expected)
   })
 
   test('of several classes is 404 with all of them', async () => {
