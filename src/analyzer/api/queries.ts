@@ -18,6 +18,8 @@ interface ParameterSchema {
   readonly enum?: readonly string[]
   readonly minimum?: number
   readonly maximum?: number
+  /** Whether a larger number counts as the maximum. */
+  readonly 'x-clamped'?: true
 }
 
 interface Subject {
@@ -57,9 +59,12 @@ const word = (words: readonly string[], description: string): ParameterSchema =>
 })
 
 const includeLibraries = flag('include classes of libraries and the JDK; default false')
+/** A number of things to list; a larger one than the maximum counts as the maximum. */
+const atMost = (maximum: number, minimum: number, description: string) =>
+  ({ type: 'integer', minimum, maximum, 'x-clamped': true, description }) as const
 const paging = {
   page: { type: 'integer', minimum: 0, description: 'page number, from 0; default 0' },
-  size: { type: 'integer', minimum: 1, maximum: 10_000, description: 'page size; default 50' },
+  size: atMost(10_000, 1, 'page size; default 50'),
 } as const satisfies Readonly<Record<string, ParameterSchema>>
 
 const traversing = {
@@ -184,13 +189,8 @@ const QUERIES = {
     parameters: {
       from: text('class or owner#method where paths start; a class means all of its methods'),
       to: text('class or owner#method where paths end, also of a library or the JDK'),
-      limit: { type: 'integer', minimum: 1, maximum: 100, description: 'maximum number of paths; default 5' },
-      maxDepth: {
-        type: 'integer',
-        minimum: 1,
-        maximum: 100,
-        description: 'maximum number of calls in a path; default 20',
-      },
+      limit: atMost(100, 1, 'maximum number of paths; default 5'),
+      maxDepth: atMost(100, 1, 'maximum number of calls in a path; default 20'),
       includeLibraries: flag('follow calls in libraries and the JDK too; default false'),
     },
     required: ['from', 'to'],
@@ -283,12 +283,7 @@ const QUERIES = {
     },
     parameters: {
       paramTypes: text('only the overload with these parameter types: int, java.lang.String; () for none'),
-      context: {
-        type: 'integer',
-        minimum: 0,
-        maximum: 10_000,
-        description: 'lines of context before and after; default 0',
-      },
+      context: atMost(10_000, 0, 'lines of context before and after; default 0'),
       ...decompiling,
     },
   },

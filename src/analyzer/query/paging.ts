@@ -1,5 +1,7 @@
 /** Rows of a page by default. */
 export const DEFAULT_PAGE_SIZE = 50
+/** Rows of a page at most. */
+export const MAX_PAGE_SIZE = 10_000
 
 /** A requested page. */
 export interface Paging {

@@ -14,6 +14,8 @@ interface ParameterSchema {
   readonly minLength?: number
   readonly minimum?: number
   readonly maximum?: number
+  /** Whether a larger integer counts as the maximum: a limit of a list is "at most" so many. */
+  readonly 'x-clamped'?: boolean
   readonly items?: ParameterSchema
 }
 
@@ -69,7 +71,9 @@ function decodeText(schema: ParameterSchema, text: string): Decoded {
   })
   if (type === 'integer') {
     const { minimum = 0, maximum = Number.MAX_SAFE_INTEGER } = schema
-    const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN
+    const isClamped = schema['x-clamped'] === true
+    const number = (isClamped ? /^\d+$/ : /^\d{1,16}$/).test(text) ? Number(text) : Number.NaN
+    const value = isClamped ? Math.min(number, maximum) : number
     if (value >= minimum && value <= maximum) return { value }
     const bounds = schema.maximum === undefined ? `of at least ${minimum}` : `from ${minimum} to ${maximum}`
     return wrong(`must be a whole number ${bounds}`)

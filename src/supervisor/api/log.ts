@@ -82,6 +82,7 @@ export const logQuerySchema = Type.Object({
     Type.Integer({
       minimum: 0,
       maximum: 10_000,
+      'x-clamped': true,
       default: DEFAULT_LINES,
       description: 'maximum number of lines',
     }),

@@ -79,6 +79,7 @@ export const requestQuerySchema = Type.Object({
     Type.Integer({
       minimum: 0,
       maximum: 1_000,
+      'x-clamped': true,
       default: DEFAULT_REQUESTS,
       description: 'maximum number of requests',
     }),

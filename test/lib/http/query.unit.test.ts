@@ -6,6 +6,7 @@ const schema = {
   additionalProperties: false,
   properties: {
     lines: { type: 'integer', minimum: 1, maximum: 1000 },
+    limit: { type: 'integer', minimum: 1, maximum: 1000, 'x-clamped': true },
     offset: { type: 'integer' },
     force: { type: 'boolean' },
     format: { type: 'string', enum: ['text', 'json'] },
@@ -23,6 +24,8 @@ describe('a query is decoded by its schema', () => {
       { lines: '1000', offset: '0' },
       { lines: 1000, offset: 0 },
     ],
+    [{ limit: '1001' }, { limit: 1000 }],
+    [{ limit: '9'.repeat(40) }, { limit: 1000 }],
     [{ force: 'true' }, { force: true }],
     [
       { force: 'false', format: 'json', name: 'abc' },
@@ -40,6 +43,9 @@ describe('a query is decoded by its schema', () => {
     [{ lines: '0' }, '"lines" must be a whole number from 1 to 1000, not "0"'],
     [{ lines: '' }, '"lines" must be a whole number from 1 to 1000, not ""'],
     [{ lines: '1e2' }, '"lines" must be a whole number from 1 to 1000, not "1e2"'],
+    [{ limit: '0' }, '"limit" must be a whole number from 1 to 1000, not "0"'],
+    [{ limit: '-1' }, '"limit" must be a whole number from 1 to 1000, not "-1"'],
+    [{ limit: '1e9' }, '"limit" must be a whole number from 1 to 1000, not "1e9"'],
     [{ offset: '-1' }, '"offset" must be a whole number of at least 0, not "-1"'],
     [{ lines: ['1', '2'] }, '"lines" must not be given more than once'],
     [{ force: 'TRUE' }, '"force" must be true or false, not "TRUE"'],
@@ -50,7 +56,7 @@ describe('a query is decoded by its schema', () => {
     [{ scope: ['logs', 'all'] }, '"scope" must be one of images, logs, not "all"'],
     [
       { dryrun: 'true' },
-      '"dryrun" is unknown; known parameters: lines, offset, force, format, name, plan, scope, raw',
+      '"dryrun" is unknown; known parameters: lines, limit, offset, force, format, name, plan, scope, raw',
     ],
   ])('%j is refused', (query, wrong) => {
     expect(decodeQuery(schema, query)).toEqual({ wrong })

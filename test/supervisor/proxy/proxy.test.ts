@@ -105,7 +105,8 @@ test('requests are filtered, streamed and replayed', async () => {
   expect(await count('subdomain=other')).toBe(0)
   expect((await ask('/proxy/requests?limit=1')).body.requests).toMatchObject([{ url: '/missing' }])
   expect((await ask('/proxy/requests')).body.requests).toMatchObject([{ url: '/missing' }, { url: '/found' }])
-  for (const query of ['limit=1001', 'limit=-1', 'min_status=abc', 'max_status=1'])
+  expect((await ask('/proxy/requests?limit=1001')).body.requests).toHaveLength(2)
+  for (const query of ['limit=-1', 'min_status=abc', 'max_status=1'])
     expect(await ask(`/proxy/requests?${query}`)).toMatchObject({
       status: 400,
       body: { code: 'INVALID_QUERY' },

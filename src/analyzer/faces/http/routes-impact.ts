@@ -4,7 +4,7 @@ import type { HttpServer } from '../../../lib/http/server.ts'
 import { Type } from '../../../lib/schema/type.ts'
 import { ANALYSES, IMPACT_ROWS } from '../../choices.ts'
 import { impactOf } from '../../query/impact/impact.ts'
-import { DEFAULT_PAGE_SIZE } from '../../query/paging.ts'
+import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE } from '../../query/paging.ts'
 import { DEFAULT_ROOTS } from '../../query/reach/given-roots.ts'
 import type { AnalyzerFace } from './face.ts'
 
@@ -84,7 +84,9 @@ const body = Type.Object(
       Type.Enum(IMPACT_ROWS, { description: 'list entry points and tests, or methods; default entry' }),
     ),
     page: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0 })),
-    size: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000, default: DEFAULT_PAGE_SIZE })),
+    size: Type.Optional(
+      Type.Integer({ minimum: 1, default: DEFAULT_PAGE_SIZE, description: 'at most 10000' }),
+    ),
   },
   { additionalProperties: false },
 )
@@ -110,7 +112,7 @@ export function impactRoutes({ app }: HttpServer, { analysis, searches, idle }: 
       analysis.scan.snapshot,
       { classes: asked.classes ?? [], files },
       filter,
-      { page: asked.page ?? 0, size: asked.size ?? DEFAULT_PAGE_SIZE },
+      { page: asked.page ?? 0, size: Math.min(asked.size ?? DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE) },
       (search) => searches.run(search, abortOnClose(reply)),
     )
   })

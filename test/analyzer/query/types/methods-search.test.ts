@@ -76,8 +76,9 @@ describe('an invalid query', () => {
   test.each([
     ['/classes', { page: '-1' }, '"page" must be a whole number of at least 0, not "-1"'],
     ['/classes', { size: 0 }, '"size" must be a whole number from 1 to 10000, not "0"'],
-    ['/classes', { size: 10_001 }, '"size" must be a whole number from 1 to 10000, not "10001"'],
+    ['/classes', { size: -1 }, '"size" must be a whole number from 1 to 10000, not "-1"'],
     ['/classes', { size: '1e3' }, '"size" must be a whole number from 1 to 10000, not "1e3"'],
+    ['/path', { from: 'a.A', to: 'b.B', limit: -1 }, '"limit" must be a whole number from 1 to 100'],
     ['/classes', { interfaces: 'yes' }, '"interfaces" must be true or false, not "yes"'],
     ['/classes', { color: 'red' }, '"color" is unknown; known parameters: package, name'],
     [
@@ -131,4 +132,15 @@ describe('an invalid query', () => {
     expect({ status, type: body.type }).toEqual({ status: 404, type: 'NotFound' })
     expect(await analyzer.get('/classes', { name })).toMatchObject({ classes: [] })
   })
+})
+
+test.each([
+  ['/classes', { size: 10_001 }],
+  ['/classes', { size: '9'.repeat(20) }],
+  ['/path', { from: 'shop.service.Calls', to: 'shop.model.Item', limit: 101, maxDepth: 1_000 }],
+  ['/source/shop.model.Order/method/add', { context: 10_001 }],
+])('a larger number than the maximum in %s %j counts as the maximum', async (path, parameters) => {
+  const { status, body } = await analyzer.ask(path, parameters)
+  expect(status, JSON.stringify(body)).toBe(200)
+  if (path === '/classes') expect(body.pageSize).toBe(10_000)
 })

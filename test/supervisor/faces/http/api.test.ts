@@ -129,20 +129,13 @@ describe('lines', () => {
         status: 400,
         body: { code: 'INVALID_PATTERN' },
       })
-    for (const query of [
-      'lines=-1',
-      'lines=10001',
-      'lines=x',
-      'lines=1.5',
-      'bytes=-1',
-      'regex=yes',
-      'lines=1&lines=2',
-    ])
+    for (const query of ['lines=-1', 'lines=x', 'lines=1.5', 'bytes=-1', 'regex=yes', 'lines=1&lines=2'])
       expect(await ask(`/logs?${query}`), query).toMatchObject({
         status: 400,
         body: { code: 'INVALID_QUERY' },
       })
-    expect((await ask('/logs?lines=10000')).status).toBe(200)
+    for (const lines of ['10000', '10001', '9'.repeat(20)])
+      expect((await ask(`/logs?lines=${lines}`)).status, lines).toBe(200)
     // A backtracking engine would take hours for these.
     for (const pattern of ['^(a+)+$b', '(a|aa)*c', '(.*)*x'])
       expect((await ask(`/logs?regex=true&pattern=${encodeURIComponent(pattern)}`)).status).toBe(200)
