@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { wholeNumber } from '../../../../lib/cli/arguments.ts'
+import { positiveNumber, wordOption } from '../../../../lib/cli/arguments.ts'
 import { examples } from '../../../../lib/cli/examples.ts'
 import { formatTable } from '../../../../lib/cli/table.ts'
 import { omittedCalls } from '../../../api/omitted-calls.ts'
@@ -7,6 +7,7 @@ import type { callersOf } from '../../../query/calls/callers.ts'
 import type { callsOf } from '../../../query/calls/calls.ts'
 import type { pathOf as findPaths } from '../../../query/paths/path.ts'
 import type { xrefOf } from '../../../query/calls/xref.ts'
+import { REFERENCE_KINDS } from '../../../choices.ts'
 import { fault } from '../../../errors.ts'
 import { addLibrariesOption, addProjectOption, contextOf, pageLine, pathOf } from '../context.ts'
 import { SOURCE_ANSWER_MS } from '../server-client.ts'
@@ -88,8 +89,8 @@ export function addCalls(program: Command): void {
     .addHelpText('after', examples('analyzer path shop.OrderPage#main shop.Item#price --limit 1'))
     .argument('<from>')
     .argument('<to>')
-    .option('--limit <n>', 'maximum number of paths, 1 to 100; default 5', wholeNumber)
-    .option('--max-depth <n>', 'maximum number of calls in a path, 1 to 100; default 20', wholeNumber)
+    .option('--limit <n>', 'maximum number of paths, at most 100; default 5', positiveNumber)
+    .option('--max-depth <n>', 'maximum number of calls in a path, at most 100; default 20', positiveNumber)
     .action(async (from: string, to: string, flags: PathFlags, command: Command) => {
       const { get, output } = await contextOf(command)
       const { limit, maxDepth, includeLibraries } = flags
@@ -106,7 +107,7 @@ export function addCalls(program: Command): void {
     .description('find references to a type')
     .addHelpText('after', examples('analyzer xref shop.Order --kind INSTANTIATION'))
     .argument('<typeFqn>')
-    .option('--kind <kind>', 'only references of this kind')
+    .addOption(wordOption('--kind <kind>', 'only references of this kind', REFERENCE_KINDS))
     .option('--scope-implementing <fqn>', 'only from subtypes of this type')
     .option('--synthetic', 'include fields, parameters and return types of compiler-generated members')
     .option(

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { wholeNumber } from '../../../../lib/cli/arguments.ts'
+import { positiveNumber, wholeNumber } from '../../../../lib/cli/arguments.ts'
 import { examples } from '../../../../lib/cli/examples.ts'
 import { formatRecord, formatTable } from '../../../../lib/cli/table.ts'
 import type { ClassSummary } from '../../../query/types/class-summary.ts'
@@ -114,7 +114,7 @@ export function addClasses(program: Command): void {
 export function addPageOptions(command: Command): Command {
   return command
     .option('--page <n>', 'page number, from 0', wholeNumber)
-    .option('--size <n>', 'page size; default 50', wholeNumber)
+    .option('--size <n>', 'page size; default 50', positiveNumber)
 }
 
 function parametersOf(flags: ListFlags) {

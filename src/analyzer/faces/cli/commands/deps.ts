@@ -1,7 +1,7 @@
 import { CYCLE_MEMBERS, DEPENDENCY_FINDINGS, GRAPH_FORMATS } from '../../../choices.ts'
 import { writeFileSync } from 'node:fs'
 import { type Command, Option } from 'commander'
-import { wholeNumber } from '../../../../lib/cli/arguments.ts'
+import { positiveNumber } from '../../../../lib/cli/arguments.ts'
 import { counted } from '../../../../lib/cli/counted.ts'
 import { examples } from '../../../../lib/cli/examples.ts'
 import { ExitStatus } from '../../../../lib/cli/run.ts'
@@ -44,7 +44,7 @@ export function addDeps(program: Command): void {
   addProjectOption(deps.command('foundation'))
     .description('list the classes with most dependents')
     .addHelpText('after', examples('analyzer deps foundation --min-dependents 10'))
-    .option('--min-dependents <n>', 'minimum number of dependents', wholeNumber, 2)
+    .option('--min-dependents <n>', 'minimum number of dependents', positiveNumber, 2)
     .action(async ({ minDependents }: { minDependents: number }, command: Command) => {
       const { get, output } = await contextOf(command)
       const answer = await get<ReturnType<typeof foundationClasses>>('/api/v1/graph/foundation', {

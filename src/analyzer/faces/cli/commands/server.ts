@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { MODES } from '../../../choices.ts'
 import type { Command } from 'commander'
 import { Option } from 'commander'
-import { portNumber, wholeNumber } from '../../../../lib/cli/arguments.ts'
+import { unprivilegedPort, wholeNumber } from '../../../../lib/cli/arguments.ts'
 import { counted } from '../../../../lib/cli/counted.ts'
 import { examples } from '../../../../lib/cli/examples.ts'
 import { createOutput } from '../../../../lib/cli/output.ts'
@@ -44,7 +44,7 @@ export function addServer(program: Command): void {
   addStartOptions(program.command('start'))
     .description("start the project's server and wait until the project is scanned")
     .addHelpText('after', examples('analyzer start -p ~/src/shop --watch'))
-    .option('--port <port>', 'port to listen on; default a free one', portNumber)
+    .option('--port <port>', 'port to listen on; default a free one', unprivilegedPort)
     .action(async (flags: StartFlags, command: Command) => {
       const live = await startServer(projectOf(command), optionsOf(flags))
       printServer(command, live)
@@ -130,7 +130,7 @@ export function addServer(program: Command): void {
   addProjectOption(program.command('serve', { hidden: true }))
     .description('run the server in the foreground; used by start')
     .addHelpText('after', examples('analyzer serve --mode jar'))
-    .option('--port <port>', 'port to listen on', portNumber)
+    .option('--port <port>', 'port to listen on', unprivilegedPort)
     .addOption(new Option('--mode <mode>').choices(MODES))
     .option('--project-jvm <dir>', 'JVM the project is built against')
     .option('--classes <dir...>')
