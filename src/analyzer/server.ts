@@ -8,6 +8,7 @@ import { identityOf } from '../lib/process/process-identity.ts'
 import { requireAddon } from '../lib/process/require-addon.ts'
 import type { AnalyzerConfig } from './config.ts'
 import type { AnalyzerFace } from './faces/http/face.ts'
+import { getJvmHome } from './project/find-jvm.ts'
 import { DeclaredDependencies } from './project/declared-dependencies.ts'
 import { ProjectScanner } from './scan/project-scanner.ts'
 import { Analysis } from './lifecycle/analysis.ts'
@@ -56,6 +57,7 @@ async function start(
   opened: DisposalStack,
 ): Promise<AnalyzerServer> {
   requireAddon('the analyzer')
+  if (config.jvmHome !== undefined) getJvmHome(config.jvmHome, 'jvm_home')
   opened.defer(await lockProject(root))
   const wantsToStop = Promise.withResolvers<void>()
   const idle = new IdleClock(config.server.idleTimeoutMs, () => {

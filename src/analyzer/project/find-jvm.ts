@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, realpathSync } from 'node:fs'
-import { delimiter, dirname, join } from 'node:path'
+import { delimiter, dirname, join, resolve } from 'node:path'
+import { fault } from '../errors.ts'
 
 /** A JVM that a project is built against. */
 export interface Jvm {
@@ -22,6 +23,21 @@ export function findJvm(
     if (classes.length > 0) return { home, release: releaseOf(home), classes }
   }
   return undefined
+}
+
+/**
+ * Returns the absolute path of a named JVM.
+ *
+ * @param name option or setting that names it
+ * @throws BAD_REQUEST when the folder does not exist, or is not a JVM
+ */
+export function getJvmHome(home: string, name: string): string {
+  if (!existsSync(home)) throw fault('BAD_REQUEST', `${name}: "${home}" does not exist`)
+  if (classesOf(home).length > 0) return resolve(home)
+  throw fault(
+    'BAD_REQUEST',
+    `${name}: "${home}" is not the home of a JVM, which has lib/modules, or lib/rt.jar before Java 9`,
+  )
 }
 
 function homeOnPath(path = ''): string | undefined {

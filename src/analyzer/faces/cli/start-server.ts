@@ -15,13 +15,14 @@ const POLL_MS = 100
 export interface StartOptions {
   readonly port?: number
   readonly mode?: string
+  /** Absolute path. */
   readonly projectJvm?: string
   /** Absolute paths; undefined to use the configuration. */
   readonly classes?: readonly string[]
   /** Undefined to use the configuration. */
   readonly watch?: boolean
   readonly timeoutMs: number
-  /** Another build of the server, a JavaScript file. */
+  /** Absolute path of another build of the server, a JavaScript file. */
   readonly serverJar?: string
 }
 
@@ -70,7 +71,7 @@ async function spawnServer(
   options: StartOptions,
   untilMs: number,
 ): Promise<Outcome | 'late'> {
-  const program = options.serverJar === undefined ? await ownServer() : resolve(options.serverJar)
+  const program = options.serverJar ?? (await ownServer())
   const flags = [
     ...(options.port === undefined ? [] : ['--port', String(options.port)]),
     ...(options.mode === undefined ? [] : ['--mode', options.mode]),

@@ -41,6 +41,39 @@ test.each([
   expect(stderr).toContain(said)
 })
 
+test.each(['start', 'restart'])(
+  '%s with paths that it cannot use is invalid usage: exit status 2',
+  async (command) => {
+    const user = analyzerUser()
+    const root = builtProject()
+    const missing = join(root, 'missing')
+    for (const [argv, said] of [
+      [['--project-jvm', missing], `--project-jvm: "${missing}" does not exist`],
+      [['--project-jvm', root], `--project-jvm: "${root}" is not the home of a JVM`],
+      [['--project-jvm', join(root, 'pom.xml')], `pom.xml" is not the home of a JVM`],
+      [['--server-jar', missing], `--server-jar: "${missing}" does not exist`],
+      [['--server-jar', root], `--server-jar: "${root}" is not a file`],
+      [['--classes', missing], `--classes: "${missing}" does not exist`],
+    ] as const) {
+      const { status, stderr } = await user.analyzer(command, '-p', root, ...argv)
+      expect({ status, stderr }).toEqual({ status: 2, stderr: expect.stringContaining(said) as string })
+    }
+    expect(user.records()).toEqual([])
+  },
+)
+
+test('a configured JVM that does not exist is reported by start and diff', async () => {
+  const user = analyzerUser({ ANALYZER_JVM_HOME: '/missing' })
+  const root = builtProject()
+  const classes = join(root, 'target/classes')
+  const start = await user.analyzer('start', '-p', root)
+  expect(start.status).toBe(4)
+  expect(start.stderr).toContain("jvm_home: '/missing' does not exist")
+  const diff = await user.analyzer('diff', classes, classes)
+  expect(diff.status).toBe(2)
+  expect(diff.stderr).toContain('jvm_home: "/missing" does not exist')
+})
+
 test('outside of a project: exit status 3 for every command that needs one', async () => {
   const user = analyzerUser()
   const folder = tempDir()

@@ -31,12 +31,15 @@ export function addDiff(program: Command): void {
     .option('--project-jvm <dir>', 'JVM with the JDK classes that the builds use')
     .addHelpText('after', examples('analyzer diff --fail-on incompatible shop-1.2.jar target/classes'))
     .action(async (old: string, now: string, flags: DiffFlags, command: Command) => {
-      const [{ compareConfined }, { findJvm }, { loadAnalyzerConfig }] = await Promise.all([
+      const [{ compareConfined }, { findJvm, getJvmHome }, { loadAnalyzerConfig }] = await Promise.all([
         import('../../../diff/compare-confined.ts'),
         import('../../../project/find-jvm.ts'),
         import('../../../config.ts'),
       ])
-      const named = flags.projectJvm ?? loadAnalyzerConfig(process.env).jvmHome
+      const { jvmHome: configured } = loadAnalyzerConfig(process.env)
+      const named = flags.projectJvm ?? configured
+      if (named !== undefined)
+        getJvmHome(named, flags.projectJvm === undefined ? 'jvm_home' : '--project-jvm')
       const jvmHome = findJvm(named, process.env)?.home
       const diff = await compareConfined({ old, new: now, jvmHome, all: flags.all === true })
       for (const problem of diff.problems)

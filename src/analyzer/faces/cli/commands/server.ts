@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { MODES } from '../../../choices.ts'
 import type { Command } from 'commander'
@@ -10,6 +10,7 @@ import { createOutput } from '../../../../lib/cli/output.ts'
 import { formatRecord, formatTable, printable } from '../../../../lib/cli/table.ts'
 import { packageVersion } from '../../../../lib/process/package.ts'
 import { fault } from '../../../errors.ts'
+import { getJvmHome } from '../../../project/find-jvm.ts'
 import { addProjectOption, projectOf, findProjectToStop } from '../context.ts'
 import {
   findAllServerProcesses,
@@ -75,6 +76,7 @@ export function addServer(program: Command): void {
     .addHelpText('after', examples('analyzer restart --mode jar'))
     .action(async (flags: StartFlags, command: Command) => {
       const root = projectOf(command)
+      const options = optionsOf(flags)
       const running = await findServerProcess(root)
       if (running !== undefined) await stopServer(running, true)
       const { mode, watch, classes } = { ...running?.record }
@@ -83,7 +85,7 @@ export function addServer(program: Command): void {
         ...(watch !== undefined && { watch }),
         ...(classes !== undefined && { classes }),
       }
-      const live = await startServer(root, { ...kept, ...optionsOf(flags) })
+      const live = await startServer(root, { ...kept, ...options })
       printServer(command, live)
       await printProblem(live)
     })
@@ -154,22 +156,32 @@ export function addStartOptions(command: Command): Command {
     .option('--server-jar <file>', 'another build of the server')
 }
 
-/** Converts the flags for starting a server to options. @throws BAD_REQUEST for a class folder that does not exist */
+/**
+ * Converts the flags for starting a server to options, with absolute paths.
+ *
+ * @throws BAD_REQUEST for a path that does not exist or is of another kind
+ */
 export function optionsOf({ port, mode, projectJvm, classes, timeout, serverJar, watch }: StartFlags) {
   return {
     timeoutMs: timeout * 1_000,
     ...(port !== undefined && { port }),
     ...(mode !== undefined && { mode }),
-    ...(projectJvm !== undefined && { projectJvm }),
-    ...(classes !== undefined && { classes: classes.map(existing) }),
-    ...(serverJar !== undefined && { serverJar }),
+    ...(projectJvm !== undefined && { projectJvm: getJvmHome(projectJvm, '--project-jvm') }),
+    ...(classes !== undefined && { classes: classes.map((path) => existing(path, '--classes')) }),
+    ...(serverJar !== undefined && { serverJar: existingFile(serverJar, '--server-jar') }),
     ...(watch !== undefined && { watch }),
   }
 }
 
-function existing(path: string): string {
-  if (!existsSync(path)) throw fault('BAD_REQUEST', `--classes: "${path}" does not exist`)
+function existing(path: string, option: string): string {
+  if (!existsSync(path)) throw fault('BAD_REQUEST', `${option}: "${path}" does not exist`)
   return resolve(path)
+}
+
+function existingFile(path: string, option: string): string {
+  const file = existing(path, option)
+  if (!statSync(file).isFile()) throw fault('BAD_REQUEST', `${option}: "${path}" is not a file`)
+  return file
 }
 
 function printServer(command: Command, live: LiveServer): void {
