@@ -6,18 +6,26 @@ export interface ImageEntry {
   readonly module: string
   /** "java/lang/String.class", without the module. */
   readonly name: string
-  readonly extent: Extent
+  /** Undefined if it is compressed in a way that is not supported. */
+  readonly extent: Extent | undefined
 }
 
-// The only specification of the file format is its source, jdk.internal.jimage.ImageHeader and ImageLocation.
+// The only specification of the file format is its source, jdk.internal.jimage.ImageHeader and ImageLocation, and
+// jdk.internal.jimage.decompressor for compressed resources.
 const MAGIC = 0xcafedada
 const HEADER_BYTES = 28
 const attribute = { end: 0, module: 1, parent: 2, base: 3, extension: 4, offset: 5, compressed: 6, bytes: 7 }
 const MAX_INDEX_BYTES = 2 ** 28
 
+const COMPRESSED_MAGIC = 0xcafefafa
+const COMPRESSED_HEADER_BYTES = 29
+/** Header and checksum of a zlib stream (RFC 1950), around deflated data. */
+const ZLIB_HEADER_BYTES = 2
+const ZLIB_CHECKSUM_BYTES = 4
+
 /**
- * Lists the resources of a jimage of this machine's byte order, little-endian. Omits compressed resources
- * (`jlink --compress`).
+ * Lists the resources of a jimage of this machine's byte order, little-endian. Of compressed resources, those of
+ * `jlink --compress=2` (zip-6) have an extent; those of `--compress=1` (strings shared between classes) have none.
  *
  * @throws RangeError or Error when the file is not a valid jimage
  */
@@ -38,25 +46,49 @@ export function readImage(source: ByteSource): readonly ImageEntry[] {
   for (let i = 0; i < tableLength; i++) {
     const values = attributesAt(locations, index.readUInt32LE(offsetsAt + i * 4))
     const bytes = values[attribute.bytes] ?? 0
-    if ((values[attribute.compressed] ?? 0) !== 0) continue
+    const offset = indexBytes + (values[attribute.offset] ?? 0)
+    const compressedBytes = values[attribute.compressed] ?? 0
+    const isStored = compressedBytes === 0
     const parent = texts.at(values[attribute.parent] ?? 0)
     const extension = texts.at(values[attribute.extension] ?? 0)
     const base = texts.at(values[attribute.base] ?? 0)
     entries.push({
       module: texts.at(values[attribute.module] ?? 0),
       name: `${parent === '' ? '' : `${parent}/`}${base}${extension === '' ? '' : `.${extension}`}`,
-      extent: {
-        offset: indexBytes + (values[attribute.offset] ?? 0),
-        storedBytes: bytes,
-        bytes,
-        method: 0,
-        hasHeader: false,
-        crc: undefined,
-      },
+      extent: isStored
+        ? { offset, storedBytes: bytes, bytes, method: 0, ...PLAIN }
+        : zippedExtent(source, texts, { offset, compressedBytes, bytes }),
     })
   }
   return entries
 }
+
+const PLAIN = { hasHeader: false, crc: undefined } as const
+
+/** Returns the deflated data of a compressed resource; undefined if it is compressed otherwise, or invalid. */
+function zippedExtent(
+  source: ByteSource,
+  texts: Texts,
+  { offset, compressedBytes, bytes }: { offset: number; compressedBytes: number; bytes: number },
+): Extent | undefined {
+  const headerBytes = COMPRESSED_HEADER_BYTES + ZLIB_HEADER_BYTES
+  const storedBytes = compressedBytes - headerBytes - ZLIB_CHECKSUM_BYTES
+  if (storedBytes < 0 || offset + compressedBytes > source.bytes) return undefined
+  const header = source.read(offset, headerBytes)
+  const isZipped =
+    header.readUInt32LE(0) === COMPRESSED_MAGIC &&
+    header.readBigUInt64LE(4) === BigInt(compressedBytes - COMPRESSED_HEADER_BYTES) &&
+    header.readBigUInt64LE(12) === BigInt(bytes) &&
+    // The data is not compressed again by another method.
+    header.readUInt8(28) === 1 &&
+    texts.find(header.readUInt32LE(20)) === 'zip' &&
+    isZlib(header.readUInt16BE(COMPRESSED_HEADER_BYTES))
+  return isZipped ? { offset: offset + headerBytes, storedBytes, bytes, method: 8, ...PLAIN } : undefined
+}
+
+/** Whether a header is of deflated data without a dictionary (RFC 1950). */
+const isZlib = (header: number): boolean =>
+  ((header >> 8) & 0xf) === 8 && (header & 0x20) === 0 && header % 31 === 0
 
 /**
  * Reads attributes: the upper 5 bits of a byte are the attribute, the lower 3 the length of its value minus
@@ -84,15 +116,20 @@ class Texts {
     this.#bytes = bytes
   }
 
+  /** @throws RangeError when there is no string at the offset */
   at(offset: number): string {
-    let text = this.#cache.get(offset)
-    if (text === undefined) {
-      const end = this.#bytes.indexOf(0, offset)
-      if (offset >= this.#bytes.length || end < 0)
-        throw new RangeError(`string at offset ${offset} does not exist`)
-      text = this.#bytes.toString('utf8', offset, end)
-      this.#cache.set(offset, text)
-    }
+    const text = this.find(offset)
+    if (text === undefined) throw new RangeError(`string at offset ${offset} does not exist`)
+    return text
+  }
+
+  find(offset: number): string | undefined {
+    const known = this.#cache.get(offset)
+    if (known !== undefined) return known
+    const end = this.#bytes.indexOf(0, offset)
+    if (offset >= this.#bytes.length || end < 0) return undefined
+    const text = this.#bytes.toString('utf8', offset, end)
+    this.#cache.set(offset, text)
     return text
   }
 }

@@ -1,4 +1,5 @@
 import { statSync, type Stats } from 'node:fs'
+import { counted } from '../../lib/cli/counted.ts'
 import { messageOf } from '../../lib/errors/message.ts'
 import { listFiles } from '../../native/files/list-files.ts'
 import { listArchive } from './archive-classes.ts'
@@ -39,17 +40,27 @@ function listFile(
   problems: ClassPathProblem[],
 ): readonly ClassContainer[] {
   const head = source.read(0, Math.min(4, source.bytes))
-  if (head.length === 4 && head.readUInt32BE(0) === IMAGE_MAGIC) return [listImage(path, source)]
+  if (head.length === 4 && head.readUInt32BE(0) === IMAGE_MAGIC) return [listImage(path, source, problems)]
   return listArchive(path, source, release, problems)
 }
 
-function listImage(path: string, source: ByteSource): ClassContainer {
+function listImage(path: string, source: ByteSource, problems: ClassPathProblem[]): ClassContainer {
+  let unreadable = 0
   const classes = readImage(source).flatMap(({ module, name, extent }): ClassEntry[] => {
     if (!name.endsWith(CLASS)) return []
+    if (extent === undefined) {
+      unreadable++
+      return []
+    }
     const identity = `${extent.offset}-${extent.bytes}`
     const own = { file: `${module}/${name}`, bytes: extent.bytes, identity, release: 0, module, extent }
     return [{ name: name.slice(0, -CLASS.length), ...own }]
   })
+  if (unreadable > 0) {
+    const left = counted(unreadable, 'class is', 'classes are')
+    const message = `${left} left out, because their compression is not supported; link the image with "jlink --compress=2" (zip-6 since JDK 21), or without --compress`
+    problems.push({ path, offset: 0, message })
+  }
   return { path, kind: 'image', inside: [], deflated: undefined, classes }
 }
 
