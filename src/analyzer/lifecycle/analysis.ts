@@ -2,6 +2,7 @@ import { messageOf } from '../../lib/errors/message.ts'
 import type { Logger } from '../../lib/log/logger.ts'
 import { fault } from '../errors.ts'
 import type { ProjectScanner } from '../scan/project-scanner.ts'
+import type { ScanProgress } from '../scan/scan-progress.ts'
 import type { Scan } from '../scan/scan.ts'
 
 /** State of a server's analysis. Queries use `scan`. */
@@ -25,6 +26,11 @@ export class Analysis {
 
   get state(): AnalysisState {
     return this.#state
+  }
+
+  /** Progress of a running scan; undefined if none is. */
+  get progress(): ScanProgress | undefined {
+    return this.#scanner.progress.view
   }
 
   /** Runs the first scan. @throws the error of a failed scan, which is also in the state */

@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import type { ClassPathEntry } from '../project/class-path.ts'
 import type { SliceEntry } from '../index/indexed-slice.ts'
 import type { EntryListing } from './list-entry.ts'
@@ -21,3 +22,19 @@ export const keysOf = ({ listing }: ListedEntry): readonly string[] => listing.s
 /** Returns an entry's slices for the index. */
 export const entriesOf = ({ source, listing }: ListedEntry): readonly SliceEntry[] =>
   listing.slices.map(({ key, location }) => ({ key, source, location }))
+
+/** An entry with more classes is read by one thread, which lists it once. */
+const MANY_CLASSES = 2 ** 15
+
+/** Whether an entry has so many classes that one thread reads it. */
+export const hasManyClasses = ({ slices }: EntryListing): boolean =>
+  slices.reduce((sum, { count }) => sum + count, 0) > MANY_CLASSES
+
+/** Minimum size of archives that may have more classes than others (archive-classes.ts). */
+const HUGE_BYTES = 2 ** 24
+
+/** Whether a class path entry is such an archive. */
+export function isHuge(path: string): boolean {
+  const stat = statSync(path, { throwIfNoEntry: false })
+  return stat?.isFile() === true && stat.size >= HUGE_BYTES && path.endsWith('.jar')
+}

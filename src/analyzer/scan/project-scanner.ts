@@ -1,4 +1,3 @@
-import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from '../../lib/log/logger.ts'
 import type { IdlePool } from '../../lib/pool/idle-pool.ts'
@@ -23,7 +22,16 @@ import { IndexBuilder, type ProjectIndex } from '../index/project-index.ts'
 import type { ReadReport, ReadTask } from './read-slices.ts'
 import { repairStore, setAside } from '../index/repair-store.ts'
 import { RetiredSlices } from '../index/retired-slices.ts'
-import { entriesOf, keysOf, type IncompleteEntry, type ListedEntry, outermostPath } from './listed-entry.ts'
+import {
+  entriesOf,
+  hasManyClasses,
+  isHuge,
+  keysOf,
+  type IncompleteEntry,
+  type ListedEntry,
+  outermostPath,
+} from './listed-entry.ts'
+import { ProgressCounter } from './scan-progress.ts'
 import { createScanPool } from './scan-pool.ts'
 import type { Scan } from './scan.ts'
 import { stampIfThere } from '../index/slices.ts'
@@ -34,11 +42,6 @@ import type { StringPool } from '../index/string-pool.ts'
 const SLICES_A_TASK = 8
 /** Maximum attempts to read class files that change meanwhile. */
 const ATTEMPTS = 3
-
-/** Minimum size of archives that may have more classes than others (archive-classes.ts). */
-const HUGE_BYTES = 2 ** 24
-/** An entry with more classes is read by one thread, which lists it once. */
-const MANY_CLASSES = 2 ** 15
 
 /** Listing of a skipped entry. */
 const EMPTY_LISTING: EntryListing = { slices: [], problems: [] }
@@ -72,6 +75,8 @@ export class ProjectScanner {
   /** Resolves when no huge archive is being listed or read. */
   #exclusive: Promise<unknown> = Promise.resolve()
   #isInDoubt = false
+  /** Progress of a running scan. */
+  readonly progress = new ProgressCounter()
   #store: SliceStore | undefined
   /** Names of the last scan. */
   #names: StringPool | undefined
@@ -103,17 +108,21 @@ export class ProjectScanner {
     } catch (error) {
       if (!isDamage(error)) throw error
       this.#store?.distrust()
-      return this.#scan(before)
+      return await this.#scan(before)
+    } finally {
+      this.progress.end()
     }
   }
 
   async #scan(before: Scan | undefined): Promise<Scan> {
     const startMs = performance.now()
+    this.progress.begin('resolving')
     const opening = this.#openStore()
     opening.catch(() => undefined)
     const { signal } = this.#closed
     const classPath = await resolveClassPath(this.#config, this.#root, this.#logger, signal, this.#buildTool)
     this.#allowReading(classPath)
+    this.progress.begin('listing')
     await this.#hashes.addLarge(classPath.entries, this.#pool)
     const isSame = await opening
     this.#quarantined.releaseChanged()
@@ -244,7 +253,7 @@ export class ProjectScanner {
     builder: IndexBuilder,
   ): Promise<readonly ReadReport[]> {
     const tasks = incomplete.flatMap(({ path, keys, listing }) => {
-      const hasMany = classesOf(listing) > MANY_CLASSES
+      const hasMany = hasManyClasses(listing)
       const size = hasMany ? keys.length : SLICES_A_TASK
       return Array.from({ length: Math.ceil(keys.length / size) }, (_, part) => ({
         entry: this.#listTask(path, release),
@@ -253,6 +262,7 @@ export class ProjectScanner {
         hasMany,
       }))
     })
+    this.progress.beginReading(incomplete)
     const reports = await this.#runAll(tasks, ({ hasMany, ...task }) => {
       const read = (): Promise<ReadReport> => this.#readTask(task, builder)
       return hasMany ? this.#runExclusively(read) : read()
@@ -262,6 +272,7 @@ export class ProjectScanner {
 
   async #readTask(task: ReadTask, builder: IndexBuilder): Promise<ReadReport> {
     const report = await this.#inPool<ReadReport>('analyzer-read', task)
+    this.progress.addRead(task.entry.path, task.keys)
     for (const key of report.stored) {
       this.#damaged.delete(key)
       // Loads it while others are still being read.
@@ -385,13 +396,4 @@ export class ProjectScanner {
     if (this.#store === undefined) throw fault('SCAN_NOT_READY', 'the index is not open yet')
     return this.#store
   }
-}
-
-function isHuge(path: string): boolean {
-  const stat = statSync(path, { throwIfNoEntry: false })
-  return stat?.isFile() === true && stat.size >= HUGE_BYTES && path.endsWith('.jar')
-}
-
-function classesOf({ slices }: EntryListing): number {
-  return slices.reduce((sum, { count }) => sum + count, 0)
 }

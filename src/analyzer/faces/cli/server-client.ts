@@ -14,6 +14,7 @@ import {
   removeRecord,
   type ServerRecord,
 } from '../../lifecycle/server-record.ts'
+import type { ScanProgress } from '../../scan/scan-progress.ts'
 import { parseJson } from '../../../lib/schema/parse-json.ts'
 
 const PROBE_MS = 3_000
@@ -33,6 +34,8 @@ interface ServerInfo {
   readonly mode: string
   readonly status: string
   readonly reason?: string
+  /** Of a running scan; missing from servers of older versions. */
+  readonly progress?: ScanProgress
   readonly uptime: string
   readonly idleDuration: string
   readonly idleTimeout: string

@@ -8,6 +8,7 @@ import { fault } from '../../errors.ts'
 import { recordFile } from '../../lifecycle/server-record.ts'
 import { findServer, type LiveServer } from './server-client.ts'
 import { SMALL_MEMORY } from './small-memory.ts'
+import { showStartProgress } from './start-progress.ts'
 
 const POLL_MS = 100
 
@@ -34,13 +35,35 @@ export interface StartOptions {
  */
 export async function startServer(projectPath: string, options: StartOptions): Promise<LiveServer> {
   const untilMs = performance.now() + options.timeoutMs
-  if ((await findServer(projectPath)) === undefined) {
-    const outcome = await spawnServer(projectPath, options, untilMs)
-    if (outcome === 'late') throw late(projectPath, options)
-    if (outcome.is === 'failed' && outcome.reason !== 'PROJECT_IN_USE') {
-      throw fault('SERVER_START_FAILED', `the server of ${projectPath} did not start: ${outcome.message}`)
-    }
+  const started = await findServer(projectPath)
+  const hideProgress = showStartProgress(
+    process.stderr,
+    async () => (await findServer(projectPath))?.info.progress,
+  )
+  try {
+    if (started === undefined) await spawnUnlessRunning(projectPath, options, untilMs)
+    return await waitUntilReady(projectPath, options, untilMs)
+  } finally {
+    hideProgress()
   }
+}
+
+async function spawnUnlessRunning(
+  projectPath: string,
+  options: StartOptions,
+  untilMs: number,
+): Promise<void> {
+  const outcome = await spawnServer(projectPath, options, untilMs)
+  if (outcome === 'late') throw late(projectPath, options)
+  if (outcome.is === 'failed' && outcome.reason !== 'PROJECT_IN_USE')
+    throw fault('SERVER_START_FAILED', `the server of ${projectPath} did not start: ${outcome.message}`)
+}
+
+async function waitUntilReady(
+  projectPath: string,
+  options: StartOptions,
+  untilMs: number,
+): Promise<LiveServer> {
   for (;;) {
     const live = await findServer(projectPath)
     if (live?.info.status === 'READY' || live?.info.status === 'REFRESHING') return live

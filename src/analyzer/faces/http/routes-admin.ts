@@ -33,6 +33,7 @@ export function adminRoutes({ app }: HttpServer, face: AnalyzerFace): void {
     port: address.port,
     mode: config.server.mode,
     status: analysis.state.is,
+    ...(analysis.progress !== undefined && { progress: analysis.progress }),
     ...(analysis.state.is === 'FAILED' && { reason: analysis.state.reason }),
     ...(face.watch !== undefined && { watch: face.watch.view }),
     confinement: confinementLevel(),
