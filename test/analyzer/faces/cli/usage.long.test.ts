@@ -123,6 +123,11 @@ test.each([
   'BUILD',
   'BUILD.bazel',
   'MODULE.bazel',
+  'WORKSPACE',
+  'WORKSPACE.bazel',
+  'build.mill',
+  'build.sc',
+  'analyzer.yml',
 ])('%s marks a folder as a project', async (name) => {
   const { findProjectRoot } = await import('../../../../src/analyzer/project/find-root.ts')
   const root = tempDir()
