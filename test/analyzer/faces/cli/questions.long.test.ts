@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { analyzerUser, builtProject } from '../../../support/analyzer/analyzer-cli.ts'
@@ -10,6 +10,7 @@ const QUERIES: readonly (readonly [command: string, path: string])[] = [
     'classes?package=shop.*&name=*e*&annotation=a.B&extends=c.D&implements=e.F&interfaces=true&includeLibraries=true&page=1&size=5',
   ],
   ['classes list', 'classes'],
+  ['diagnostics', 'project/diagnostics'],
   ['classes show shop.model.Order$Line', 'classes/shop.model.Order%24Line'],
   ['classes implementations shop.model.Priced -L', 'implementations/shop.model.Priced?includeLibraries=true'],
   ['classes hierarchy shop.model.Order', 'hierarchy/shop.model.Order'],
@@ -111,4 +112,22 @@ test('--project is accepted before any command, and by commands that ignore it',
   expect(await user.json('-p', root, 'project')).toMatchObject({ path: root })
   expect(await user.json('list', '-p', root)).toMatchObject({ servers: [{ projectPath: root }] })
   expect((await user.analyzer('version', '--project', root)).status).toBe(0)
+})
+
+test('diagnostics lists what could not be read', async () => {
+  const user = analyzerUser()
+  const root = builtProject()
+  writeFileSync(join(root, 'target/classes/Broken.class'), 'no class')
+  await user.json('start', '-p', root, '--mode', 'jar')
+  const path = `${join(root, 'target/classes')}!/Broken.class`
+  const { diagnostics } = await user.json<{ diagnostics: readonly { path: string; message: string }[] }>(
+    'diagnostics',
+    '-p',
+    root,
+  )
+  expect(diagnostics).toEqual([{ path, offset: 0, message: expect.any(String) as string }])
+  expect((await user.analyzer('diagnostics', '-p', root, '--table')).stdout).toContain(
+    `${path}  0       ${diagnostics[0]?.message}`,
+  )
+  expect((await user.analyzer('diagnostics', '-p', builtProject())).status).toBe(7)
 })

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { examples } from '../../../../lib/cli/examples.ts'
-import { formatRecord } from '../../../../lib/cli/table.ts'
+import { formatRecord, formatTable } from '../../../../lib/cli/table.ts'
+import type { Scan } from '../../../scan/scan.ts'
 import { addProjectOption, contextOf } from '../context.ts'
 
 interface ProjectView {
@@ -11,7 +12,10 @@ interface ProjectView {
   readonly scannedAt: string | null
 }
 
-/** Adds the commands project and refresh. */
+/** Response of `GET /api/v1/project/diagnostics`. */
+type DiagnosticsAnswer = Pick<Scan, 'diagnostics'>
+
+/** Adds the commands project, refresh and diagnostics. */
 export function addProject(program: Command): void {
   addProjectOption(program.command('project'))
     .description('show the project')
@@ -32,6 +36,21 @@ export function addProject(program: Command): void {
       )
       output.result(project, () => recordOf(project))
     })
+
+  addProjectOption(program.command('diagnostics'))
+    .description('list files that could not be read, with the reason')
+    .addHelpText('after', examples('analyzer diagnostics'))
+    .action(async (_flags: unknown, command: Command) => {
+      const { get, output } = await contextOf(command)
+      const answer = await get<DiagnosticsAnswer>('/api/v1/project/diagnostics')
+      output.result(answer, () => diagnosticsTable(answer))
+    })
+}
+
+function diagnosticsTable({ diagnostics }: DiagnosticsAnswer): string {
+  if (diagnostics.length === 0) return 'all files were read'
+  const rows = diagnostics.map(({ path, message, offset }) => [path, String(offset ?? 0), message])
+  return formatTable(['Path', 'Offset', 'Message'], rows)
 }
 
 function recordOf(project: object): string {
