@@ -280,9 +280,10 @@ test('idle stop in a server spares open tunnels, and is off by default', { tags:
   const backends = () => [new FakeBackend()]
   const server = await startWorkspaceServer({ backends, settings: { idle_timeout: '1500ms' } })
   onTestFinished(() => server.stop())
-  await makeWorkspace(server.url, { name: 'used' })
+  await makeWorkspace(server.url, { name: 'used', idle: { stop_after: 0 } })
   const port = (echo.address() as AddressInfo).port
   const tunnel = await openHttpTunnel(`${server.url}/api/workspaces/used/connect/${port}`)
+  await server.api('workspaces/used', 'PATCH', { idle: null })
   await makeWorkspace(server.url, { name: 'idle' })
   const status = async (name: string) => (await server.api(`workspaces/${name}`)).body.status
   await waitFor('the idle one to stop', async () => (await status('idle')) === 'stopped')

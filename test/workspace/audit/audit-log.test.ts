@@ -23,11 +23,12 @@ test('the audit log records who did what with which outcome', async () => {
   onTestFinished(() => server.stop())
   const api = (path: string, method: string, body?: unknown, headers = {}) =>
     server.api(`workspaces${path}`, method, body, headers)
-  await api('', 'POST', { name: 'demo' })
+  await api('', 'POST', { name: 'demo', idle: { stop_after: 0 } })
   await api('', 'POST', { name: 'demo' })
   await api('', 'POST', { name: 'a b' })
   await openHttpTunnel(`${server.url}/api/workspaces/demo/connect/9`)
   await api('/demo/sessions/none', 'DELETE')
+  await api('/demo', 'PATCH', { idle: null })
   await waitFor('the idle stop', () => auditEntries(file).some(({ reason }) => reason === 'idle'))
   await api('/demo/stop', 'POST')
   await api('/demo/start', 'POST')
@@ -37,7 +38,7 @@ test('the audit log records who did what with which outcome', async () => {
     headers: { 'content-type': 'application/json', accept: 'text/event-stream' },
     body: JSON.stringify({ name: 'other', repo: 'http://127.0.0.1:9/x.git' }),
   }).then((response) => response.text())
-  await waitFor('the last entry', () => auditEntries(file).length === 10)
+  await waitFor('the last entry', () => auditEntries(file).length === 11)
   const from = { time: expect.stringMatching(/^\d{4}-.*Z$/), address: '127.0.0.1' }
   const ok = { ...from, outcome: 'ok' }
   const failed = (code: string) => ({ ...from, outcome: 'failed', code })
@@ -47,6 +48,7 @@ test('the audit log records who did what with which outcome', async () => {
     { action: 'workspace.create', workspace: 'a b', ...failed('INVALID_WORKSPACE_NAME') },
     { action: 'tunnel.open', workspace: 'demo', ...failed('CONNECT_FAILED') },
     { action: 'session.kill', workspace: 'demo', ...failed('SESSION_NOT_FOUND') },
+    { action: 'workspace.set', workspace: 'demo', ...ok },
     { action: 'workspace.stop', workspace: 'demo', ...ok, address: '', reason: 'idle' },
     { action: 'workspace.stop', workspace: 'demo', ...failed('WORKSPACE_ALREADY_STOPPED') },
     { action: 'workspace.start', workspace: 'demo', ...ok },

@@ -57,7 +57,7 @@ async function cable(settings: Readonly<Record<string, unknown>> = {}) {
   })
   onTestFinished(() => server.stop())
   const url = `http://${HERE}:${server.httpPort}`
-  await makeWorkspace(url, { name: 'demo' })
+  await makeWorkspace(url, { name: 'demo', idle: { stop_after: 0 } })
   const start = (...argv: readonly string[]) => {
     const client = spawn('ip', ['netns', 'exec', namespace, ...argv], { stdio: ['pipe', 'pipe', 'ignore'] })
     onTestFinished(() => void client.kill('SIGKILL'))
@@ -97,6 +97,7 @@ test('F31 clients that vanish release their connections, programs and workspace'
   const forwarded = start('curl', '-sN', '--http0.9', ...retry, 'http://127.0.0.1:9000')
   await once(forwarded.stdout, 'readable')
 
+  await apiOf(url)('workspaces/demo', 'PATCH', { idle: null })
   await ip('-n', namespace, 'link', 'set', far, 'down')
   // The kernel alone would keep them for a quarter of an hour.
   await expect.poll(connections, WITHIN_LIMIT).toBe(0)

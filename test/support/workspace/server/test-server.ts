@@ -134,7 +134,7 @@ export function apiOf(url: string): Api {
 /** Creates a workspace for the test; fails with the server's response when it cannot. */
 export async function makeWorkspace(
   url: string,
-  body: { readonly name: string; readonly repo?: string; readonly from_snapshot?: string },
+  body: { readonly name: string; readonly [property: string]: unknown },
 ): Promise<void> {
   const answer = await apiOf(url)('workspaces', 'POST', body)
   if (answer.status !== 201) throw new Error(`${body.name}: ${JSON.stringify(answer.body)}`)

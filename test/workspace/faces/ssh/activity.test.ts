@@ -17,12 +17,15 @@ test('an SSH login is audited with its key and keeps its workspace from being st
   })
   onTestFinished(() => server.stop())
   const statusOf = async (name: string) => (await server.api(`workspaces/${name}`)).body.status as string
-  for (const name of ['used', 'idle']) await makeWorkspace(server.url, { name })
+  await makeWorkspace(server.url, { name: 'used', idle: { stop_after: 0 } })
+  await makeWorkspace(server.url, { name: 'idle' })
   const ssh = await openSsh(server)
   onTestFinished(() => ssh.remove())
   const client = spawn('ssh', [...ssh.argv('used'), 'sleep 60'], { stdio: 'ignore' })
   onTestFinished(() => void client.kill())
 
+  await waitFor('the login', () => auditEntries(file).some(({ action }) => action === 'ssh.login'))
+  await server.api('workspaces/used', 'PATCH', { idle: null })
   await waitFor('the idle one to be stopped', async () => (await statusOf('idle')) === 'stopped')
   expect(await statusOf('used')).toBe('running')
   client.kill()
