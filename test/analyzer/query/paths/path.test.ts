@@ -287,7 +287,7 @@ describe('an end of a path', () => {
   test.each([
     [{ from: 'paths.Tasks' }, /^"to" is missing/],
     [{ from: 'a', to: 'b', limit: 0 }, /limit/],
-    [{ from: 'a', to: 'b', limit: 101 }, /limit/],
+    [{ from: 'a', to: 'b', limit: -1 }, /limit/],
     [{ from: 'a', to: 'b', maxDepth: 0 }, /maxDepth/],
     [{ from: 'a', to: 'b', depth: 3 }, /depth/],
   ] as readonly (readonly [Parameters, RegExp])[])('%j is a BadRequest', async (parameters, message) => {
