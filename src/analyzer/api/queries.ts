@@ -114,7 +114,7 @@ const QUERIES = {
     path: '/classes/:name',
     summary: 'Show a class with its members',
     about: aboutClass,
-    parameters: {},
+    parameters: { synthetic: flag('include members that a compiler made; default false') },
   },
   implementations: {
     path: '/implementations/:name',
@@ -168,8 +168,9 @@ const QUERIES = {
       inMethodsReturning: text('only in methods with this erased return type'),
       inMethodsAnnotated: text('only in methods with this annotation'),
       includeLambdas: flag(
-        'include method references, and count calls in lambdas for the enclosing method; default false',
+        'include method references, and calls in lambdas also with a filter of methods; default false',
       ),
+      synthetic: flag('list compiler-made methods instead of counting their calls for others; default false'),
     },
   },
   callers: {
@@ -180,6 +181,7 @@ const QUERIES = {
       descriptor: text('only calls to the overload with this JVM descriptor'),
       includeLibraries,
       includeSubtypes: flag('include calls on subtypes of the owner; default false'),
+      synthetic: flag('list compiler-made callers instead of the methods they belong to; default false'),
       ...paging,
     },
   },
@@ -220,7 +222,7 @@ const QUERIES = {
       kind: word(REFERENCE_KINDS, 'only references of this kind'),
       scopeImplementing: text('only from subtypes of this type'),
       synthetic: flag(
-        'include fields, parameters and return types of compiler-generated members; default false',
+        'list compiler-made members instead of counting their references for others; default false',
       ),
       declared: flag(
         'count calls for the class that declares the method instead of the one named in the bytecode; default false',

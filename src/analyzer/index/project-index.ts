@@ -1,3 +1,4 @@
+import { ACC } from '../bytecode/access-flags.ts'
 import type { Digest, DigestTables } from './digest.ts'
 import {
   type LoadedSlice,
@@ -34,6 +35,8 @@ export class ProjectIndex {
   #byName: Int32Array | undefined
   #ranks: Int32Array | undefined
   #ofProject: Int32Array | undefined
+  #written: Int32Array | undefined
+  #writtenOfProject: Int32Array | undefined
   #classNames: NameList | undefined
   #typeNames: NameList | undefined
   #methodNames: NameList | undefined
@@ -113,6 +116,25 @@ export class ProjectIndex {
   ofProject(): Int32Array {
     this.#ofProject ??= this.byName().filter((id) => this.sliceOf(id).source === 'PROJECT')
     return this.#ofProject
+  }
+
+  /** Whether a compiler made a class that nobody wrote. The JVM's class of a package is marked like one. */
+  isMade(id: number): boolean {
+    const { digest, firstClass } = this.sliceOf(id)
+    const isSynthetic = ((digest.classes.accessFlags[id - firstClass] ?? 0) & ACC.SYNTHETIC) !== 0
+    return isSynthetic && !this.nameOf(id).endsWith('package-info')
+  }
+
+  /** Returns the classes of `byName` that a person wrote. */
+  writtenByName(): Int32Array {
+    this.#written ??= this.byName().filter((id) => !this.isMade(id))
+    return this.#written
+  }
+
+  /** Returns the classes of `ofProject` that a person wrote. */
+  writtenOfProject(): Int32Array {
+    this.#writtenOfProject ??= this.ofProject().filter((id) => !this.isMade(id))
+    return this.#writtenOfProject
   }
 
   /** Returns a lookup of methods by name. */

@@ -73,3 +73,8 @@ export function typesOfMethod(descriptor: string): {
   }
   return { parameters, returns: typeOfDescriptor(descriptor.slice(close + 1)) }
 }
+
+/** Converts a line of the facts to a line number or null. */
+export function lineOf(line: number | undefined): number | null {
+  return line === undefined || line < 0 ? null : line
+}

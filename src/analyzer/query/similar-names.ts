@@ -55,10 +55,10 @@ export function similarClasses(
   if (same.length > 0) return same.slice(0, SHOWN).map(({ name }) => toFqn(index.names.get(name)))
   const first = simple.slice(0, 1).toLowerCase()
   const fqnOf = (id: number): string => toFqn(index.nameOf(id))
-  const own = closest(simple, Array.from(index.ofProject(), fqnOf))
+  const own = closest(simple, Array.from(index.writtenOfProject(), fqnOf))
   if (own !== undefined) return own
   // Limits hundreds of thousands of names to those with the same first letter.
-  const others = Array.from(index.byName()).filter((id) =>
+  const others = Array.from(index.writtenByName()).filter((id) =>
     simpleNameOf(fqnOf(id)).toLowerCase().startsWith(first),
   )
   const [jdk = [], libraries = []] = [true, false].map((isJdk) =>

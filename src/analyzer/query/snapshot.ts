@@ -97,9 +97,9 @@ export class Snapshot {
     return toFqn(this.index.nameOf(id))
   }
 
-  /** Returns the classes to search, sorted by name. */
+  /** Returns the classes to search, sorted by name: those that a person wrote. */
   classes(includeLibraries: boolean): Int32Array {
-    return includeLibraries ? this.index.byName() : this.index.ofProject()
+    return includeLibraries ? this.index.writtenByName() : this.index.writtenOfProject()
   }
 
   /**

@@ -57,7 +57,7 @@ export async function showMethod(
 }
 
 function methodNotFound(scan: Scan, { fqn }: ClassText, method: string, parameterTypes: string | undefined) {
-  const { constructors, methods, name } = showClass(scan.snapshot, fqn)
+  const { constructors, methods, name } = showClass(scan.snapshot, fqn, { synthetic: false })
   const isConstructor = method === '<init>' || method === name.simpleName
   const compiled = isConstructor ? constructors : methods.filter((each) => each.name === method)
   const which = `${fqn} has no method "${method}"`

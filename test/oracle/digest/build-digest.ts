@@ -1,7 +1,7 @@
 import { ACC } from '../../../src/analyzer/bytecode/access-flags.ts'
 import { DIRECTIVE } from '../../../src/analyzer/bytecode/columns.ts'
 import { type Facts, isOnSource, rows } from '../../../src/analyzer/bytecode/facts.ts'
-import { isMetafactory, isMethodReference, lambdaOwners } from '../../../src/analyzer/bytecode/lambdas.ts'
+import { isMetafactory, WrittenMethods } from '../../../src/analyzer/bytecode/written-methods.ts'
 import { packTables } from '../pack-tables.ts'
 import { digestColumns, USE, USE_KINDS } from '../../../src/analyzer/index/digest.ts'
 import { DigestNames } from './digest-names.ts'
@@ -169,9 +169,9 @@ function countCode(facts: Facts, row: number, names: DigestNames, counter: UseCo
   }
   const firstDynamic = methods.firstDynamicCall[first] ?? 0
   const endDynamic = methods.firstDynamicCall[end] ?? 0
-  const lambdas = firstDynamic === endDynamic ? new Map<number, number>() : lambdaOwners(facts, row)
+  const own = WrittenMethods.of(facts, row)
   for (let i = firstDynamic; i < endDynamic; i++) {
-    if (isMethodReference(facts, i, lambdas))
+    if (own.isMethodReference(i))
       counter.add(names.elementOf(dynamicCalls.handleOwner[i] ?? -1), USE.METHOD_REFERENCE)
     if (!isMetafactory(facts, i)) continue
     for (const type of names.typesOfMethod(dynamicCalls.descriptor[i] ?? -1, -1).returns)
@@ -286,9 +286,9 @@ function calleesByOwner(facts: Facts, names: DigestNames) {
     const firstDynamic = methods.firstDynamicCall[first] ?? 0
     const endDynamic = methods.firstDynamicCall[end] ?? 0
     if (firstDynamic === endDynamic) continue
-    const lambdas = lambdaOwners(facts, row)
+    const own = WrittenMethods.of(facts, row)
     for (let i = firstDynamic; i < endDynamic; i++) {
-      if (isMethodReference(facts, i, lambdas))
+      if (own.isMethodReference(i))
         add(dynamicCalls.handleOwner[i] ?? -1, dynamicCalls.handleName[i] ?? -1, row)
     }
   }

@@ -94,7 +94,9 @@ const ANSWERS: Readonly<Record<Exclude<QueryName, SourceQuery>, Answer>> = {
     return { classes, ...page, appliedFilter }
   },
 
-  class_show: ({ snapshot }, _query, name) => ({ classInfo: showClass(snapshot, name) }),
+  class_show: ({ snapshot }, query, name) => ({
+    classInfo: showClass(snapshot, name, { synthetic: query.flag('synthetic') }),
+  }),
   implementations: ({ snapshot }, query, name, { inTurns }) =>
     inTurns(implementationsOf(snapshot, name, query.flag('includeLibraries'))),
   hierarchy: ({ snapshot }, _query, name, { inTurns }) => inTurns(hierarchyOf(snapshot, name)),
@@ -128,6 +130,7 @@ const ANSWERS: Readonly<Record<Exclude<QueryName, SourceQuery>, Answer>> = {
       inMethodsReturning: query.text('inMethodsReturning'),
       inMethodsAnnotated: query.text('inMethodsAnnotated'),
       includeLambdas: query.flag('includeLambdas'),
+      synthetic: query.flag('synthetic'),
     }),
 
   callers({ snapshot }, query, name) {
@@ -135,6 +138,7 @@ const ANSWERS: Readonly<Record<Exclude<QueryName, SourceQuery>, Answer>> = {
       descriptor: query.text('descriptor'),
       includeLibraries: query.flag('includeLibraries'),
       includeSubtypes: query.flag('includeSubtypes'),
+      synthetic: query.flag('synthetic'),
     }
     return callersOf(snapshot, name, filter, query.paging())
   },

@@ -9,6 +9,8 @@ import { pageOf, type Paging } from '../paging.ts'
 import { parameterAnnotations } from '../parameters.ts'
 import { typePosition } from './type-position.ts'
 import type { Snapshot } from '../snapshot.ts'
+import { memberAt } from '../calls/find-references.ts'
+import { CLASS_ITSELF, type Place, WrittenCode } from '../written-code.ts'
 import type { IndexedSlice } from '../../index/indexed-slice.ts'
 
 type Scope = (typeof USAGE_SCOPES)[number]
@@ -59,6 +61,8 @@ interface UsageLocation {
   readonly target: Target
   readonly path: readonly number[]
   readonly repeated: AnnotationView | undefined
+  /** Written method for which an annotated one counts. */
+  readonly method: Place | undefined
 }
 
 /**
@@ -89,7 +93,9 @@ export function annotationUsages(
 function usagesOf(snapshot: Snapshot, type: number, includeLibraries: boolean): readonly UsageLocation[] {
   const { index } = snapshot
   const constructor = index.names.find('<init>')
+  const code = WrittenCode.of(snapshot)
   const usages: UsageLocation[] = []
+  const copies: UsageLocation[] = []
   for (const { slice, row, id, targetKind, target: on, path, repeated } of matchingAnnotations(
     snapshot,
     type,
@@ -98,8 +104,24 @@ function usagesOf(snapshot: Snapshot, type: number, includeLibraries: boolean): 
     const isOnMethod = targetKind === TARGET.METHOD || targetKind === TARGET.METHOD_TYPE
     const isConstructor = isOnMethod && slice.digest.methods.name[on] === constructor
     const target = isConstructor ? 'CONSTRUCTOR' : TARGETS[targetKind]
-    if (target !== undefined) usages.push({ id, slice, row, target, path, repeated })
+    if (target === undefined) continue
+    const isInMethod = target !== 'CLASS' && target !== 'FIELD'
+    if (!code.isMade(id, isInMethod ? on : CLASS_ITSELF)) {
+      usages.push({ id, slice, row, target, path, repeated, method: undefined })
+      continue
+    }
+    // Nobody wrote those of a compiler's class or field.
+    const place = isInMethod
+      ? code.placesOf(id, on).find(({ method }) => method !== CLASS_ITSELF)
+      : undefined
+    if (place !== undefined)
+      copies.push({ id: place.classId, slice, row, target, path, repeated, method: place })
   }
+  // Compilers copy annotations to bridges.
+  const keyOf = ({ id, row, target, slice, method }: UsageLocation): string =>
+    `${id} ${target} ${method?.method ?? snapshot.facts(slice).annotations.target[row]}`
+  const known = new Set(copies.length === 0 ? [] : usages.map(keyOf))
+  usages.push(...copies.filter((copy) => !known.has(keyOf(copy))))
   const ranks = index.ranks()
   return usages.toSorted((a, b) => (ranks[a.id] ?? 0) - (ranks[b.id] ?? 0) || a.row - b.row)
 }
@@ -131,22 +153,24 @@ function usageAt(snapshot: Snapshot, usage: UsageLocation, synthesis: Annotation
     classSimpleName: simpleNameOf(classFqn),
     packageName: packageOf(classFqn),
     classSource: slice.source,
-    ...memberAt(snapshot, usage),
+    ...memberOf(snapshot, usage),
     ...onType(facts, row),
     annotation: synthesis.along(written, names),
     through: path.length === 0 ? null : written.type,
   }
 }
 
-function memberAt(snapshot: Snapshot, { id, slice, row, target }: UsageLocation): Partial<AnnotationUsage> {
+function memberOf(snapshot: Snapshot, usage: UsageLocation): Partial<AnnotationUsage> {
+  const { id, slice, row, target, method: place } = usage
   const facts = snapshot.facts(slice)
   const { annotations, fields, methods, strings } = facts
   const member = annotations.target[row] ?? 0
   if (target === 'CLASS') return {}
   if (target === 'FIELD') return { field: strings.get(fields.name[member] ?? 0) }
+  const written = place === undefined ? undefined : memberAt(snapshot, place)
   const method = {
-    method: strings.get(methods.name[member] ?? 0),
-    descriptor: strings.get(methods.descriptor[member] ?? 0),
+    method: written?.member ?? strings.get(methods.name[member] ?? 0),
+    descriptor: written?.descriptor ?? strings.get(methods.descriptor[member] ?? 0),
   }
   if (target !== 'PARAMETER') return method
   const parameters = parameterAnnotations(facts, id - slice.firstClass, member)

@@ -1,11 +1,11 @@
 import { fault } from '../../errors.ts'
-import { lineOf } from './calls.ts'
 import { rows } from '../../bytecode/facts.ts'
-import { isMethodReference, lambdaOwners } from '../../bytecode/lambdas.ts'
-import { simpleNameOf, toFqn } from '../names.ts'
-import { pageOf, pageOfGroups, type Paging } from '../paging.ts'
+import { WrittenMethods } from '../../bytecode/written-methods.ts'
+import { lineOf, simpleNameOf, toFqn } from '../names.ts'
+import { pageOfGroups, type Paging } from '../paging.ts'
 import type { Snapshot } from '../snapshot.ts'
 import { allSubtypes, allSupertypes } from '../types/subtypes.ts'
+import { AS_COMPILED, type Attribution, CLASS_ITSELF, WrittenCode } from '../written-code.ts'
 import { checkMethod } from './check-method.ts'
 
 /** Filter of callers. */
@@ -14,6 +14,8 @@ export interface CallerFilter {
   readonly includeLibraries: boolean
   /** Includes calls on subtypes of the owner, which inherit or override the method. */
   readonly includeSubtypes: boolean
+  /** Names methods that a compiler made, instead of those that a person wrote. */
+  readonly synthetic: boolean
 }
 
 /** A call, described by its caller. */
@@ -21,7 +23,7 @@ export interface Caller {
   readonly classFqn: string
   readonly classSimpleName: string
   readonly classSource: string
-  /** Source method: a lambda's body counts as the enclosing method. */
+  /** Method that a person wrote: a lambda's body counts as the method around it. */
   readonly methodName: string
   readonly methodDescriptor: string
   /** Type named in the bytecode. */
@@ -68,6 +70,7 @@ export function callersOf(snapshot: Snapshot, member: string, filter: CallerFilt
       descriptor: filter.descriptor ?? null,
       includeLibraries: filter.includeLibraries,
       includeSubtypes: filter.includeSubtypes,
+      synthetic: filter.synthetic,
     },
   }
 }
@@ -78,6 +81,7 @@ class CallSearch {
   readonly #name: string
   readonly #nameId: number | undefined
   readonly #filter: CallerFilter
+  readonly #code: Attribution
   /** Whether any class calls such a method on one of the owners, including libraries and the JDK. */
   isCalled = false
 
@@ -86,6 +90,7 @@ class CallSearch {
     this.#name = name
     this.#nameId = snapshot.index.names.find(name)
     this.#filter = filter
+    this.#code = filter.synthetic ? AS_COMPILED : WrittenCode.of(snapshot)
   }
 
   /**
@@ -99,25 +104,123 @@ class CallSearch {
     const ranks = index.ranks()
     const all = callingClasses(this.#snapshot, owners, this.#nameId)
     this.isCalled ||= all.length > 0 && descriptor === undefined
-    const classes = all
-      .filter(({ id }) => this.#snapshot.counts(id, includeLibraries) && !index.isHidden(id))
-      .toSorted((a, b) => (ranks[a.id] ?? 0) - (ranks[b.id] ?? 0))
-    const from = (id: number) => callsFrom(this.#snapshot, id, owners, this.#name, descriptor)
-    // Only the facts of calls contain descriptors.
-    const found = descriptor === undefined ? undefined : classes.flatMap(({ id }) => from(id))
-    this.isCalled ||= found !== undefined && found.length > 0
-    return {
-      count: found?.length ?? classes.reduce((sum, { count }) => sum + count, 0),
-      page: (paging: Paging) =>
-        found === undefined
-          ? pageOfGroups(
-              classes,
-              ({ count }) => count,
-              paging,
-              ({ id }) => from(id),
-            )
-          : pageOf(found, paging, (call) => call),
+    const groups = new Map<number, CallGroup>()
+    const groupOf = (id: number): CallGroup => {
+      let group = groups.get(id)
+      if (group === undefined) groups.set(id, (group = { id, count: 0, counted: false, found: [] }))
+      return group
     }
+    for (const { id, count } of all) {
+      if (!this.#snapshot.counts(id, includeLibraries) || index.isHidden(id)) continue
+      // Only the facts of calls contain descriptors.
+      if (descriptor === undefined && !this.#code.isCountedElsewhere(id, this.#nameId)) {
+        const group = groupOf(id)
+        group.count += count
+        group.counted = true
+        continue
+      }
+      for (const { classId, call } of this.#callsFrom(id, owners)) {
+        const group = groupOf(classId)
+        group.count++
+        group.found.push(call)
+      }
+    }
+    const classes = [...groups.values()].toSorted((a, b) => (ranks[a.id] ?? 0) - (ranks[b.id] ?? 0))
+    const count = classes.reduce((sum, group) => sum + group.count, 0)
+    this.isCalled ||= count > 0
+    return {
+      count,
+      page: (paging: Paging) =>
+        pageOfGroups(
+          classes,
+          (group) => group.count,
+          paging,
+          ({ id, counted, found }) => [
+            ...(counted ? this.#callsFrom(id, owners).map(({ call }) => call) : []),
+            ...found,
+          ],
+        ),
+    }
+  }
+
+  /** Returns the calls in a class, each with the class for which it counts. */
+  #callsFrom(id: number, owners: ReadonlySet<number>): readonly FoundCaller[] {
+    const slice = this.#snapshot.index.sliceOf(id)
+    const facts = this.#snapshot.facts(slice)
+    const { classes, methods, calls, dynamicCalls, strings } = facts
+    const row = id - slice.firstClass
+    const own = WrittenMethods.of(facts, row)
+    const { descriptor } = this.#filter
+    const matches = (owner: number, called: number): boolean =>
+      owner >= 0 &&
+      strings.get(called) === this.#name &&
+      owners.has(this.#snapshot.index.names.find(strings.get(owner)) ?? -1)
+    const found: FoundCaller[] = []
+    const add = (
+      method: number,
+      owner: number,
+      of: number,
+      line: number | undefined,
+      via: Caller['via'],
+    ): void => {
+      const named = { owner: strings.get(owner), name: this.#name, descriptor: strings.get(of) }
+      const called = this.#code.calledAs(named)
+      if (descriptor !== undefined && descriptor !== called.descriptor && descriptor !== named.descriptor)
+        return
+      for (const place of this.#code.placesOf(id, method))
+        found.push({
+          classId: place.classId,
+          call: {
+            ...callerAt(this.#snapshot, place.classId, place.method),
+            ownerType: toFqn(named.owner),
+            descriptor: called.name === this.#name ? called.descriptor : named.descriptor,
+            lineNumber: place.line ?? lineOf(line),
+            via: place.isInLambda ? 'lambda' : via,
+          },
+        })
+    }
+    for (const method of rows(classes.firstMethod, row)) {
+      for (const at of rows(methods.firstCall, method)) {
+        const [owner = -1, called = -1, of = -1] = [calls.owner[at], calls.name[at], calls.descriptor[at]]
+        if (matches(owner, called) && !this.#code.isDelegation(id, method, at))
+          add(method, owner, of, calls.line[at], 'call')
+      }
+      for (const at of rows(methods.firstDynamicCall, method)) {
+        const owner = dynamicCalls.handleOwner[at] ?? -1
+        if (!matches(owner, dynamicCalls.handleName[at] ?? -1) || !own.isMethodReference(at)) continue
+        add(method, owner, dynamicCalls.handleDescriptor[at] ?? -1, dynamicCalls.line[at], 'methodRef')
+      }
+    }
+    return found
+  }
+}
+
+/** Calls that count for a class. */
+interface CallGroup {
+  readonly id: number
+  count: number
+  /** Whether `count` includes the calls in the class itself, which are not among `found`. */
+  counted: boolean
+  readonly found: Caller[]
+}
+
+interface FoundCaller {
+  readonly classId: number
+  readonly call: Caller
+}
+
+/** Describes a class or a method, by its row in the facts, as a caller. */
+function callerAt(snapshot: Snapshot, classId: number, method: number) {
+  const slice = snapshot.index.sliceOf(classId)
+  const { methods, strings } = snapshot.facts(slice)
+  const classFqn = snapshot.fqnOf(classId)
+  const isClass = method === CLASS_ITSELF
+  return {
+    classFqn,
+    classSimpleName: simpleNameOf(classFqn),
+    classSource: slice.source,
+    methodName: isClass ? '<clinit>' : strings.get(methods.name[method] ?? 0),
+    methodDescriptor: isClass ? '()V' : strings.get(methods.descriptor[method] ?? 0),
   }
 }
 
@@ -140,57 +243,4 @@ export function callingClasses(
     }
   }
   return Array.from(found, ([id, count]) => ({ id, count }))
-}
-
-function callsFrom(
-  snapshot: Snapshot,
-  id: number,
-  owners: ReadonlySet<number>,
-  name: string,
-  descriptor: string | undefined,
-): readonly Caller[] {
-  const slice = snapshot.index.sliceOf(id)
-  const facts = snapshot.facts(slice)
-  const { classes, methods, calls, dynamicCalls, strings } = facts
-  const lambdas = lambdaOwners(facts, id - slice.firstClass)
-  const classFqn = snapshot.fqnOf(id)
-  const matches = (owner: number, called: number, of: number): boolean =>
-    owner >= 0 &&
-    strings.get(called) === name &&
-    (descriptor === undefined || strings.get(of) === descriptor) &&
-    owners.has(snapshot.index.names.find(strings.get(owner)) ?? -1)
-  const found: Caller[] = []
-  const add = (
-    method: number,
-    owner: number,
-    of: number,
-    line: number | undefined,
-    via: Caller['via'],
-  ): void => {
-    const holder = lambdas.get(method)
-    found.push({
-      classFqn,
-      classSimpleName: simpleNameOf(classFqn),
-      classSource: slice.source,
-      methodName: strings.get(methods.name[holder ?? method] ?? 0),
-      methodDescriptor: strings.get(methods.descriptor[holder ?? method] ?? 0),
-      ownerType: toFqn(strings.get(owner)),
-      descriptor: strings.get(of),
-      lineNumber: lineOf(line),
-      via: holder === undefined ? via : 'lambda',
-    })
-  }
-  for (const method of rows(classes.firstMethod, id - slice.firstClass)) {
-    for (const at of rows(methods.firstCall, method)) {
-      const [owner = -1, called = -1, of = -1] = [calls.owner[at], calls.name[at], calls.descriptor[at]]
-      if (matches(owner, called, of)) add(method, owner, of, calls.line[at], 'call')
-    }
-    for (const at of rows(methods.firstDynamicCall, method)) {
-      const owner = dynamicCalls.handleOwner[at] ?? -1
-      const of = dynamicCalls.handleDescriptor[at] ?? -1
-      if (!matches(owner, dynamicCalls.handleName[at] ?? -1, of)) continue
-      if (isMethodReference(facts, at, lambdas)) add(method, owner, of, dynamicCalls.line[at], 'methodRef')
-    }
-  }
-  return found
 }

@@ -2,11 +2,12 @@ import { CONSTANT } from '../../bytecode/columns.ts'
 import { type Facts, rows } from '../../bytecode/facts.ts'
 import { fault } from '../../errors.ts'
 import { doubleOf, floatOf, longOf } from '../annotations/annotation-value.ts'
-import { isLambdaBody, isMethodReference, lambdaOwners } from '../../bytecode/lambdas.ts'
+import { WrittenMethods } from '../../bytecode/written-methods.ts'
 import { methodKey, methodsWith } from '../types/methods-search.ts'
 import { returnTypes } from '../name-tests.ts'
-import { toFqn } from '../names.ts'
+import { lineOf, toFqn } from '../names.ts'
 import type { Snapshot } from '../snapshot.ts'
+import { AS_COMPILED, type Attribution, CLASS_ITSELF, WrittenCode } from '../written-code.ts'
 
 /** Filter of call sites. */
 export interface CallFilter {
@@ -14,8 +15,10 @@ export interface CallFilter {
   readonly descriptor?: string | undefined
   readonly inMethodsReturning?: string | undefined
   readonly inMethodsAnnotated?: string | undefined
-  /** Includes method references, and attributes calls in lambdas to the enclosing method. */
+  /** Includes method references; and calls in lambdas also with a filter of methods. */
   readonly includeLambdas: boolean
+  /** Lists the methods that a compiler made, instead of counting their calls for those that a person wrote. */
+  readonly synthetic: boolean
 }
 
 /** A call site. */
@@ -26,7 +29,7 @@ export interface CallView {
   readonly isInterface: boolean
   readonly constantArgs: readonly ConstantArg[]
   readonly lineNumber: number | null
-  /** Set with `includeLambdas` for a method reference or a call in a lambda's body. */
+  /** Set for a method reference, and for a call in a lambda's body. */
   readonly via?: 'methodRef' | 'lambda'
 }
 
@@ -54,64 +57,122 @@ export function callsOf(snapshot: Snapshot, fqn: string, filter: CallFilter) {
     filter.inMethodsReturning === undefined ? undefined : returnTypes(snapshot, filter.inMethodsReturning)
   const annotated =
     filter.inMethodsAnnotated === undefined ? undefined : methodsWith(snapshot, filter.inMethodsAnnotated)
-  const owners = filter.includeLambdas ? lambdaOwners(facts, row) : new Map<number, number>()
+  const code = filter.synthetic ? AS_COMPILED : WrittenCode.of(snapshot)
+  const isFiltered = returns !== undefined || annotated !== undefined
+  const calls = new CallList(snapshot, id, code, {
+    references: filter.includeLambdas,
+    lambdas: filter.includeLambdas || !isFiltered,
+  })
+  // Code that counts for no method counts for the class, as its static initializer does.
+  const ofClass = { method: CLASS_ITSELF, methodName: '<clinit>', descriptor: '()V' }
   const methods = rows(facts.classes.firstMethod, row)
-    .filter((method) => !owners.has(method))
+    .filter((method) => !code.isMade(id, method))
     .map((method) => ({
       method,
       methodName: facts.strings.get(facts.methods.name[method] ?? 0),
       descriptor: facts.strings.get(facts.methods.descriptor[method] ?? 0),
     }))
+    .concat(isFiltered || calls.of(CLASS_ITSELF).length === 0 ? [] : [ofClass])
     .filter(({ methodName }) => filter.method === undefined || methodName === filter.method)
     .filter(({ descriptor }) => filter.descriptor === undefined || descriptor === filter.descriptor)
     .filter(({ method }) => returns?.[slice.digest.methods.returns[method] ?? -1] !== 0)
-    .filter(({ method }) => annotated === undefined || isAnnotated(facts, method, id, annotated))
-    .map(({ method, methodName, descriptor }) => ({
-      methodName,
-      descriptor,
-      calls: callsIn(facts, method, filter.includeLambdas ? owners : undefined),
-    }))
-    .filter(({ calls }) => filter.method !== undefined || calls.length > 0)
+    .filter(({ method }) => annotated === undefined || isAnnotated(facts, row, method, id, annotated))
+    .map(({ method, methodName, descriptor }) => ({ methodName, descriptor, calls: calls.of(method) }))
+    .filter((each) => filter.method !== undefined || each.calls.length > 0)
   return {
     fqn: snapshot.fqnOf(id),
     methods,
     totalCount: methods.length,
-    totalCalls: methods.reduce((sum, { calls }) => sum + calls.length, 0),
+    totalCalls: methods.reduce((sum, each) => sum + each.calls.length, 0),
   }
 }
 
 /** The compiler copies a method's annotations to the body of its lambda, which is not a source method. */
-function isAnnotated(facts: Facts, method: number, id: number, annotated: ReadonlySet<string>): boolean {
-  return annotated.has(methodKey(id, method)) && !isLambdaBody(facts, method)
+function isAnnotated(
+  facts: Facts,
+  row: number,
+  method: number,
+  id: number,
+  annotated: ReadonlySet<string>,
+): boolean {
+  return annotated.has(methodKey(id, method)) && !WrittenMethods.of(facts, row).isLambdaBody(method)
 }
 
-/**
- * Returns the calls in a method.
- *
- * @param owners methods that contain the lambda bodies; undefined to omit lambdas and method references
- */
-function callsIn(
-  facts: Facts,
-  method: number,
-  owners: ReadonlyMap<number, number> | undefined,
-): readonly CallView[] {
-  const direct = rows(facts.methods.firstCall, method).map((call) => callView(facts, call))
-  if (owners === undefined) return direct
-  const references = rows(facts.methods.firstDynamicCall, method)
-    .filter((each) => isMethodReference(facts, each, owners))
-    .map((each) => referenceView(facts, each))
-  const inLambdas = [...owners]
-    .filter(([, owner]) => owner === method)
-    .flatMap(([body]) => [
-      ...rows(facts.methods.firstCall, body).map((call) => callView(facts, call)),
-      ...rows(facts.methods.firstDynamicCall, body)
-        .filter((each) => isMethodReference(facts, each, owners))
-        .map((each) => referenceView(facts, each)),
-    ])
-    .map((call): CallView => ({ ...call, via: 'lambda' }))
-  return [...direct, ...references, ...inLambdas].toSorted(
-    (a, b) => (a.lineNumber ?? 0) - (b.lineNumber ?? 0),
-  )
+/** Calls in the methods of a class, with those of the compiler's code that counts for them. */
+class CallList {
+  readonly #snapshot: Snapshot
+  readonly #code: Attribution
+  readonly #wants: { readonly references: boolean; readonly lambdas: boolean }
+  /** Calls by the row of the method, or CLASS_ITSELF. */
+  readonly #byMethod = new Map<number, CallView[]>()
+  /** Methods with calls of other methods, or with method references: these are not in order. */
+  readonly #unordered = new Set<number>()
+
+  /** @param wants whether method references, and calls in lambdas count */
+  constructor(
+    snapshot: Snapshot,
+    id: number,
+    code: Attribution,
+    wants: { readonly references: boolean; readonly lambdas: boolean },
+  ) {
+    this.#snapshot = snapshot
+    this.#code = code
+    this.#wants = wants
+    for (const part of code.madeNear(id)) this.#add(part, id)
+  }
+
+  /** Returns the calls that count for a method, in the order of lines if some are in other methods. */
+  of(method: number): readonly CallView[] {
+    const found = this.#byMethod.get(method) ?? []
+    if (!this.#unordered.has(method)) return found
+    return found.toSorted((a, b) => (a.lineNumber ?? 0) - (b.lineNumber ?? 0))
+  }
+
+  #add(classId: number, id: number): void {
+    const slice = this.#snapshot.index.sliceOf(classId)
+    const facts = this.#snapshot.facts(slice)
+    const own = WrittenMethods.of(facts, classId - slice.firstClass)
+    for (const method of rows(facts.classes.firstMethod, classId - slice.firstClass)) {
+      const places = this.#code.placesOf(classId, method).filter((place) => place.classId === id)
+      if (places.length === 0) continue
+      const found = [
+        ...rows(facts.methods.firstCall, method)
+          .filter((call) => !this.#code.isDelegation(classId, method, call))
+          .flatMap((call) => this.#callView(facts, call)),
+        ...rows(facts.methods.firstDynamicCall, method)
+          .filter((each) => this.#wants.references && own.isMethodReference(each))
+          .map((each) => referenceView(facts, each)),
+      ]
+      for (const place of places) {
+        const isDirect = place.classId === classId && place.method === method
+        if (!isDirect && !this.#wants.lambdas) continue
+        const others = this.#byMethod.get(place.method) ?? []
+        this.#byMethod.set(place.method, others)
+        if (!isDirect || this.#wants.references) this.#unordered.add(place.method)
+        for (const call of found)
+          others.push({
+            ...call,
+            lineNumber: place.line ?? call.lineNumber,
+            ...(place.isInLambda && { via: 'lambda' }),
+          })
+      }
+    }
+  }
+
+  /** Describes a call; none if it only accesses a field by a method that a compiler made. */
+  #callView(facts: Facts, call: number): readonly CallView[] {
+    const { calls, strings } = facts
+    const named = {
+      owner: strings.get(calls.owner[call] ?? 0),
+      name: strings.get(calls.name[call] ?? 0),
+      descriptor: strings.get(calls.descriptor[call] ?? 0),
+    }
+    const called = this.#code.calledAs(named)
+    if (called === named) return [callView(facts, call)]
+    if (!called.descriptor.startsWith('(')) return []
+    const { owner, name: methodName, descriptor } = called
+    return [{ ...callView(facts, call), ownerType: toFqn(owner), methodName, descriptor }]
+  }
 }
 
 function callView(facts: Facts, call: number): CallView {
@@ -173,9 +234,4 @@ function finiteOrText(value: number): string | number {
     : Object.is(value, -0)
       ? '-0.0'
       : String(value)
-}
-
-/** Converts a line of the facts to a line number or null. */
-export function lineOf(line: number | undefined): number | null {
-  return line === undefined || line < 0 ? null : line
 }

@@ -1,4 +1,5 @@
 import { nearest } from '../../../lib/config/nearest.ts'
+import { ACC } from '../../bytecode/access-flags.ts'
 import { type Facts, rows } from '../../bytecode/facts.ts'
 import { fault } from '../../errors.ts'
 import { toFqn } from '../names.ts'
@@ -21,16 +22,18 @@ export function checkMethod(snapshot: Snapshot, { owner, above, name, descriptor
   const types = [owner, ...above].map((type) => declaredIn(snapshot, type))
   const methods = types.flatMap((type) => type?.methods ?? [])
   const same = methods.filter((method) => method.name === name)
+  const written = methods.filter(({ isMade }) => !isMade)
   if (same.some((method) => descriptor === undefined || method.descriptor === descriptor)) return
   const fqn = toFqn(snapshot.index.names.get(owner))
   if (same.length > 0) {
-    const overloads = [...new Set(same.map((method) => method.descriptor))].join(', ')
+    const named = written.filter((method) => method.name === name)
+    const overloads = [...new Set(named.map((method) => method.descriptor))].join(', ')
     throw fault('METHOD_NOT_FOUND', `${fqn}#${name} has no overload ${descriptor}; it has ${overloads}`)
   }
   if (types.some((type) => type?.fields.includes(name) === true)) {
     throw fault('METHOD_NOT_FOUND', `${fqn}#${name} is a field, not a method`)
   }
-  const meant = nearest(name, new Set(methods.map((method) => method.name)))
+  const meant = nearest(name, new Set(written.map((method) => method.name)))
   const similar = suggestion(meant === undefined ? [] : [`${fqn}#${meant}`])
   const unknown = [owner, ...above].filter((_, at) => types[at] === undefined)
   const unread = unknown.map((type) => toFqn(snapshot.index.names.get(type))).join(', ')
@@ -54,6 +57,7 @@ function membersOf({ classes, fields, methods, strings }: Facts, row: number) {
     methods: rows(classes.firstMethod, row).map((method) => ({
       name: strings.get(methods.name[method] ?? 0),
       descriptor: strings.get(methods.descriptor[method] ?? 0),
+      isMade: ((methods.accessFlags[method] ?? 0) & ACC.SYNTHETIC) !== 0,
     })),
   }
 }

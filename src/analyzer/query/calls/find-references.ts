@@ -1,12 +1,13 @@
 import { ACC } from '../../bytecode/access-flags.ts'
 import { DIRECTIVE, OPCODE, TARGET } from '../../bytecode/columns.ts'
 import { type Facts, isOnSource, rows } from '../../bytecode/facts.ts'
-import { isMetafactory, isMethodReference, lambdaOwners } from '../../bytecode/lambdas.ts'
+import { isMetafactory, WrittenMethods } from '../../bytecode/written-methods.ts'
 import { REFERENCE_KINDS } from '../../choices.ts'
 import { USE } from '../../index/digest.ts'
 import { readField, readMethod, readTypeParameters, RETURN } from '../../index/type-names.ts'
-import { toFqn, typeOfDescriptor, typesOfMethod } from '../names.ts'
-import { lineOf } from './calls.ts'
+import { lineOf, toFqn, typeOfDescriptor, typesOfMethod } from '../names.ts'
+import type { Snapshot } from '../snapshot.ts'
+import { AS_COMPILED, type Attribution, type Called, CLASS_ITSELF, type Place } from '../written-code.ts'
 
 /** Kind of a reference. */
 export type ReferenceKind = (typeof REFERENCE_KINDS)[number]
@@ -35,7 +36,12 @@ export function referenceKindOf(use: number): CountedKind | undefined {
 }
 
 /** A reference in a class to a type; `Reference` in xref.ts documents the fields. */
-interface FoundReference extends Member {
+interface FoundReference extends Member, Details {
+  /** Class for which the reference counts. */
+  readonly classId: number
+}
+
+interface Details {
   readonly detail: string
   readonly lineNumber?: number | null
   readonly parameterIndex?: number
@@ -47,24 +53,110 @@ interface Member {
   readonly descriptor: string | null
 }
 
-/** Returns the references in a class to a type, in the order of the class file. */
+/** A reference as it was compiled. */
+interface RawReference extends Member {
+  /** Row of the method with the reference. */
+  readonly method?: number
+  /** Row of the call with the reference. */
+  readonly call?: number
+  /** The called method or the accessed field. */
+  readonly called?: Called
+  readonly details: Details
+}
+
+const ITSELF: Member = { member: null, descriptor: null }
+
+/** Returns the references in a class to a type, in the order of the class file, where they count. */
 export function findReferences(
-  facts: Facts,
-  row: number,
+  snapshot: Snapshot,
+  code: Attribution,
+  classId: number,
   name: string,
   { kind, isSynthetic }: CountedKind,
 ): readonly FoundReference[] {
-  return finders[kind](facts, row, name, isSynthetic)
+  const { facts, row } = readClass(snapshot, classId)
+  const found = finders[kind](facts, row, name, isSynthetic)
+  return attributed(snapshot, code, classId, found, isSynthetic)
 }
 
-const CLASS_ITSELF: Member = { member: null, descriptor: null }
+/** Returns the calls in a class that pass a test, where they count. */
+export function findCalls(
+  snapshot: Snapshot,
+  code: Attribution,
+  classId: number,
+  isWanted: (call: number) => boolean,
+): readonly FoundReference[] {
+  const { facts, row } = readClass(snapshot, classId)
+  return attributed(snapshot, code, classId, callReferences(facts, row, isWanted), false)
+}
 
-type Finder = (facts: Facts, row: number, name: string, isSynthetic: boolean) => readonly FoundReference[]
+function readClass(snapshot: Snapshot, classId: number) {
+  const slice = snapshot.index.sliceOf(classId)
+  return { facts: snapshot.facts(slice), row: classId - slice.firstClass }
+}
+
+function attributed(
+  snapshot: Snapshot,
+  code: Attribution,
+  classId: number,
+  found: readonly RawReference[],
+  isSynthetic: boolean,
+): readonly FoundReference[] {
+  const own: FoundReference[] = []
+  const keys = new Set<string>()
+  const keyOf = ({ member, descriptor, detail }: FoundReference): string =>
+    `${member} ${descriptor} ${detail}`
+  const repeated: FoundReference[] = []
+  for (const { method, call, called, details: compiled, ...member } of found) {
+    const details = called === undefined ? compiled : detailsOf(code.calledAs(called), compiled)
+    if (method === undefined) {
+      const isMade = code.isMade(classId, CLASS_ITSELF) || (isSynthetic && code !== AS_COMPILED)
+      own.push({ ...(isMade ? ITSELF : member), ...details, classId: code.classOf(classId) })
+      continue
+    }
+    if (call !== undefined && code.isDelegation(classId, method, call)) continue
+    for (const place of code.placesOf(classId, method)) {
+      const at = memberAt(snapshot, place)
+      const line = place.line === undefined ? {} : { lineNumber: place.line }
+      const reference = { ...at, ...details, ...line, classId: place.classId }
+      // A bridge has the exceptions and annotations of the method that it stands for.
+      if (details.lineNumber === undefined && code.isMade(classId, method)) repeated.push(reference)
+      else {
+        own.push(reference)
+        keys.add(keyOf(reference))
+      }
+    }
+  }
+  for (const reference of repeated) {
+    if (keys.has(keyOf(reference))) continue
+    keys.add(keyOf(reference))
+    own.push(reference)
+  }
+  return own
+}
+
+function detailsOf({ name, descriptor }: Called, compiled: Details): Details {
+  const { calledDescriptor } = compiled
+  return { ...compiled, detail: name, ...(calledDescriptor !== undefined && { calledDescriptor: descriptor }) }
+}
+
+/** Returns the member at a place; null for the class itself. */
+export function memberAt(snapshot: Snapshot, { classId, method }: Place): Member {
+  if (method === CLASS_ITSELF) return ITSELF
+  const { facts } = readClass(snapshot, classId)
+  const { methods, strings } = facts
+  return {
+    member: strings.get(methods.name[method] ?? 0),
+    descriptor: strings.get(methods.descriptor[method] ?? 0),
+  }
+}
+
+type Finder = (facts: Facts, row: number, name: string, isSynthetic: boolean) => readonly RawReference[]
 
 /** Functions that find the uses counted in the digest. */
 const finders: Readonly<Record<ReferenceKind, Finder>> = {
-  EXTENDS: (_facts, _row, name) => [{ ...CLASS_ITSELF, detail: toFqn(name) }],
-  IMPLEMENTS: (_facts, _row, name) => [{ ...CLASS_ITSELF, detail: toFqn(name) }],
+  EXTENDS: (_facts, _row, name) => [{ ...ITSELF, details: { detail: toFqn(name) } }],
+  IMPLEMENTS: (_facts, _row, name) => [{ ...ITSELF, details: { detail: toFqn(name) } }],
 
   FIELD: ({ classes, fields, strings }, row, name, isSynthetic) =>
     rows(classes.firstField, row)
@@ -73,7 +165,7 @@ const finders: Readonly<Record<ReferenceKind, Finder>> = {
       .map((field) => ({
         member: strings.get(fields.name[field] ?? 0),
         descriptor: null,
-        detail: typeOfDescriptor(strings.get(fields.descriptor[field] ?? 0)),
+        details: { detail: typeOfDescriptor(strings.get(fields.descriptor[field] ?? 0)) },
       })),
 
   PARAM: (facts, row, name, isSynthetic) =>
@@ -81,7 +173,9 @@ const finders: Readonly<Record<ReferenceKind, Finder>> = {
       const member = methodMember(facts, method)
       const types = typesOfMethod(member.descriptor).parameters
       return signatureOf(facts, method).parameters.flatMap((names, place) =>
-        names.has(name) ? [{ ...member, detail: types[place] ?? toFqn(name), parameterIndex: place }] : [],
+        names.has(name)
+          ? [{ ...member, details: { detail: types[place] ?? toFqn(name), parameterIndex: place } }]
+          : [],
       )
     }),
 
@@ -89,21 +183,21 @@ const finders: Readonly<Record<ReferenceKind, Finder>> = {
     methodsOf(facts, row, isSynthetic)
       .filter((method) => signatureOf(facts, method).returns.has(name))
       .map((method) => methodMember(facts, method))
-      .map((member) => ({ ...member, detail: typesOfMethod(member.descriptor).returns })),
+      .map((member) => ({ ...member, details: { detail: typesOfMethod(member.descriptor).returns } })),
 
   ANNOTATION: (facts, row, name) =>
     rows(facts.classes.firstAnnotation, row)
       .filter(
         (each) => isOnSource(facts, each) && facts.strings.get(facts.annotations.type[each] ?? 0) === name,
       )
-      .map((each) => ({ ...targetOf(facts, each), detail: toFqn(name) })),
+      .map((each) => ({ ...targetOf(facts, each), details: { detail: toFqn(name) } })),
 
   THROWS: (facts, row, name) =>
     inMethods(facts, row, facts.methods.firstException, ({ exceptions, strings }, at) =>
       strings.get(exceptions.name[at] ?? 0) === name ? { detail: toFqn(name) } : undefined,
     ),
 
-  PERMITS: (_facts, _row, name) => [{ ...CLASS_ITSELF, detail: toFqn(name) }],
+  PERMITS: (_facts, _row, name) => [{ ...ITSELF, details: { detail: toFqn(name) } }],
 
   RECORD_COMPONENT: ({ classes, recordComponents, strings }, row, name) =>
     rows(classes.firstRecordComponent, row)
@@ -111,23 +205,23 @@ const finders: Readonly<Record<ReferenceKind, Finder>> = {
       .map((component) => ({
         member: strings.get(recordComponents.name[component] ?? 0),
         descriptor: null,
-        detail: typeOfDescriptor(strings.get(recordComponents.descriptor[component] ?? 0)),
+        details: { detail: typeOfDescriptor(strings.get(recordComponents.descriptor[component] ?? 0)) },
       })),
 
   TYPE_PARAMETER: (facts, row, name) => {
     const { classes, methods, strings } = facts
     const isBound = (signature = -1) =>
       signature >= 0 && named((found) => readTypeParameters(strings.get(signature), found)).has(name)
-    const detail = toFqn(name)
+    const details = { detail: toFqn(name) }
     return [
-      ...(isBound(classes.signature[row]) ? [{ ...CLASS_ITSELF, detail }] : []),
+      ...(isBound(classes.signature[row]) ? [{ ...ITSELF, details }] : []),
       ...rows(classes.firstMethod, row)
         .filter((method) => isBound(methods.signature[method]))
-        .map((method) => ({ ...methodMember(facts, method), detail })),
+        .map((method) => ({ ...methodMember(facts, method), details })),
     ]
   },
 
-  TYPE_ARGUMENT: (_facts, _row, name) => [{ ...CLASS_ITSELF, detail: toFqn(name) }],
+  TYPE_ARGUMENT: (_facts, _row, name) => [{ ...ITSELF, details: { detail: toFqn(name) } }],
 
   SERVICE: ({ classes, moduleDirectives, strings }, row, name) =>
     rows(classes.firstModuleDirective, row).flatMap((each) => {
@@ -136,7 +230,7 @@ const finders: Readonly<Record<ReferenceKind, Finder>> = {
       const types = [moduleDirectives.name[each], ...(isUse ? [] : [moduleDirectives.target[each]])]
       return types
         .filter((type) => strings.get(type ?? 0) === name)
-        .map(() => ({ ...CLASS_ITSELF, detail: toFqn(name) }))
+        .map(() => ({ ...ITSELF, details: { detail: toFqn(name) } }))
     }),
 
   INSTANTIATION: inTypeReferences([OPCODE.NEW]),
@@ -159,9 +253,9 @@ const finders: Readonly<Record<ReferenceKind, Finder>> = {
   FIELD_WRITE: inFieldAccesses([OPCODE.PUTSTATIC, OPCODE.PUTFIELD]),
 
   METHOD_REFERENCE: (facts, row, name) => {
-    const owners = lambdaOwners(facts, row)
+    const own = WrittenMethods.of(facts, row)
     return inMethods(facts, row, facts.methods.firstDynamicCall, ({ dynamicCalls, strings }, at) => {
-      if (!isMethodReference(facts, at, owners)) return undefined
+      if (!own.isMethodReference(at)) return undefined
       if (elementOf(strings.get(dynamicCalls.handleOwner[at] ?? 0)) !== name) return undefined
       return {
         detail: strings.get(dynamicCalls.handleName[at] ?? 0),
@@ -191,15 +285,38 @@ function inTypeReferences(opcodes: readonly number[]): Finder {
 }
 
 function inFieldAccesses(opcodes: readonly number[]): Finder {
-  return (facts, row, name) =>
-    inMethods(facts, row, facts.methods.firstFieldAccess, ({ fieldAccesses, strings }, at) =>
-      opcodes.includes(fieldAccesses.opcode[at] ?? 0) && strings.get(fieldAccesses.owner[at] ?? 0) === name
-        ? {
+  return (facts, row, name) => {
+    const { classes, methods, fieldAccesses, strings } = facts
+    return rows(classes.firstMethod, row).flatMap((method) =>
+      rows(methods.firstFieldAccess, method)
+        .filter(
+          (at) =>
+            opcodes.includes(fieldAccesses.opcode[at] ?? 0) &&
+            strings.get(fieldAccesses.owner[at] ?? 0) === name,
+        )
+        .map((at) => ({
+          ...methodMember(facts, method),
+          called: memberIn(strings, fieldAccesses, at),
+          details: {
             detail: strings.get(fieldAccesses.name[at] ?? 0),
             lineNumber: lineOf(fieldAccesses.line[at]),
-          }
-        : undefined,
+          },
+        })),
     )
+  }
+}
+
+/** Returns the member that a row of a table of instructions names. */
+function memberIn(
+  strings: Facts['strings'],
+  { owner, name, descriptor }: Facts['calls'] | Facts['fieldAccesses'],
+  at: number,
+): Called {
+  return {
+    owner: strings.get(owner[at] ?? 0),
+    name: strings.get(name[at] ?? 0),
+    descriptor: strings.get(descriptor[at] ?? 0),
+  }
 }
 
 /** Returns the element class of a class name in code, which may be an array. */
@@ -217,20 +334,25 @@ function methodsOf({ classes, methods }: Facts, row: number, isSynthetic: boolea
   )
 }
 
-/** Returns the calls in a class that pass a test. */
-export function callReferences(
+function callReferences(
   facts: Facts,
   row: number,
   isWanted: (call: number) => boolean,
-): readonly FoundReference[] {
-  return inMethods(facts, row, facts.methods.firstCall, ({ calls, strings }, at) =>
-    isWanted(at)
-      ? {
-          detail: strings.get(calls.name[at] ?? 0),
-          calledDescriptor: strings.get(calls.descriptor[at] ?? 0),
-          lineNumber: lineOf(calls.line[at]),
-        }
-      : undefined,
+): readonly RawReference[] {
+  const { classes, methods, calls, strings } = facts
+  return rows(classes.firstMethod, row).flatMap((method) =>
+    rows(methods.firstCall, method)
+      .filter(isWanted)
+      .map((call) => ({
+        ...methodMember(facts, method),
+        call,
+        called: memberIn(strings, calls, call),
+        details: {
+          detail: strings.get(calls.name[call] ?? 0),
+          calledDescriptor: strings.get(calls.descriptor[call] ?? 0),
+          lineNumber: lineOf(calls.line[call]),
+        },
+      })),
   )
 }
 
@@ -238,12 +360,12 @@ function inMethods(
   facts: Facts,
   row: number,
   first: Int32Array,
-  find: (facts: Facts, at: number) => Omit<FoundReference, keyof Member> | undefined,
-): readonly FoundReference[] {
+  find: (facts: Facts, at: number) => Details | undefined,
+): readonly RawReference[] {
   return rows(facts.classes.firstMethod, row).flatMap((method) =>
     rows(first, method).flatMap((at) => {
-      const found = find(facts, at)
-      return found === undefined ? [] : [{ ...methodMember(facts, method), ...found }]
+      const details = find(facts, at)
+      return details === undefined ? [] : [{ ...methodMember(facts, method), details }]
     }),
   )
 }
@@ -299,20 +421,21 @@ function named(read: (found: (name: string) => void) => void): ReadonlySet<strin
 
 function methodMember({ methods, strings }: Facts, method: number) {
   return {
+    method,
     member: strings.get(methods.name[method] ?? 0),
     descriptor: strings.get(methods.descriptor[method] ?? 0),
   }
 }
 
-/** Returns the member that has an annotation. */
-export function targetOf(facts: Facts, row: number): Member {
+/** Returns the member that has an annotation; the row of a method. */
+export function targetOf(facts: Facts, row: number): Member & { readonly method?: number } {
   const { annotations, fields, recordComponents, strings } = facts
   const target = annotations.target[row] ?? 0
   const memberNamed = (id = 0): Member => ({ member: strings.get(id), descriptor: null })
   switch (annotations.targetKind[row] ?? TARGET.CLASS) {
     case TARGET.CLASS:
     case TARGET.CLASS_TYPE:
-      return CLASS_ITSELF
+      return ITSELF
     case TARGET.FIELD:
     case TARGET.FIELD_TYPE:
       return memberNamed(fields.name[target])

@@ -1,13 +1,16 @@
+import { ACC } from '../../bytecode/access-flags.ts'
 import { TARGET } from '../../bytecode/columns.ts'
 import { type Facts, rows } from '../../bytecode/facts.ts'
 import type { Snapshot } from '../snapshot.ts'
-import { classesIn, findReferences, referenceKindOf, targetOf } from './find-references.ts'
+import { WrittenCode } from '../written-code.ts'
+import { classesIn, findReferences, memberAt, referenceKindOf, targetOf } from './find-references.ts'
 
 /** Name of a field or method; null for the class itself. */
 export type MemberName = string | null
 
 /**
- * Returns the distinct members of a class that use a type in some way.
+ * Returns the distinct members of the written class for which a class counts that use a type in some way; null
+ * stands for the class itself.
  *
  * @param name the type's internal name
  * @param kind of `USE`
@@ -18,22 +21,44 @@ export function membersNaming(
   name: string,
   kind: number,
 ): ReadonlySet<MemberName> {
-  const slice = snapshot.index.sliceOf(id)
-  const facts = snapshot.facts(slice)
-  const row = id - slice.firstClass
+  const code = WrittenCode.of(snapshot)
   const reference = referenceKindOf(kind)
-  const members =
-    reference === undefined
-      ? membersMentioning(facts, row, name)
-      : findReferences(facts, row, name, reference).map(({ member }) => member)
-  return new Set(members.length === 0 ? [null] : members)
+  const counted = code.classOf(id)
+  if (reference !== undefined) {
+    const found = findReferences(snapshot, code, id, name, reference)
+    return new Set(found.map(({ classId, member }) => (classId === counted ? member : null)))
+  }
+  const slice = snapshot.index.sliceOf(id)
+  const mentions = membersMentioning(snapshot.facts(slice), id - slice.firstClass, name)
+  return new Set(
+    mentions.flatMap((at) => {
+      if (typeof at === 'number') return namesAt(snapshot, code, id, counted, at)
+      return [id === counted ? at : null]
+    }),
+  )
 }
+
+/** Returns the names of the methods for which one counts. */
+function namesAt(
+  snapshot: Snapshot,
+  code: WrittenCode,
+  part: number,
+  id: number,
+  method: number,
+): readonly MemberName[] {
+  return code
+    .placesOf(part, method)
+    .map((place) => (place.classId === id ? memberAt(snapshot, place).member : null))
+}
+
+/** Name of a field or method, row of a method, or null for the class itself. */
+type Mention = MemberName | number
 
 /**
  * Returns members that mention a type in code or in an annotation's value; without any, those that mention it
- * in their signature.
+ * in their signature, and else the class itself.
  */
-function membersMentioning(facts: Facts, row: number, name: string): readonly MemberName[] {
+function membersMentioning(facts: Facts, row: number, name: string): readonly Mention[] {
   const { classes, fields, methods, strings } = facts
   const known = new Map<number, boolean>()
   const mentions = (id = -1): boolean => {
@@ -46,28 +71,22 @@ function membersMentioning(facts: Facts, row: number, name: string): readonly Me
     return found
   }
   const ownMethods = rows(classes.firstMethod, row)
-  const named = (column: Int32Array, own: readonly number[]): readonly string[] =>
-    own.map((each) => strings.get(column[each] ?? 0))
-  const inCode = named(
-    methods.name,
-    ownMethods.filter((method) => codeMentions(facts, method, mentions)),
-  )
+  const inCode = ownMethods.filter((method) => codeMentions(facts, method, mentions))
   const inAnnotations = rows(classes.firstAnnotation, row).flatMap((annotation) =>
     annotationMentions(facts, annotation, mentions) ? [ownerOf(facts, annotation)] : [],
   )
   if (inCode.length + inAnnotations.length > 0) return [...inAnnotations, ...inCode]
   const isIn = ({ descriptor, signature }: Signatures, member: number): boolean =>
     mentions(descriptor[member]) || mentions(signature[member])
-  return [
-    ...named(
-      fields.name,
-      rows(classes.firstField, row).filter((field) => isIn(fields, field)),
-    ),
-    ...named(
-      methods.name,
-      ownMethods.filter((method) => isIn(methods, method)),
-    ),
+  const inSignatures = [
+    ...rows(classes.firstField, row)
+      .filter((field) => isIn(fields, field))
+      .map((field) =>
+        ((fields.accessFlags[field] ?? 0) & ACC.SYNTHETIC) === 0 ? strings.get(fields.name[field] ?? 0) : null,
+      ),
+    ...ownMethods.filter((method) => isIn(methods, method)),
   ]
+  return inSignatures.length === 0 ? [null] : inSignatures
 }
 
 type Signatures = Pick<Facts['methods'], 'descriptor' | 'signature'>
@@ -121,11 +140,12 @@ function annotationMentions(
 }
 
 /** Returns the member that has an annotation, or the annotation that contains it. */
-function ownerOf(facts: Facts, annotation: number): MemberName {
-  const { annotations, methods, strings } = facts
+function ownerOf(facts: Facts, annotation: number): Mention {
+  const { annotations } = facts
   const target = annotations.target[annotation] ?? 0
   const kind = annotations.targetKind[annotation]
   if (kind === TARGET.ANNOTATION) return ownerOf(facts, target)
-  if (kind === TARGET.ANNOTATION_DEFAULT) return strings.get(methods.name[target] ?? 0)
-  return targetOf(facts, annotation).member
+  if (kind === TARGET.ANNOTATION_DEFAULT) return target
+  const { member, method } = targetOf(facts, annotation)
+  return method ?? member
 }

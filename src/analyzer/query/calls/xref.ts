@@ -1,10 +1,11 @@
 import { KINDS_IN_CODE, REFERENCE_KINDS } from '../../choices.ts'
 import { declaredReceivers } from './declared-receivers.ts'
-import { callReferences, findReferences, type ReferenceKind, referenceKindOf } from './find-references.ts'
+import { findCalls, findReferences, type ReferenceKind, referenceKindOf } from './find-references.ts'
 import { packageOf, simpleNameOf, toFqn } from '../names.ts'
 import { pageOfGroups, type Paging } from '../paging.ts'
 import type { Snapshot } from '../snapshot.ts'
 import { allSubtypes } from '../types/subtypes.ts'
+import { AS_COMPILED, WrittenCode } from '../written-code.ts'
 
 /** Filter of references. */
 export interface XrefFilter {
@@ -14,7 +15,7 @@ export interface XrefFilter {
   readonly includeLibraries: boolean
   /** Counts calls for the class that declares the method instead of the one named in the bytecode. */
   readonly declared: boolean
-  /** Includes fields, parameters and return types of synthetic members. */
+  /** Lists the members that a compiler made, instead of counting their references for those that a person wrote. */
   readonly synthetic: boolean
 }
 
@@ -37,13 +38,13 @@ export interface Reference {
   readonly lineNumber: number | null
 }
 
+/** References of a kind that count for a class. */
 interface Use {
   readonly id: number
   readonly kind: ReferenceKind
-  readonly isSynthetic: boolean
-  readonly count: number
-  /** Rows of calls, if a search found them already. */
-  readonly calls?: ReadonlySet<number>
+  count: number
+  /** Where they are, each in a class. */
+  readonly sources: (() => readonly Reference[])[]
 }
 
 /**
@@ -63,7 +64,7 @@ export function xrefOf(snapshot: Snapshot, typeFqn: string, filter: XrefFilter, 
     shown,
     ({ count }) => count,
     paging,
-    (use) => referencesIn(snapshot, fullName, use),
+    ({ sources }) => sources.flatMap((read) => read()),
   )
   return {
     typeFqn: toFqn(fullName),
@@ -85,6 +86,8 @@ export function xrefOf(snapshot: Snapshot, typeFqn: string, filter: XrefFilter, 
 function usesOf(snapshot: Snapshot, name: number, filter: XrefFilter): readonly Use[] {
   const { index } = snapshot
   const { scopeImplementing, includeLibraries, declared, synthetic } = filter
+  const code = synthetic ? AS_COMPILED : WrittenCode.of(snapshot)
+  const fullName = index.names.get(name)
   const scope =
     scopeImplementing === undefined ? undefined : allSubtypes(snapshot, snapshot.findType(scopeImplementing))
   const counts = (id: number, kind: ReferenceKind): boolean =>
@@ -92,45 +95,62 @@ function usesOf(snapshot: Snapshot, name: number, filter: XrefFilter): readonly 
     snapshot.counts(id, includeLibraries && !KINDS_IN_CODE.has(kind)) &&
     scope?.has(id) !== false &&
     index.nameIdOf(id) !== name
-  const uses: Use[] = []
+  const uses = new Map<string, Use>()
+  const useOf = (id: number, kind: ReferenceKind): Use => {
+    const key = `${id} ${kind}`
+    let use = uses.get(key)
+    if (use === undefined) uses.set(key, (use = { id, kind, count: 0, sources: [] }))
+    return use
+  }
+  const addCounted = (id: number, kind: ReferenceKind, count: number, read: Use['sources'][number]): void => {
+    const use = useOf(id, kind)
+    use.count += count
+    use.sources.push(read)
+  }
+  const addFound = (kind: ReferenceKind, found: readonly Found[]): void => {
+    for (const [id, own] of Map.groupBy(found, ({ classId }) => classId))
+      if (index.nameIdOf(id) !== name)
+        addCounted(id, kind, own.length, () => own.map((each) => viewOf(snapshot, kind, each)))
+  }
   for (const { id, kind: use, count } of index.usesOf(name)) {
     const reference = referenceKindOf(use)
     if (reference === undefined || (reference.isSynthetic && !synthetic)) continue
-    const isFoundElsewhere = declared && reference.kind === 'CALL_RECEIVER'
-    if (!isFoundElsewhere && counts(id, reference.kind)) uses.push({ id, ...reference, count })
+    const { kind } = reference
+    if ((declared && kind === 'CALL_RECEIVER') || !counts(id, kind)) continue
+    // Nobody wrote the declaration of a compiler's class.
+    if (!synthetic && index.isMade(id) && !KINDS_IN_CODE.has(kind)) continue
+    const find = (): readonly Found[] => findReferences(snapshot, code, id, fullName, reference)
+    if (code.isCountedElsewhere(id)) addFound(kind, find())
+    else addCounted(id, kind, count, () => find().map((each) => viewOf(snapshot, kind, each)))
   }
   if (declared) {
     const receivers = declaredReceivers(snapshot, name, (id) => counts(id, 'CALL_RECEIVER'))
     for (const { id, calls } of receivers)
-      uses.push({ id, kind: 'CALL_RECEIVER', isSynthetic: false, count: calls.size, calls })
+      addFound(
+        'CALL_RECEIVER',
+        findCalls(snapshot, code, id, (at) => calls.has(at)),
+      )
   }
   const ranks = index.ranks()
-  return uses.toSorted(
+  return [...uses.values()].toSorted(
     (a, b) =>
       (ranks[a.id] ?? 0) - (ranks[b.id] ?? 0) ||
       REFERENCE_KINDS.indexOf(a.kind) - REFERENCE_KINDS.indexOf(b.kind),
   )
 }
 
-function referencesIn(
-  snapshot: Snapshot,
-  name: string,
-  { id, kind, isSynthetic, calls }: Use,
-): readonly Reference[] {
-  const slice = snapshot.index.sliceOf(id)
-  const facts = snapshot.facts(slice)
-  const fromFqn = snapshot.fqnOf(id)
-  const from = { fromFqn, fromSimpleName: simpleNameOf(fromFqn), fromSource: slice.source, kind }
-  const row = id - slice.firstClass
-  const found =
-    calls === undefined
-      ? findReferences(facts, row, name, { kind, isSynthetic })
-      : callReferences(facts, row, (at) => calls.has(at))
-  return found.map((each) => ({
+type Found = ReturnType<typeof findReferences>[number]
+
+function viewOf(snapshot: Snapshot, kind: ReferenceKind, { classId, ...found }: Found): Reference {
+  const fromFqn = snapshot.fqnOf(classId)
+  return {
     lineNumber: null,
-    ...from,
-    ...each,
-  }))
+    fromFqn,
+    fromSimpleName: simpleNameOf(fromFqn),
+    fromSource: snapshot.sourceOf(classId),
+    kind,
+    ...found,
+  }
 }
 
 function sums(uses: readonly Use[], keyOf: (use: Use) => string): Readonly<Record<string, number>> {

@@ -4,6 +4,7 @@ import type { DependencyAnswer } from '../../project/declared-dependencies.ts'
 import { pageOf, type Paging } from '../paging.ts'
 import type { RunSearch } from '../search-queue.ts'
 import type { Snapshot } from '../snapshot.ts'
+import { WrittenCode } from '../written-code.ts'
 import { compare } from '../sort-in-turns.ts'
 import { type Finding, type Findings, findFindings } from './find-findings.ts'
 
@@ -84,11 +85,13 @@ function viewOf(
 ): DependencyFinding {
   const { coordinates, scope, broughtBy = null } = dependency
   const ranks = snapshot.index.ranks()
-  const classes = users
+  const code = WrittenCode.of(snapshot)
+  const written = [...new Set(users.map((id) => code.classOf(id)))]
+  const classes = written
     .toSorted((a, b) => (ranks[a] ?? 0) - (ranks[b] ?? 0))
     .slice(0, MAX_CLASSES)
     .map((id) => snapshot.fqnOf(id))
-  return { kind, module, coordinates, scope, broughtBy, classes, classCount: users.length, reasons }
+  return { kind, module, coordinates, scope, broughtBy, classes, classCount: written.length, reasons }
 }
 
 function reasonsOf(

@@ -86,7 +86,7 @@ function* findDuplicates(snapshot: Snapshot): Generator<void, readonly Duplicate
   for (let id = 0; id < index.classCount; id++) {
     if (id % 1024 === 0) yield
     const first = index.findByNameId(index.nameIdOf(id))
-    if (first === undefined || first === id || isDescription(snapshot, id)) continue
+    if (first === undefined || first === id || isDescription(snapshot, id) || index.isMade(id)) continue
     const name = index.nameIdOf(id)
     const ids = byName.get(name)
     if (ids === undefined) byName.set(name, [first, id])

@@ -3,6 +3,7 @@ import { compare } from '../sort-in-turns.ts'
 import { type MemberName, membersNaming } from '../calls/members-naming.ts'
 import { toFqn } from '../names.ts'
 import type { Snapshot } from '../snapshot.ts'
+import { WrittenCode } from '../written-code.ts'
 
 /** A dependency between two classes. */
 export interface Dependency {
@@ -23,23 +24,36 @@ export function dependenciesOf(snapshot: Snapshot, fqn: string, includeLibraries
   const target = snapshot.getType(fqn)
   const targetName = index.names.get(target)
   const id = index.findByNameId(target)
+  const code = WrittenCode.of(snapshot)
   const outgoing = new DependencyList(snapshot)
-  if (id !== undefined) addOutgoing(outgoing, snapshot, id, includeLibraries)
+  if (id !== undefined)
+    for (const part of code.partsOf(id)) addOutgoing(outgoing, snapshot, part, includeLibraries)
   const incoming = new DependencyList(snapshot)
   for (const { id: user, kind } of index.usesOf(target)) {
-    if (!index.isHidden(user) && snapshot.counts(user, includeLibraries))
-      incoming.add(index.nameIdOf(user), kind, membersNaming(snapshot, user, targetName, kind))
+    const counted = code.classOf(user)
+    if (counted === id || index.isHidden(user) || !snapshot.counts(user, includeLibraries)) continue
+    const members = membersNaming(snapshot, user, targetName, kind)
+    incoming.add(index.nameIdOf(counted), typeOf(snapshot, user, kind), members)
   }
   return { targetClass: toFqn(targetName), outgoing: outgoing.sorted(), incoming: incoming.sorted() }
 }
 
 function addOutgoing(list: DependencyList, snapshot: Snapshot, id: number, includeLibraries: boolean): void {
   const { index } = snapshot
+  const code = WrittenCode.of(snapshot)
   for (const { name, kind } of usesBy(snapshot, id)) {
     const used = index.findByNameId(name)
-    if (used === undefined ? includeLibraries : snapshot.counts(used, includeLibraries))
-      list.add(name, kind, membersNaming(snapshot, id, index.names.get(name), kind))
+    if (used === undefined ? !includeLibraries : !snapshot.counts(used, includeLibraries)) continue
+    const counted = used === undefined ? undefined : code.classOf(used)
+    if (counted !== undefined && counted === code.classOf(id)) continue
+    const members = membersNaming(snapshot, id, index.names.get(name), kind)
+    list.add(counted === undefined ? name : index.nameIdOf(counted), typeOf(snapshot, id, kind), members)
   }
+}
+
+/** Returns the type of a dependency; nobody declared those of a compiler's class. */
+function typeOf(snapshot: Snapshot, user: number, kind: number): DependencyType {
+  return snapshot.index.isMade(user) ? 'TYPE_REFERENCE' : dependencyType(kind)
 }
 
 /** Yields the types that a class uses, from its slice's uses by type. */
@@ -72,9 +86,8 @@ class DependencyList {
    *
    * @param name id of the other class's name
    */
-  add(name: number, kind: number, members: ReadonlySet<MemberName>): void {
+  add(name: number, type: DependencyType, members: ReadonlySet<MemberName>): void {
     const { index } = this.#snapshot
-    const type = dependencyType(kind)
     const id = index.findByNameId(name)
     const other = {
       classFqn: toFqn(index.names.get(name)),

@@ -1,6 +1,7 @@
 import { DEPENDENCY_TYPES, dependencyType } from './dependency-type.ts'
 import { packageOf, simpleNameOf } from '../names.ts'
 import type { Snapshot } from '../snapshot.ts'
+import { WrittenCode } from '../written-code.ts'
 
 /** Dependencies between project classes. Nodes are indices in `ids`, which is sorted by name. */
 export interface ClassGraph {
@@ -33,9 +34,11 @@ const NODES = 2 ** 24
 
 function buildGraph(snapshot: Snapshot): ClassGraph {
   const { index } = snapshot
-  const ids = index.ofProject()
+  const ids = index.writtenOfProject()
+  const code = WrittenCode.of(snapshot)
   const nodeOf = new Int32Array(index.classCount).fill(-1)
   for (const [node, id] of ids.entries()) nodeOf[id] = node
+  for (const id of index.ofProject()) if (index.isMade(id)) nodeOf[id] = nodeOf[code.classOf(id)] ?? -1
   const edges = new Set<number>()
   for (const { digest, firstClass, source } of index.slices) {
     if (source !== 'PROJECT') continue
@@ -45,7 +48,8 @@ function buildGraph(snapshot: Snapshot): ClassGraph {
       if (target < 0) continue
       for (let use = types.firstUse[row] ?? 0; use < (types.firstUse[row + 1] ?? 0); use++) {
         const from = nodeOf[firstClass + (uses.class[use] ?? 0)] ?? -1
-        const type = DEPENDENCY_TYPES.indexOf(dependencyType(uses.kind[use] ?? 0))
+        const isMade = from >= 0 && index.isMade(firstClass + (uses.class[use] ?? 0))
+        const type = DEPENDENCY_TYPES.indexOf(isMade ? 'TYPE_REFERENCE' : dependencyType(uses.kind[use] ?? 0))
         if (from >= 0 && from !== target) edges.add((from * NODES + target) * TYPES + type)
       }
     }

@@ -1,10 +1,13 @@
+import { ACC } from '../../bytecode/access-flags.ts'
 import { rows } from '../../bytecode/facts.ts'
+import { memberAt } from '../calls/find-references.ts'
 import { toFqn, toInternal } from '../names.ts'
 import { signatureOf } from '../paths/slice-calls.ts'
 import type { ProjectCode } from '../reach/project-code.ts'
 import { fieldKey, siteKey } from '../reach/read-uses.ts'
 import type { Snapshot } from '../snapshot.ts'
 import { allSubtypes, allSupertypes } from '../types/subtypes.ts'
+import { CLASS_ITSELF, WrittenCode } from '../written-code.ts'
 import type { ChangeWord, ClassChange, FileChange, MemberChange } from './class-change.ts'
 import { changedRows, classesOfFiles } from './file-classes.ts'
 import type { Seed } from './impact-search.ts'
@@ -52,6 +55,10 @@ export function* findSeeds(
   return search
 }
 
+/** Names that compilers give to members. A removed one is known by its name only; what used it changed too. */
+const COMPILED_NAMES =
+  /^(?:lambda|access|this|val)\$|\$lambda[$-]|^\$(?:anonfun|SwitchMap)\$|^\$(?:deserializeLambda\$|values|VALUES|assertionsDisabled)$/
+
 class SeedSearch implements Seeds {
   readonly changes: ChangeView[] = []
   readonly seeds: FoundSeed[] = []
@@ -59,6 +66,8 @@ class SeedSearch implements Seeds {
   readonly #snapshot: Snapshot
   readonly #code: ProjectCode
   readonly #constants = new Set<string>()
+  /** Numbers of changes, by their content. */
+  readonly #known = new Map<string, number>()
   /** Numbers of changes, by what is used: ids of types' names, fields, and call sites. */
   readonly #types = new Map<number, number>()
   readonly #owners = new Map<number, number>()
@@ -254,8 +263,51 @@ class SeedSearch implements Seeds {
     change: ChangeWord,
     member?: { name: string; descriptor?: string | undefined },
   ): number {
-    const view = { classFqn, member: member?.name ?? null, descriptor: member?.descriptor ?? null, change }
+    const view = this.#written({
+      classFqn,
+      member: member?.name ?? null,
+      descriptor: member?.descriptor ?? null,
+      change,
+    })
+    const key = [view.classFqn, view.member, view.descriptor, view.change].join(' ')
+    const known = this.#known.get(key)
+    if (known !== undefined) return known
+    this.#known.set(key, this.changes.length)
     return this.changes.push(view) - 1
+  }
+
+  /** Returns the change of the written class or member for which a compiler's one counts. */
+  #written(view: ChangeView): ChangeView {
+    const { classFqn, member, descriptor, change } = view
+    const classId = this.#snapshot.findClass(classFqn)
+    if (classId === undefined) return view
+    const code = WrittenCode.of(this.#snapshot)
+    const ofClass = {
+      classFqn: this.#snapshot.fqnOf(code.classOf(classId)),
+      member: null,
+      descriptor: null,
+      change: 'changed',
+    } as const
+    if (code.isMade(classId, CLASS_ITSELF)) return ofClass
+    if (member === null) return view
+    if (change === 'removed') return COMPILED_NAMES.test(member) ? ofClass : view
+    const slice = this.#snapshot.index.sliceOf(classId)
+    const { classes, fields, methods, strings } = this.#snapshot.facts(slice)
+    const row = classId - slice.firstClass
+    const method = rows(classes.firstMethod, row).find(
+      (each) =>
+        strings.get(methods.name[each] ?? 0) === member &&
+        strings.get(methods.descriptor[each] ?? 0) === descriptor,
+    )
+    if (method !== undefined && code.isMade(classId, method)) {
+      const [place] = code.placesOf(classId, method)
+      if (place === undefined) return ofClass
+      const written = memberAt(this.#snapshot, place)
+      return { ...ofClass, classFqn: this.#snapshot.fqnOf(place.classId), ...written }
+    }
+    const field = rows(classes.firstField, row).find((each) => strings.get(fields.name[each] ?? 0) === member)
+    const isMadeField = field !== undefined && ((fields.accessFlags[field] ?? 0) & ACC.SYNTHETIC) !== 0
+    return method === undefined && isMadeField ? ofClass : view
   }
 
   #seed(method: number, depth: 0 | 1, change: number, reason: string | null): void {

@@ -7,6 +7,7 @@ import { type ProjectCode, projectCodeOf } from '../reach/project-code.ts'
 import { type ReachStep, ReachSteps } from '../reach/reach-step.ts'
 import type { RunSearch } from '../search-queue.ts'
 import type { Snapshot } from '../snapshot.ts'
+import { WrittenCode } from '../written-code.ts'
 import type { ClassChange, FileChange } from './class-change.ts'
 import { type ChangeView, findSeeds, type Seeds } from './find-seeds.ts'
 import { ImpactSearch } from './impact-search.ts'
@@ -85,9 +86,10 @@ function* search(snapshot: Snapshot, changed: Changed, filter: ImpactFilter, pag
     tests.has(root),
   )
   const view = new ImpactView(snapshot, code, found, impact)
+  const written = impact.affected.filter((method) => !isMade(snapshot, code, method))
   const rows: readonly Affected[] =
     filter.of === 'method'
-      ? Array.from(impact.affected, (method) => ({ method, entry: method, root: undefined }))
+      ? Array.from(written, (method) => ({ method, entry: method, root: undefined }))
       : entries
   const { rows: shown, ...page } = pageOf(rows, paging, (each) => each)
   const affected: AffectedView[] = []
@@ -101,13 +103,18 @@ function* search(snapshot: Snapshot, changed: Changed, filter: ImpactFilter, pag
     ...page,
     changes: found.changes,
     changeCount: found.changes.length,
-    methodCount: impact.affected.length,
+    methodCount: written.length,
     endpointCount,
     testCount: tests.size,
     selection,
     constants: found.constants,
     unknownFiles: found.unknownFiles,
-    note: noteOf(found, impact, { endpointCount, testCount: tests.size, rootCount: roots.length }),
+    note: noteOf(found, {
+      methodCount: written.length,
+      endpointCount,
+      testCount: tests.size,
+      rootCount: roots.length,
+    }),
     appliedFilter: { ...filter },
   }
 }
@@ -126,6 +133,12 @@ function* reversedOf(
   const read = { key, reverse, roots }
   reversed.set(code, read)
   return read
+}
+
+/** Whether a compiler made a method; it counts for the written ones, which are affected too. */
+function isMade(snapshot: Snapshot, { graph }: ProjectCode, method: number): boolean {
+  const { classId, row } = graph.placeOf(method)
+  return WrittenCode.of(snapshot).isMade(classId, row)
 }
 
 interface Affected {
@@ -204,7 +217,7 @@ class ImpactView {
   }
 
   #pathOf(method: number): Pick<AffectedView, 'change' | 'steps'> {
-    const steps: ImpactStep[] = []
+    const path: { readonly from: number; readonly to: number; readonly step: ImpactStep }[] = []
     for (let at = method; ;) {
       const next = this.#impact.nextOf(at)
       if (next === undefined) throw new RangeError(`method ${at} is not affected`)
@@ -213,14 +226,15 @@ class ImpactView {
         const change = seed === undefined ? undefined : this.#found.changes[seed.change]
         if (seed === undefined || change === undefined)
           throw new RangeError(`seed ${next.seed} does not exist`)
-        if (seed.reason !== null) steps.push(this.#useOf(at, change, seed.reason))
-        return { change, steps }
+        if (seed.reason !== null)
+          path.push({ from: at, to: -1, step: this.#useOf(at, change, seed.reason) })
+        return { change, steps: this.#steps.joined(path) }
       }
       const cause =
         next.is === 'call'
           ? ({ is: 'call', from: at, site: next.site } as const)
           : ({ is: next.is, from: at } as const)
-      steps.push(this.#steps.stepOf(cause, next.to))
+      path.push({ from: at, to: next.to, step: this.#steps.stepOf(cause, next.to) })
       at = next.to
     }
   }
@@ -243,12 +257,11 @@ class ImpactView {
 /** Describes what was searched, so that an empty list is never mistaken for proof. */
 function noteOf(
   { changes, unknownFiles }: Seeds,
-  impact: ImpactSearch,
-  counts: { readonly endpointCount: number; readonly testCount: number; readonly rootCount: number },
+  counts: Readonly<Record<'methodCount' | 'endpointCount' | 'testCount' | 'rootCount', number>>,
 ): string {
   const changed = counted(changes.length, 'change')
   const noticed = [
-    counted(impact.affected.length, 'method'),
+    counted(counts.methodCount, 'method'),
     counted(counts.endpointCount, 'entry point'),
     counted(counts.testCount, 'test'),
   ].join(', ')

@@ -1,10 +1,10 @@
-import { isLambdaBody } from '../../bytecode/lambdas.ts'
 import { fault } from '../../errors.ts'
 import { callingClasses } from '../calls/callers.ts'
 import { checkMethod } from '../calls/check-method.ts'
 import { toFqn } from '../names.ts'
 import type { Snapshot } from '../snapshot.ts'
 import { allSupertypes } from '../types/subtypes.ts'
+import { WrittenCode } from '../written-code.ts'
 import type { CallGraph } from './call-graph.ts'
 
 /** A class or method that a query names. */
@@ -35,8 +35,8 @@ export function endOf(snapshot: Snapshot, written: string): PathEnd {
 }
 
 /**
- * Returns the methods that an end means, without those that are not on the class path. The body of a lambda
- * counts as part of the method that creates it.
+ * Returns the methods that an end means, without those that are not on the class path. Of a class,
+ * those that a person wrote: what a compiler made counts for them.
  *
  * @throws METHOD_NOT_FOUND when nothing declares or calls the method
  */
@@ -44,8 +44,8 @@ export function methodsOf(snapshot: Snapshot, graph: CallGraph, end: PathEnd): r
   const { type, classId, method } = end
   if (method === undefined) {
     return (classId === undefined ? [] : graph.methodsOf(classId)).filter((each) => {
-      const { slice, row } = graph.placeOf(each)
-      return !isLambdaBody(snapshot.facts(slice), row)
+      const { row } = graph.placeOf(each)
+      return snapshot.index.isMade(classId ?? -1) || !WrittenCode.of(snapshot).isMade(classId ?? -1, row)
     })
   }
   const above = allSupertypes(snapshot, type)
@@ -53,5 +53,22 @@ export function methodsOf(snapshot: Snapshot, graph: CallGraph, end: PathEnd): r
   const found = name === undefined ? [] : graph.methodsNamed(type, above, name)
   if (found.length === 0 && callingClasses(snapshot, new Set([type]), name).length === 0)
     checkMethod(snapshot, { owner: type, above, name: method, descriptor: undefined })
-  return found
+  return [...new Set(found.map((each) => targetOf(snapshot, graph, each)))]
+}
+
+/** Returns the method that a bridge stands for; any other itself. */
+function targetOf(snapshot: Snapshot, graph: CallGraph, method: number): number {
+  const code = WrittenCode.of(snapshot)
+  const { slice, classId, row } = graph.placeOf(method)
+  if (!code.isAlias(classId, row)) return method
+  const { methods, strings } = snapshot.facts(slice)
+  const called = code.calledAs({
+    owner: snapshot.index.nameOf(classId),
+    name: strings.get(methods.name[row] ?? 0),
+    descriptor: strings.get(methods.descriptor[row] ?? 0),
+  })
+  const [owner, name] = [called.owner, called.name].map((text) => snapshot.index.names.find(text))
+  const descriptor = graph.descriptors.find(called.descriptor)
+  if (owner === undefined || name === undefined || descriptor === undefined) return method
+  return graph.resolve(owner, name, descriptor) ?? method
 }

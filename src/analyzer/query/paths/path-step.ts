@@ -1,20 +1,22 @@
 import { type Facts, rows } from '../../bytecode/facts.ts'
-import { isMetafactory, isMethodReference, lambdaOwners } from '../../bytecode/lambdas.ts'
+import { isMetafactory, WrittenMethods } from '../../bytecode/written-methods.ts'
 import type { Caller } from '../calls/callers.ts'
-import { lineOf } from '../calls/calls.ts'
-import { simpleNameOf, toFqn } from '../names.ts'
+import { lineOf, simpleNameOf, toFqn } from '../names.ts'
 import type { Snapshot } from '../snapshot.ts'
 import type { CallGraph, Receivers } from './call-graph.ts'
 import type { ScopedCalls } from './scoped-calls.ts'
 
 /** A call in a path. */
 export interface PathStep extends Caller {
-  /** "direct call", "override of shop.Priced#cents", "lambda", "method reference" … */
+  /** "direct call", "override of shop.Priced#cents, in a lambda", "method reference" … */
   readonly reason: string
   readonly calleeFqn: string
   readonly calleeSource: string
   readonly calleeName: string
 }
+
+/** Ends the reason of a call in the body of a lambda. */
+export const IN_LAMBDA = ', in a lambda'
 
 /** A method on the class path. */
 export interface MethodView {
@@ -67,23 +69,26 @@ export class StepView {
 
   /** Describes the first call of a method by another; one that names the method itself comes first. */
   *stepOf(caller: number, callee: number): Generator<void, PathStep> {
-    const { slice, classId, row } = this.#graph.placeOf(caller)
+    const { from, to, place } = yield* this.#calls.callBetween(caller, callee)
+    const { slice, classId, row } = this.#graph.placeOf(from)
     const facts = this.#snapshot.facts(slice)
-    const { owners, ...described } = yield* this.#calleeView(callee)
+    const { owners, ...compiled } = yield* this.#calleeView(to)
+    const { owners: _, ...described } = to === callee ? { owners, ...compiled } : yield* this.#calleeView(callee)
     const called = callsOf(facts, classId - slice.firstClass, row).filter(
-      (call) => call.name === described.calleeName && call.descriptor === described.descriptor,
+      (call) => call.name === compiled.calleeName && call.descriptor === compiled.descriptor,
     )
     const on = (types: ReadonlySet<number>) =>
       called.find(({ owner }) => types.has(this.#snapshot.index.names.find(owner) ?? -1))
     const call = on(owners.inheriting) ?? on(owners.dispatching)
-    if (call === undefined) throw new Error(`method ${caller} does not call ${callee}`)
+    if (call === undefined) throw new Error(`method ${from} does not call ${to}`)
     const isOverride = on(owners.inheriting) === undefined
+    const isInLambda = place?.isInLambda === true
     return {
       ...callerFields(viewOfMethod(this.#snapshot, this.#graph, caller)),
       ownerType: toFqn(call.owner),
-      lineNumber: lineOf(call.line),
-      via: call.via,
-      reason: reasonOf(call, isOverride),
+      lineNumber: place?.line ?? lineOf(call.line),
+      via: isInLambda ? 'lambda' : call.via,
+      reason: `${reasonOf(call, isOverride)}${isInLambda ? IN_LAMBDA : ''}`,
       ...described,
     }
   }
@@ -123,13 +128,13 @@ export function callsOf(facts: Facts, classRow: number, method: number): readonl
     line: calls.line[at],
     via: 'call' as const,
   }))
-  const owners = lambdaOwners(facts, classRow)
+  const own = WrittenMethods.of(facts, classRow)
   const self = facts.classes.name[classRow]
   const dynamic = rows(methods.firstDynamicCall, method)
     .filter((at) => (dynamicCalls.handleOwner[at] ?? -1) >= 0 && isMetafactory(facts, at))
     .map((at): FoundCall => {
       const { handleOwner, handleName, handleDescriptor, line } = dynamicCalls
-      const isLambda = handleOwner[at] === self && !isMethodReference(facts, at, owners)
+      const isLambda = handleOwner[at] === self && !own.isMethodReference(at)
       return {
         owner: text(handleOwner[at]),
         name: text(handleName[at]),

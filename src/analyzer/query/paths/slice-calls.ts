@@ -1,5 +1,5 @@
 import { type Facts, rows } from '../../bytecode/facts.ts'
-import { isMetafactory } from '../../bytecode/lambdas.ts'
+import { isMetafactory } from '../../bytecode/written-methods.ts'
 import type { IndexedSlice } from '../../index/indexed-slice.ts'
 import type { ProjectIndex } from '../../index/project-index.ts'
 import type { StringPool } from '../../index/string-pool.ts'

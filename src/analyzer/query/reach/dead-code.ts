@@ -1,7 +1,6 @@
 import { ACC } from '../../bytecode/access-flags.ts'
 import { TARGET, TRAIT } from '../../bytecode/columns.ts'
 import { type Facts, rows } from '../../bytecode/facts.ts'
-import { isLambdaBody } from '../../bytecode/lambdas.ts'
 import type { IndexedSlice } from '../../index/indexed-slice.ts'
 import type { Snapshot } from '../snapshot.ts'
 import { allSupertypes } from '../types/subtypes.ts'
@@ -224,8 +223,7 @@ function isWritten(facts: Facts, row: number, method: number): boolean {
   const flags = methods.accessFlags[method] ?? 0
   const name = strings.get(methods.name[method] ?? 0)
   const descriptor = strings.get(methods.descriptor[method] ?? 0)
-  if ((flags & (ACC.SYNTHETIC | ACC.BRIDGE)) !== 0 || name === '<clinit>' || isLambdaBody(facts, method))
-    return false
+  if ((flags & (ACC.SYNTHETIC | ACC.BRIDGE)) !== 0 || name === '<clinit>') return false
   if (((classes.accessFlags[row] ?? 0) & ACC.ENUM) !== 0 && (name === 'values' || name === 'valueOf'))
     return false
   if (name === '<init>') {

@@ -1,12 +1,13 @@
 import { counted } from '../../../lib/cli/counted.ts'
 import { ACC } from '../../bytecode/access-flags.ts'
-import { lineOf } from '../calls/calls.ts'
-import { simpleNameOf } from '../names.ts'
+import { lineOf, simpleNameOf } from '../names.ts'
 import { pageOf, type Paging } from '../paging.ts'
 import type { RunSearch } from '../search-queue.ts'
 import type { Snapshot } from '../snapshot.ts'
 import { allSubtypes } from '../types/subtypes.ts'
+import { WrittenCode } from '../written-code.ts'
 import { type DeadClass, DeadCode } from './dead-code.ts'
+import { ReachSteps } from './reach-step.ts'
 import { countsOf, noteOf, type ReachedCode, type ReachFilter, reachFrom } from './reach.ts'
 
 /** A method or field that is dead, in a class that is not. */
@@ -105,7 +106,8 @@ class DeadView {
     const { index } = this.#snapshot
     const name = index.nameOf(classId)
     let dead: string | undefined
-    for (const { id } of index.usesOf(index.nameIdOf(classId))) {
+    for (const { id: compiled } of index.usesOf(index.nameIdOf(classId))) {
+      const id = WrittenCode.of(this.#snapshot).classOf(compiled)
       const user = index.nameOf(id)
       if (id === classId || user.startsWith(`${name}$`) || !this.#reached.code.includes(id)) continue
       const fqn = this.#snapshot.fqnOf(id)
@@ -130,12 +132,27 @@ class DeadView {
   }
 
   #methodReason(classId: number, method: number, name: string): string {
-    const caller = this.#dead.deadCallerOf(method)
-    if (caller !== undefined) return `called only from dead code: ${this.#labelOf(caller)}`
+    const caller = this.#callerOf(method)
+    if (caller !== undefined) return `called only from dead code: ${caller}`
     const isStatic = (this.#reached.code.graph.flagsOf(method) & ACC.STATIC) !== 0
     if (name !== '<init>' && !isStatic && !this.#hasObjects(classId))
       return `nobody calls it, and no reached code creates a ${simpleNameOf(this.#snapshot.fqnOf(classId))}`
     return 'nobody calls it'
+  }
+
+  /** Returns the label of a dead method that calls another, maybe by a bridge. */
+  #callerOf(method: number): string | undefined {
+    const { graph } = this.#reached.code
+    const code = WrittenCode.of(this.#snapshot)
+    const seen = new Set([method])
+    let caller = this.#dead.deadCallerOf(method)
+    while (caller !== undefined && !seen.has(caller)) {
+      const { classId, row } = graph.placeOf(caller)
+      if (!code.isAlias(classId, row)) return this.#labelOf(caller)
+      seen.add(caller)
+      caller = this.#dead.deadCallerOf(caller)
+    }
+    return undefined
   }
 
   /** Whether reached code creates objects of a class or its subclasses. */
@@ -163,7 +180,7 @@ class DeadView {
   }
 
   #labelOf(method: number): string {
-    const { graph } = this.#reached.code
-    return `${this.#snapshot.fqnOf(graph.placeOf(method).classId)}#${this.#reached.code.nameOf(method)}`
+    const { fqn, name } = new ReachSteps(this.#snapshot, this.#reached.code).methodView(method)
+    return `${fqn}#${name}`
   }
 }

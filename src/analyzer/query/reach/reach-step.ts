@@ -1,8 +1,8 @@
-import { lineOf } from '../calls/calls.ts'
-import { toFqn } from '../names.ts'
+import { lineOf, toFqn } from '../names.ts'
 import {
   calleeFields,
   callerFields,
+  IN_LAMBDA,
   callsOf,
   type MethodView,
   type PathStep,
@@ -12,6 +12,7 @@ import {
 import { partsOf } from '../paths/slice-calls.ts'
 import type { Snapshot } from '../snapshot.ts'
 import { sourceFileOf } from '../source-file-of.ts'
+import { CLASS_ITSELF, WrittenCode } from '../written-code.ts'
 import type { Root } from './find-roots.ts'
 import type { ProjectCode } from './project-code.ts'
 import type { Cause, Traversal } from './traverse.ts'
@@ -40,14 +41,75 @@ const REASONS: Readonly<Record<Exclude<ReachedBy['is'], 'call'>, (callee: Method
     `reflection: ${name === '<init>' ? `can create a ${fqn}` : `can find ${name}`} by its name or literal`,
 }
 
+/** A step between methods as they were compiled. */
+interface CompiledStep<Step> {
+  readonly from: number
+  /** -1 if it is not on the class path. */
+  readonly to: number
+  readonly step: Step
+}
+
 /** Describes steps between methods. */
 export class ReachSteps {
   readonly #snapshot: Snapshot
   readonly #code: ProjectCode
+  readonly #written: WrittenCode
 
   constructor(snapshot: Snapshot, code: ProjectCode) {
     this.#snapshot = snapshot
     this.#code = code
+    this.#written = WrittenCode.of(snapshot)
+  }
+
+  /** Joins the steps of a path through methods that a compiler made. */
+  joined<Step extends Omit<ReachStep, 'via'> & { readonly via: string }>(
+    path: readonly CompiledStep<Step>[],
+  ): readonly Step[] {
+    const steps: Step[] = []
+    let first: Step | undefined
+    for (const [at, { from, to, step }] of path.entries()) {
+      const isLast = at === path.length - 1
+      if (first === undefined && this.#isMade(from)) first = { ...step, ...this.callerFields(from), via: 'lambda' }
+      if (!isLast && this.#isMade(to)) {
+        first ??= step
+        continue
+      }
+      const joined = first === undefined ? step : this.#join(first, step)
+      const shown = isLast && this.#isMade(to) ? { ...joined, ...calleeFields(this.methodView(to)) } : joined
+      first = undefined
+      const isRepeated =
+        shown.calleeFqn === shown.classFqn &&
+        shown.calleeName === shown.methodName &&
+        shown.descriptor === shown.methodDescriptor
+      if (shown === step || !isRepeated) steps.push(shown)
+    }
+    return steps
+  }
+
+  /** Returns a step by the caller of the first of some steps to the callee of the last. */
+  #join<Step extends Omit<ReachStep, 'via'> & { readonly via: string }>(first: Step, last: Step): Step {
+    const { classFqn, classSimpleName, classSource, methodName, methodDescriptor, sourceFile } = first
+    const caller = { classFqn, classSimpleName, classSource, methodName, methodDescriptor, sourceFile }
+    const { calleeFqn, calleeSource, calleeName, descriptor } = last
+    if (first.via === 'call' || first.via === 'methodRef')
+      return { ...first, calleeFqn, calleeSource, calleeName, descriptor }
+    const isInLambda = first.via === 'lambda' && (last.via === 'call' || last.via === 'methodRef')
+    if (!isInLambda) return { ...last, ...caller }
+    return { ...last, ...caller, via: 'lambda', reason: `${last.reason}${IN_LAMBDA}` }
+  }
+
+  #isMade(method: number): boolean {
+    if (method < 0) return false
+    const { classId, row } = this.#code.graph.placeOf(method)
+    return this.#written.isMade(classId, row)
+  }
+
+  /** Returns the written method for which one counts first, itself if it is written. */
+  writtenOf(method: number): { readonly classId: number; readonly row: number } | undefined {
+    const { classId, row } = this.#code.graph.placeOf(method)
+    if (!this.#isMade(method)) return { classId, row }
+    const [place] = this.#written.placesOf(classId, row)
+    return place === undefined ? undefined : { classId: place.classId, row: place.method }
   }
 
   /** Describes the step to a method. */
@@ -95,16 +157,22 @@ export class ReachSteps {
 
   /** Describes a method as the caller of a step. */
   callerFields(method: number) {
-    const { classId } = this.#code.graph.placeOf(method)
+    const { classId } = this.writtenOf(method) ?? this.#code.graph.placeOf(method)
     return {
       ...callerFields(this.methodView(method)),
       sourceFile: sourceFileOf(this.#snapshot, classId),
     }
   }
 
-  /** Describes a method on the class path. */
+  /** Describes a method on the class path: the written one for which it counts. */
   methodView(method: number): MethodView {
-    return viewOfMethod(this.#snapshot, this.#code.graph, method)
+    const written = this.writtenOf(method)
+    if (written === undefined) return viewOfMethod(this.#snapshot, this.#code.graph, method)
+    const { classId, row } = written
+    const slice = this.#snapshot.index.sliceOf(classId)
+    const fqn = this.#snapshot.fqnOf(classId)
+    if (row === CLASS_ITSELF) return { fqn, source: slice.source, name: '<clinit>', descriptor: '()V' }
+    return viewOfMethod(this.#snapshot, this.#code.graph, this.#code.graph.firstMethodOf(slice) + row)
   }
 }
 
@@ -123,22 +191,27 @@ export class ReachView extends ReachSteps {
 
   /** Returns the path of a reached method, from its root. */
   pathOf(method: number): { readonly root: RootView; readonly steps: readonly ReachStep[] } {
-    const steps: ReachStep[] = []
+    const { root, path } = this.#compiledPathOf(method)
+    return { root, steps: this.joined(path) }
+  }
+
+  #compiledPathOf(method: number) {
+    const path: CompiledStep<ReachStep>[] = []
     let [at, cause] = [method, this.#causeOf(method)]
     while (cause.is !== 'root') {
-      steps.push(this.stepOf(cause, at))
+      path.push({ from: cause.from, to: at, step: this.stepOf(cause, at) })
       at = cause.from
       cause = this.#causeOf(at)
     }
-    return { root: this.#rootView(cause.root), steps: steps.toReversed() }
+    return { root: this.#rootView(cause.root), path: path.toReversed() }
   }
 
   /** Returns the path that ends with a call site in reached code, which calls a method outside. */
   pathTo(site: number, isDirect: boolean, callee: MethodView) {
     const from = this.#traversal.callerOf(site)
-    const { root, steps } = this.pathOf(from)
-    const last = { ...this.callStep(from, site, isDirect), ...calleeFields(callee) }
-    return { root, steps: [...steps, last] }
+    const { root, path } = this.#compiledPathOf(from)
+    const step = { ...this.callStep(from, site, isDirect), ...calleeFields(callee) }
+    return { root, steps: this.joined([...path, { from, to: -1, step }]) }
   }
 
   /** Returns the number of steps of a reached method's path. */

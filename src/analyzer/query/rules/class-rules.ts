@@ -1,7 +1,8 @@
 import { ACC } from '../../bytecode/access-flags.ts'
 import { TARGET } from '../../bytecode/columns.ts'
 import { matchingAnnotations } from '../annotations/annotation-closure.ts'
-import { targetOf } from '../calls/find-references.ts'
+import { memberAt, targetOf } from '../calls/find-references.ts'
+import { WrittenCode } from '../written-code.ts'
 import type { Snapshot } from '../snapshot.ts'
 import { Selectors, type TypeTest } from './class-selector.ts'
 import { type ANNOTATION_PLACES, listOf, type PatternSpec, type Rule } from './rule-set.ts'
@@ -73,25 +74,29 @@ export function* findAnnotations(snapshot: Snapshot, rule: Rule): Generator<void
   const { index } = snapshot
   const selectors = new Selectors(snapshot)
   const isSubject = selectors.of(rule.classes)
+  const code = WrittenCode.of(snapshot)
   const own = new Set(new Subjects(snapshot, rule.includeTests === true).all())
   const found = new Map<string, Found>()
   for (const annotation of selectors.typesNamed(rule.mustNotBeAnnotatedWith ?? [])) {
-    const target = typeName(snapshot, annotation)
-    for (const { slice, row, id, targetKind } of matchingAnnotations(snapshot, annotation)) {
+    const forbidden = typeName(snapshot, annotation)
+    for (const { slice, row, id: compiled, targetKind } of matchingAnnotations(snapshot, annotation)) {
       yield
+      const id = code.classOf(compiled)
       if (!own.has(id) || !isSubject(index.nameIdOf(id))) continue
       const facts = snapshot.facts(slice)
-      const at = targetOf(facts, row)
+      const target = targetOf(facts, row)
+      const [written] = target.method === undefined ? [] : code.placesOf(compiled, target.method)
+      const at = written === undefined ? target : memberAt(snapshot, written)
       const place =
         at.member === '<init>' && PLACES[targetKind] === 'method' ? 'constructor' : PLACES[targetKind]
       if (place === undefined || (rule.on !== undefined && rule.on !== place)) continue
       const { member, lineNumber } = new SourceMembers(snapshot, id).place(at.member, at.descriptor, null)
-      const what = `has ${target}${place === 'parameter' ? ' on a parameter' : ''}`
-      found.set(`${id} ${at.member} ${at.descriptor} ${target}`, {
+      const what = `has ${forbidden}${place === 'parameter' ? ' on a parameter' : ''}`
+      found.set(`${id} ${at.member} ${at.descriptor} ${forbidden}`, {
         classId: id,
         member,
         lineNumber,
-        target,
+        target: forbidden,
         what,
       })
     }

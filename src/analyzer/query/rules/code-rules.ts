@@ -1,10 +1,11 @@
 import { type Facts, rows } from '../../bytecode/facts.ts'
-import { isMethodReference, lambdaOwners } from '../../bytecode/lambdas.ts'
-import { lineOf } from '../calls/calls.ts'
-import { toFqn, toInternal, typesOfMethod } from '../names.ts'
+import { WrittenMethods } from '../../bytecode/written-methods.ts'
+import { lineOf, toFqn, toInternal, typesOfMethod } from '../names.ts'
 import type { Snapshot } from '../snapshot.ts'
 import { allSupertypes } from '../types/subtypes.ts'
-import { Selectors } from './class-selector.ts'
+import { memberAt } from '../calls/find-references.ts'
+import { WrittenCode } from '../written-code.ts'
+import { Selectors, type TypeTest } from './class-selector.ts'
 import { MemberPattern } from './member-pattern.ts'
 import { listOf, type Rule } from './rule-set.ts'
 import { Subjects } from './subjects.ts'
@@ -14,6 +15,8 @@ import { type Found, SourceMembers, typeName } from './violation.ts'
 interface MemberUse {
   /** Row of the method that contains it. */
   readonly method: number
+  /** Row of the call. */
+  readonly call?: number
   readonly owner: string
   readonly name: string
   readonly descriptor: string
@@ -31,49 +34,63 @@ export function* findMemberUses(snapshot: Snapshot, rule: Rule): Generator<void,
     (name) => forbidden.hasOwner(name),
     (classId) => candidates.add(classId),
   )
-  const found: Found[] = []
+  const code = WrittenCode.of(snapshot)
+  const found = new Map<string, Found>()
   for (const classId of subjects.all()) {
     yield
-    const isOwn = forbidden.hasOwner(snapshot.index.nameIdOf(classId))
-    if ((!candidates.has(classId) && !isOwn) || !isSubject(snapshot.index.nameIdOf(classId))) continue
-    yield* addUses(snapshot, classId, isCall, forbidden, found)
+    const name = snapshot.index.nameIdOf(classId)
+    // Code of a class may count for a nested one.
+    if (!isSubject(name) && !code.isCountedElsewhere(classId)) continue
+    for (const part of code.partsOf(classId))
+      if (candidates.has(classId) || forbidden.hasOwner(snapshot.index.nameIdOf(part)))
+        yield* addUses(snapshot, part, isCall, forbidden, isSubject, found)
   }
-  return found
+  const ranks = snapshot.index.ranks()
+  return [...found.values()].toSorted((a, b) => (ranks[a.classId] ?? 0) - (ranks[b.classId] ?? 0))
 }
 
+/** Adds one violation for each member and target, at its first line: a baseline has no lines. */
 function* addUses(
   snapshot: Snapshot,
   classId: number,
   isCall: boolean,
   forbidden: ForbiddenMembers,
-  found: Found[],
+  isSubject: TypeTest,
+  found: Map<string, Found>,
 ): Generator<void, void> {
   const slice = snapshot.index.sliceOf(classId)
   const facts = snapshot.facts(slice)
-  const { methods, strings } = facts
-  const members = new SourceMembers(snapshot, classId)
-  // One violation for each member and target, at its first line: a baseline has no lines.
-  const first = new Map<string, Found>()
-  for (const use of isCall
+  const code = WrittenCode.of(snapshot)
+  let members: SourceMembers | undefined
+  for (const compiled of isCall
     ? callsIn(facts, classId - slice.firstClass)
     : accessesIn(facts, classId - slice.firstClass)) {
-    if (use === undefined) {
+    if (compiled === undefined) {
       yield
       continue
     }
+    const use = { ...compiled, ...code.calledAs(compiled) }
+    // A field of the compiler's is not accessed, and one that its method accesses is not called.
+    if (isCall ? !use.descriptor.startsWith('(') : use.name !== compiled.name) continue
     const target = forbidden.targetOf(use)
     if (target === undefined) continue
-    const place = members.place(
-      strings.get(methods.name[use.method] ?? 0),
-      strings.get(methods.descriptor[use.method] ?? 0),
-      use.lineNumber,
-    )
-    const key = `${place.member?.name} ${place.member?.descriptor} ${target}`
-    const line = first.get(key)?.lineNumber ?? Infinity
-    if ((place.lineNumber ?? Infinity) < line || !first.has(key))
-      first.set(key, { classId, ...place, target, what: `${isCall ? 'calls' : 'accesses'} ${target}` })
+    if (use.call !== undefined && code.isDelegation(classId, use.method, use.call)) continue
+    for (const at of code.placesOf(classId, use.method)) {
+      if (!isSubject(snapshot.index.nameIdOf(at.classId))) continue
+      const { member, descriptor } = memberAt(snapshot, at)
+      members = SourceMembers.of(snapshot, at.classId, members)
+      const place = members.place(member, descriptor, at.line ?? use.lineNumber)
+      const key = `${at.classId} ${member} ${descriptor} ${target}`
+      const line = found.get(key)?.lineNumber ?? Infinity
+      if ((place.lineNumber ?? Infinity) < line || !found.has(key))
+        found.set(key, {
+          classId: at.classId,
+          ...place,
+          target,
+          what: `${isCall ? 'calls' : 'accesses'} ${target}`,
+        })
+    }
   }
-  found.push(...first.values())
 }
 
 /** Members that a rule forbids. */
@@ -128,12 +145,12 @@ class ForbiddenMembers {
 /** Yields the calls and method references of a class, and undefined after each method. */
 function* callsIn(facts: Facts, row: number): Generator<MemberUse | undefined> {
   const { classes, methods, calls, dynamicCalls, strings } = facts
-  const lambdas = lambdaOwners(facts, row)
+  const own = WrittenMethods.of(facts, row)
   for (const method of rows(classes.firstMethod, row)) {
     yield undefined
-    for (const at of rows(methods.firstCall, method)) yield useAt(strings, method, calls, at)
+    for (const at of rows(methods.firstCall, method)) yield { ...useAt(strings, method, calls, at), call: at }
     for (const at of rows(methods.firstDynamicCall, method)) {
-      if (!isMethodReference(facts, at, lambdas)) continue
+      if (!own.isMethodReference(at)) continue
       yield {
         method,
         owner: strings.get(dynamicCalls.handleOwner[at] ?? 0),

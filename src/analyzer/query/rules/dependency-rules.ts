@@ -5,6 +5,7 @@ import { topLevelOf } from '../names.ts'
 import { LIMIT } from '../paths/slice-calls.ts'
 import type { Snapshot } from '../snapshot.ts'
 import { compare } from '../sort-in-turns.ts'
+import { WrittenCode } from '../written-code.ts'
 import { Selectors, type TypeTest } from './class-selector.ts'
 import type { Layer, Rule } from './rule-set.ts'
 import { Subjects } from './subjects.ts'
@@ -155,13 +156,10 @@ export function describeDependency(
   members: SourceMembers,
   why: string,
 ): readonly Found[] {
-  const slice = snapshot.index.sliceOf(classId)
-  const facts = snapshot.facts(slice)
+  const code = WrittenCode.of(snapshot)
   const target = typeName(snapshot, name)
   const what = `uses ${target}${why === '' ? '' : `, ${why}`}`
   const internal = snapshot.index.names.get(name)
-  const all = Object.values(USE).filter((kind) => (kinds & (1 << kind)) !== 0)
-  const primary = all.filter((kind) => !SECONDARY.has(kind))
   const found = new Map<string, Found>()
   const add = (place: Pick<Found, 'member' | 'lineNumber'>): void => {
     const key = `${place.member?.name} ${place.member?.descriptor}`
@@ -169,15 +167,36 @@ export function describeDependency(
     const isFirst = before === undefined || (place.lineNumber ?? Infinity) < (before.lineNumber ?? Infinity)
     if (isFirst) found.set(key, { classId, ...place, target, what })
   }
-  for (const kind of primary.length > 0 ? primary : all) {
-    const reference = referenceKindOf(kind)
-    if (reference === undefined) {
-      for (const member of membersNaming(snapshot, classId, internal, kind))
-        add(members.place(member, null, null))
-      continue
+  const parts = code.partsOf(classId)
+  for (const part of parts) {
+    const bits = parts.length === 1 ? kinds : kindsOf(snapshot, part, name)
+    const all = Object.values(USE).filter((kind) => (bits & (1 << kind)) !== 0)
+    const primary = all.filter((kind) => !SECONDARY.has(kind))
+    for (const kind of primary.length > 0 ? primary : all) {
+      const reference = referenceKindOf(kind)
+      if (reference === undefined) {
+        for (const member of membersNaming(snapshot, part, internal, kind))
+          add(members.place(member, null, null))
+        continue
+      }
+      for (const each of findReferences(snapshot, code, part, internal, reference)) {
+        const isOwn = each.classId === classId
+        add(
+          members.place(
+            isOwn ? each.member : null,
+            isOwn ? each.descriptor : null,
+            isOwn ? (each.lineNumber ?? null) : null,
+          ),
+        )
+      }
     }
-    for (const each of findReferences(facts, classId - slice.firstClass, internal, reference))
-      add(members.place(each.member, each.descriptor, each.lineNumber ?? null))
   }
   return [...found.values()]
+}
+
+/** Returns the bits of the kinds in which a class uses a type. */
+function kindsOf({ index }: Snapshot, classId: number, name: number): number {
+  let bits = 0
+  for (const { id, kind } of index.usesOf(name)) if (id === classId) bits |= 1 << kind
+  return bits
 }

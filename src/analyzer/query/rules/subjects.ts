@@ -1,5 +1,6 @@
 import type { IndexedSlice } from '../../index/indexed-slice.ts'
 import type { Snapshot } from '../snapshot.ts'
+import { WrittenCode } from '../written-code.ts'
 
 /** Classes of the project that rules are about, and how they use types. */
 export class Subjects {
@@ -11,20 +12,22 @@ export class Subjects {
     this.#includeTests = includeTests
   }
 
-  /** Yields the classes, sorted by name. */
+  /** Yields the classes that a person wrote, sorted by name. */
   *all(): Generator<number> {
     const { index } = this.snapshot
-    for (const id of index.ofProject()) if (this.#includes(index.sliceOf(id))) yield id
+    for (const id of index.writtenOfProject()) if (this.#includes(index.sliceOf(id))) yield id
   }
 
   /**
    * Calls `visit` for each kind in which a class uses another type, by the id of the type's name; yields often.
+   * A compiler's class is visited as the one for which it counts.
    */
   *forEachUse(
     isTarget: (name: number) => boolean,
     visit: (classId: number, name: number, kind: number) => void,
   ): Generator<void, void> {
     const { index } = this.snapshot
+    const code = WrittenCode.of(this.snapshot)
     for (const slice of index.slices) {
       if (!this.#includes(slice)) continue
       const { types, uses } = slice.digest
@@ -34,9 +37,10 @@ export class Subjects {
         if (name < 0 || !isTarget(name)) continue
         for (let use = types.firstUse[row] ?? 0; use < (types.firstUse[row + 1] ?? 0); use++) {
           if (use % ROWS_A_TURN === 0) yield
-          const classId = slice.firstClass + (uses.class[use] ?? 0)
-          if (index.nameIdOf(classId) === name || index.isHidden(classId)) continue
-          visit(classId, name, uses.kind[use] ?? 0)
+          const compiled = slice.firstClass + (uses.class[use] ?? 0)
+          if (index.isHidden(compiled)) continue
+          const classId = code.classOf(compiled)
+          if (index.nameIdOf(classId) !== name) visit(classId, name, uses.kind[use] ?? 0)
         }
       }
     }

@@ -1,7 +1,5 @@
 import { rows } from '../../bytecode/facts.ts'
-import { lambdaOwners } from '../../bytecode/lambdas.ts'
-import { lineOf } from '../calls/calls.ts'
-import { toFqn, typesOfMethod } from '../names.ts'
+import { lineOf, toFqn, typesOfMethod } from '../names.ts'
 import type { Snapshot } from '../snapshot.ts'
 import { sourceFileOf } from '../source-file-of.ts'
 import type { Rule, SEVERITIES } from './rule-set.ts'
@@ -82,28 +80,20 @@ function labelOf(classFqn: string, member: MemberOf): string {
   return `${classFqn}#${name}${parameters}`
 }
 
-/** Methods of a class, as they are in the source: a lambda is part of the method that contains it. */
+/** Methods of a class, with their lines. */
 export class SourceMembers {
   readonly #classId: number
-  readonly #byKey = new Map<string, { readonly member: MemberOf; readonly lineNumber: number | null }>()
+  /** First lines by name and descriptor. */
+  readonly #lines = new Map<string, number | null>()
 
   constructor(snapshot: Snapshot, classId: number) {
     this.#classId = classId
     const slice = snapshot.index.sliceOf(classId)
-    const facts = snapshot.facts(slice)
-    const row = classId - slice.firstClass
-    const { classes, methods, strings } = facts
-    const owners = lambdaOwners(facts, row)
-    for (const method of rows(classes.firstMethod, row)) {
-      const [name, descriptor] = [methods.name, methods.descriptor].map((column) =>
-        strings.get(column[method] ?? 0),
-      )
-      const written = owners.get(method) ?? method
-      const member = {
-        name: strings.get(methods.name[written] ?? 0),
-        descriptor: strings.get(methods.descriptor[written] ?? 0),
-      }
-      this.#byKey.set(`${name}${descriptor}`, { member, lineNumber: lineOf(methods.firstLine[method]) })
+    const { classes, methods, strings } = snapshot.facts(slice)
+    for (const method of rows(classes.firstMethod, classId - slice.firstClass)) {
+      const name = strings.get(methods.name[method] ?? 0)
+      const descriptor = strings.get(methods.descriptor[method] ?? 0)
+      this.#lines.set(`${name}${descriptor}`, lineOf(methods.firstLine[method]))
     }
   }
 
@@ -113,16 +103,15 @@ export class SourceMembers {
     return isSame ? last : new SourceMembers(snapshot, classId)
   }
 
-  /** Returns the member in the source, with a line; the one of the whole method if `lineNumber` is unknown. */
+  /** Returns a member with a line; the one of the whole method if `lineNumber` is unknown. */
   place(
     member: string | null,
     descriptor: string | null,
     lineNumber: number | null,
   ): Pick<Found, 'member' | 'lineNumber'> {
     if (member === null) return { member: null, lineNumber }
-    const method = descriptor === null ? undefined : this.#byKey.get(`${member}${descriptor}`)
-    if (method === undefined) return { member: { name: member, descriptor }, lineNumber }
-    return { member: method.member, lineNumber: lineNumber ?? method.lineNumber }
+    const line = descriptor === null ? undefined : this.#lines.get(`${member}${descriptor}`)
+    return { member: { name: member, descriptor }, lineNumber: lineNumber ?? line ?? null }
   }
 }
 

@@ -34,8 +34,12 @@ export interface MethodView {
   readonly isSynthetic: boolean
 }
 
-/** Returns a class with its members. @throws CLASS_NOT_FOUND */
-export function showClass(snapshot: Snapshot, fqn: string) {
+/**
+ * Returns a class with its members; with those that a compiler made if `synthetic` is set.
+ *
+ * @throws CLASS_NOT_FOUND
+ */
+export function showClass(snapshot: Snapshot, fqn: string, { synthetic }: { readonly synthetic: boolean }) {
   const id = snapshot.getClass(fqn)
   const summary = classSummary(snapshot, id)
   const slice = snapshot.index.sliceOf(id)
@@ -43,7 +47,10 @@ export function showClass(snapshot: Snapshot, fqn: string) {
   const facts = snapshot.facts(slice)
   const { classes, interfaces, strings } = facts
   const flags = slice.digest.classes.accessFlags[row] ?? 0
-  const methods = rows(classes.firstMethod, row).map((each) => methodView(facts, row, each))
+  const isShown = (accessFlags = 0): boolean => synthetic || (accessFlags & ACC.SYNTHETIC) === 0
+  const methods = rows(classes.firstMethod, row)
+    .filter((each) => isShown(facts.methods.accessFlags[each]))
+    .map((each) => methodView(facts, row, each))
   const superName = classes.superName[row] ?? -1
   const {
     simpleName,
@@ -89,7 +96,9 @@ export function showClass(snapshot: Snapshot, fqn: string) {
     annotations: annotationsOn(facts, row, TARGET.CLASS, row).map((each) => annotationView(facts, each)),
     constructors: methods.filter(({ name }) => name === '<init>'),
     methods: methods.filter(({ name }) => !name.startsWith('<')),
-    fields: rows(classes.firstField, row).map((each) => fieldView(facts, row, each)),
+    fields: rows(classes.firstField, row)
+      .filter((each) => isShown(facts.fields.accessFlags[each]))
+      .map((each) => fieldView(facts, row, each)),
   }
 }
 

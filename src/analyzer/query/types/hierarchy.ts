@@ -73,7 +73,7 @@ class HierarchyWalk {
     const children: HierarchyNode[] = []
     for (const child of directSubtypes(this.#snapshot, name)) {
       const childName = index.nameIdOf(child)
-      if (this.#path.has(childName)) continue
+      if (this.#path.has(childName) || index.isMade(child)) continue
       const self = describe(this.#snapshot, childName, child)
       children.push({ ...self, parent: null, interfaces: [], children: yield* this.below(childName) })
     }

@@ -22,7 +22,7 @@ export function* implementationsOf(
   const direct: ClassSummary[] = []
   const indirect: ClassSummary[] = []
   for (const [id, isDirect] of allSubtypes(snapshot, target)) {
-    if (!snapshot.counts(id, includeLibraries)) continue
+    if (snapshot.index.isMade(id) || !snapshot.counts(id, includeLibraries)) continue
     const into = isDirect ? direct : indirect
     into.push(classSummary(snapshot, id))
     yield

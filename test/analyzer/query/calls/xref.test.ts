@@ -63,7 +63,7 @@ describe('references', () => {
       'Calls CALL_RECEIVER overloaded',
       'Calls CAST first',
       'Calls CAST first',
-      'Calls CAST lambda$lambdas$3',
+      'Calls CAST lambdas',
       'Calls INSTANCEOF first',
       'Calls CLASS_LITERAL constants',
       'Calls METHOD_REFERENCE lambdas',
@@ -112,7 +112,7 @@ describe('references', () => {
     [
       'shop.model.Order',
       'INSTANTIATION',
-      ['Calls INSTANTIATION lambda$lambdas$1', 'Pages INSTANTIATION get'],
+      ['Calls INSTANTIATION lambdas', 'Pages INSTANTIATION get'],
     ],
     ['shop.model.Order', 'call_receiver', ['Calls CALL_RECEIVER first']],
   ])('to %s of kind %s are %j; the counts by kind are of all', async (fqn, kind, expected) => {

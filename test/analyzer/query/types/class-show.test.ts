@@ -9,7 +9,8 @@ beforeAll(async () => {
 afterAll(() => analyzer.stop())
 
 describe('one class', () => {
-  const show = async (fqn: string) => (await analyzer.get(`/classes/${encodeURIComponent(fqn)}`)).classInfo
+  const show = async (fqn: string, parameters = {}) =>
+    (await analyzer.get(`/classes/${encodeURIComponent(fqn)}`, parameters)).classInfo
   const checked = (value: string) => [
     { type: 'shop.route.Checked', parameters: { value: { kind: 'STRING', value } } },
   ]
@@ -38,7 +39,7 @@ describe('one class', () => {
   })
 
   test('has all of its members, with flags, types, parameters, annotations and exceptions', async () => {
-    const info = await show('shop.model.Order')
+    const info = await show('shop.model.Order', { synthetic: true })
     expect(info).toEqual({
       name: { fqn: 'shop.model.Order', simpleName: 'Order', packageName: 'shop.model' },
       source: 'PROJECT',

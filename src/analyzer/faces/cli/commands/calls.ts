@@ -19,6 +19,7 @@ interface CallFlags {
   readonly inMethodsReturning?: string
   readonly inMethodsAnnotated?: string
   readonly includeLambdas?: boolean
+  readonly synthetic?: boolean
 }
 
 interface XrefFlags {
@@ -35,6 +36,7 @@ interface CallerFlags {
   readonly descriptor?: string
   readonly includeLibraries?: boolean
   readonly includeSubtypes?: boolean
+  readonly synthetic?: boolean
   readonly page?: number
   readonly size?: number
 }
@@ -57,15 +59,17 @@ export function addCalls(program: Command): void {
     .option('--in-methods-annotated <fqn>', 'only in methods with this annotation')
     .option(
       '--include-lambdas',
-      'include method references, and count calls in lambdas for the enclosing method',
+      'include method references, and calls in lambdas also with a filter of methods',
     )
+    .option('--synthetic', 'list compiler-made methods instead of counting their calls for others')
     .action(async (fqn: string, flags: CallFlags, command: Command) => {
-      const { method, descriptor, inMethodsReturning, inMethodsAnnotated, includeLambdas } = flags
+      const { method, descriptor, inMethodsReturning, inMethodsAnnotated, includeLambdas, synthetic } = flags
       if (descriptor !== undefined && method === undefined) {
         throw fault('BAD_REQUEST', '--descriptor selects an overload and requires --method')
       }
       const { get, output } = await contextOf(command)
-      const parameters = { method, descriptor, inMethodsReturning, inMethodsAnnotated, includeLambdas }
+      const filter = { inMethodsReturning, inMethodsAnnotated, includeLambdas, synthetic }
+      const parameters = { method, descriptor, ...filter }
       const answer = await get<ReturnType<typeof callsOf>>(pathOf('calls', fqn), parameters)
       output.result(answer, () => callTable(answer))
     })
@@ -76,10 +80,11 @@ export function addCalls(program: Command): void {
     .argument('<owner#method>')
     .option('--descriptor <descriptor>', 'only calls to the overload with this JVM descriptor')
     .option('--include-subtypes', 'include calls on subtypes of the owner')
+    .option('--synthetic', 'list compiler-made callers instead of the methods they belong to')
     .action(async (member: string, flags: CallerFlags, command: Command) => {
       const { get, output } = await contextOf(command)
-      const { descriptor, includeLibraries, includeSubtypes, page, size } = flags
-      const parameters = { descriptor, includeLibraries, includeSubtypes, page, size }
+      const { descriptor, includeLibraries, includeSubtypes, synthetic, page, size } = flags
+      const parameters = { descriptor, includeLibraries, includeSubtypes, synthetic, page, size }
       const answer = await get<ReturnType<typeof callersOf>>(pathOf('callers', member), parameters)
       output.result(answer, () => callerTable(answer))
     })
@@ -109,7 +114,7 @@ export function addCalls(program: Command): void {
     .argument('<typeFqn>')
     .addOption(wordOption('--kind <kind>', 'only references of this kind', REFERENCE_KINDS))
     .option('--scope-implementing <fqn>', 'only from subtypes of this type')
-    .option('--synthetic', 'include fields, parameters and return types of compiler-generated members')
+    .option('--synthetic', 'list compiler-made members instead of counting their references for others')
     .option(
       '--declared',
       'count calls for the class that declares the method, not the class named in the bytecode',

@@ -54,9 +54,12 @@ export function addClasses(program: Command): void {
     .description('show a class with its members')
     .addHelpText('after', examples('analyzer classes show java.util.ArrayList'))
     .argument('<fqn>')
-    .action(async (fqn: string, _flags: unknown, command: Command) => {
+    .option('--synthetic', 'include members that a compiler made')
+    .action(async (fqn: string, { synthetic }: { readonly synthetic?: boolean }, command: Command) => {
       const { get, output } = await contextOf(command)
-      const answer = await get<{ classInfo: ReturnType<typeof showClass> }>(pathOf('classes', fqn))
+      const answer = await get<{ classInfo: ReturnType<typeof showClass> }>(pathOf('classes', fqn), {
+        synthetic,
+      })
       output.result(answer, () => classText(answer.classInfo))
     })
 

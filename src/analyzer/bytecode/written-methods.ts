@@ -1,0 +1,234 @@
+import { ACC } from './access-flags.ts'
+import { type Facts, rows } from './facts.ts'
+
+const METAFACTORY = 'java/lang/invoke/LambdaMetafactory'
+
+/** Repeats the lambdas of a class for serialization: nothing in it is written. */
+const DESERIALIZER = '$deserializeLambda$'
+const DESERIALIZER_TYPE = '(Ljava/lang/invoke/SerializedLambda;)Ljava/lang/Object;'
+
+/** Suffixes of methods that a Kotlin compiler adds for one with the name before it. */
+const ADDED = /^(.+)\$(?:default|annotations)$/
+
+/** Names that compilers give to the bodies of lambdas: javac, ecj (without a method), Kotlin and Scala. */
+const NAMES = [/^lambda\$(.+?)\$\w+(?:\$\d+)?$/, /^(.+?)\$lambda[$-]/, /^\$anonfun\$(.+?)\$\d+(?:\$adapted)?$/]
+const NAMED: Readonly<Record<string, string>> = { new: '<init>', static: '<clinit>' }
+
+/**
+ * The methods of a class that a person wrote, and those with ACC_SYNTHETIC that a compiler made for them: the
+ * bodies of lambdas at any depth, bridges, methods for default arguments …
+ */
+export class WrittenMethods {
+  readonly #facts: Facts
+  readonly #row: number
+  readonly #first: number
+  /** The compiler's methods by name and descriptor. */
+  readonly #made = new Map<string, number>()
+  /** Those that a LambdaMetafactory's handle in another method refers to. */
+  readonly #bodies = new Set<number>()
+  readonly #repeated: number
+  #parts: ReadonlyMap<number, readonly number[]> | undefined
+  /** Methods that stand for another, and their call of it, or -1. */
+  readonly #delegations = new Map<number, number>()
+  /** Written method that each method counts for, or -1; undefined if all are written. */
+  readonly #holder: Int32Array | undefined
+
+  private constructor(facts: Facts, row: number) {
+    const { classes, methods } = facts
+    this.#facts = facts
+    this.#row = row
+    this.#first = classes.firstMethod[row] ?? 0
+    const own = rows(classes.firstMethod, row)
+    for (const method of own)
+      if (((methods.accessFlags[method] ?? 0) & ACC.SYNTHETIC) !== 0)
+        this.#made.set(keyOf(methods.name[method], methods.descriptor[method]), method)
+    this.#repeated = [...this.#made.values()].find((method) => this.#repeatsLambdas(method)) ?? -1
+    if (this.#made.size > 0) this.#holder = this.#findHolders(own)
+  }
+
+  /** Returns the methods of a class; they are read once. */
+  static of(facts: Facts, row: number): WrittenMethods {
+    let known = read.get(facts)
+    if (known === undefined) read.set(facts, (known = new Map()))
+    let found = known.get(row)
+    if (found === undefined) known.set(row, (found = new WrittenMethods(facts, row)))
+    return found
+  }
+
+  /** Whether a compiler made a method. */
+  isMade(method: number): boolean {
+    return ((this.#facts.methods.accessFlags[method] ?? 0) & ACC.SYNTHETIC) !== 0
+  }
+
+  /** Whether nothing in a method counts, because it repeats what others contain. */
+  isRepeated(method: number): boolean {
+    return method === this.#repeated
+  }
+
+  /** Returns the written method of the class that a method counts for, itself if it is written, or -1. */
+  holderOf(method: number): number {
+    return this.#holder === undefined ? method : (this.#holder[method - this.#first] ?? -1)
+  }
+
+  /** Whether a method only passes its call on to the one that it stands for, as a bridge does. */
+  isAlias(method: number): boolean {
+    return this.#delegations.has(method)
+  }
+
+  /** Whether a call is the one by which a method passes its own on. */
+  isDelegation(method: number, call: number): boolean {
+    return this.#delegations.get(method) === call
+  }
+
+  /** Whether a method is the body of a lambda. */
+  isLambdaBody(method: number): boolean {
+    return this.#bodies.has(method)
+  }
+
+  /** Returns the methods that count for a written one, itself included, in the order of the class file. */
+  partsOf(method: number): readonly number[] {
+    if (this.#holder === undefined) return [method]
+    this.#parts ??= Map.groupBy(rows(this.#facts.classes.firstMethod, this.#row), (each) =>
+      this.holderOf(each),
+    )
+    return this.#parts.get(method) ?? []
+  }
+
+  /** Whether an invokedynamic creates a method reference: its handle does not refer to a lambda's body. */
+  isMethodReference(dynamicCall: number): boolean {
+    const { dynamicCalls } = this.#facts
+    if ((dynamicCalls.handleOwner[dynamicCall] ?? -1) < 0 || !isMetafactory(this.#facts, dynamicCall))
+      return false
+    if (this.#bodies.size === 0) return true
+    const { handleName, handleDescriptor } = dynamicCalls
+    const method = this.#made.get(keyOf(handleName[dynamicCall], handleDescriptor[dynamicCall]))
+    return method === undefined || !this.#bodies.has(method)
+  }
+
+  /** Whether a method restores serialized lambdas; other code than a compiler's would not be a repetition. */
+  #repeatsLambdas(method: number): boolean {
+    const { methods, calls, strings } = this.#facts
+    return (
+      this.#nameOf(method) === DESERIALIZER &&
+      strings.get(methods.descriptor[method] ?? 0) === DESERIALIZER_TYPE &&
+      rows(methods.firstCall, method).every((call) =>
+        strings.get(calls.owner[call] ?? 0).startsWith('java/lang/'),
+      )
+    )
+  }
+
+  #nameOf(method: number): string {
+    return this.#facts.strings.get(this.#facts.methods.name[method] ?? 0)
+  }
+
+  /** Follows what written methods refer to, so that cycles of the compiler's methods end. */
+  #findHolders(own: readonly number[]): Int32Array {
+    const { methods } = this.#facts
+    const holder = new Int32Array(own.length).fill(-1)
+    const below = new Map<number, number[]>()
+    const add = (from: number, to: number): void => {
+      const others = below.get(from)
+      if (others === undefined) below.set(from, [to])
+      else others.push(to)
+    }
+    const written = new Map<string, number>()
+    const declared = new Map<string, number>()
+    for (const method of own) {
+      declared.set(keyOf(methods.name[method], methods.descriptor[method]), method)
+      if (!this.isMade(method) && !written.has(this.#nameOf(method))) written.set(this.#nameOf(method), method)
+    }
+    for (const method of this.#made.values()) {
+      const target = this.#findTarget(method, written, declared)
+      if (target >= 0) add(target, method)
+    }
+    for (const method of own)
+      for (const to of this.#referredBy(method))
+        if (to !== method && !this.#delegations.has(to)) add(method, to)
+    const spread = (queue: number[]): void => {
+      // An array's iteration includes what is added meanwhile.
+      for (const method of queue)
+        for (const each of below.get(method) ?? []) {
+          if (holder[each - this.#first] !== -1) continue
+          holder[each - this.#first] = holder[method - this.#first] ?? -1
+          queue.push(each)
+        }
+    }
+    const roots = own.filter((method) => !this.isMade(method))
+    for (const method of roots) holder[method - this.#first] = method
+    spread(roots)
+    for (const method of this.#made.values()) {
+      const named = written.get(nameIn(this.#nameOf(method)))
+      if (holder[method - this.#first] !== -1 || named === undefined || this.isRepeated(method)) continue
+      holder[method - this.#first] = named
+      spread([method])
+    }
+    return holder
+  }
+
+  /** Notes a method that stands for another. @returns that one if the class declares it, or -1 */
+  #findTarget(
+    method: number,
+    written: ReadonlyMap<string, number>,
+    declared: ReadonlyMap<string, number>,
+  ): number {
+    const { methods, calls, classes, strings } = this.#facts
+    const name = this.#nameOf(method)
+    const of = ADDED.exec(name)?.[1] ?? name
+    const isBridge = ((methods.accessFlags[method] ?? 0) & ACC.BRIDGE) !== 0
+    for (const call of rows(methods.firstCall, method)) {
+      if (strings.get(calls.name[call] ?? 0) !== of) continue
+      const isOwn = calls.owner[call] === classes.name[this.#row]
+      const isItself =
+        isOwn && of === name && calls.descriptor[call] === methods.descriptor[method]
+      if (isItself || (!isOwn && !isBridge)) continue
+      this.#delegations.set(method, call)
+      return isOwn ? (declared.get(keyOf(calls.name[call], calls.descriptor[call])) ?? -1) : -1
+    }
+    if (of === name) return -1
+    const named = written.get(of) ?? -1
+    if (named >= 0) this.#delegations.set(method, -1)
+    return named
+  }
+
+  /** Returns the compiler's methods of the class that a method refers to; notes bodies of lambdas. */
+  #referredBy(method: number): readonly number[] {
+    if (this.isRepeated(method)) return []
+    const { classes, methods, calls, dynamicCalls } = this.#facts
+    const self = classes.name[this.#row]
+    const found: number[] = []
+    for (const at of rows(methods.firstCall, method)) {
+      if (calls.owner[at] !== self) continue
+      const to = this.#made.get(keyOf(calls.name[at], calls.descriptor[at]))
+      if (to !== undefined) found.push(to)
+    }
+    for (const at of rows(methods.firstDynamicCall, method)) {
+      if (dynamicCalls.handleOwner[at] !== self) continue
+      const to = this.#made.get(keyOf(dynamicCalls.handleName[at], dynamicCalls.handleDescriptor[at]))
+      if (to === undefined) continue
+      found.push(to)
+      if (to !== method && isMetafactory(this.#facts, at)) this.#bodies.add(to)
+    }
+    return found
+  }
+}
+
+const read = new WeakMap<Facts, Map<number, WrittenMethods>>()
+
+function keyOf(name = -1, descriptor = -1): string {
+  return `${name} ${descriptor}`
+}
+
+/** Returns the name of the method in which a lambda is, by the name of its body. */
+function nameIn(body: string): string {
+  for (const pattern of NAMES) {
+    const name = pattern.exec(body)?.[1]
+    if (name !== undefined) return NAMED[name] ?? name
+  }
+  return ''
+}
+
+/** Whether an invokedynamic creates a lambda or a method reference. */
+export function isMetafactory({ dynamicCalls, strings }: Facts, dynamicCall: number): boolean {
+  const owner = dynamicCalls.bootstrapOwner[dynamicCall] ?? -1
+  return owner >= 0 && strings.get(owner) === METAFACTORY
+}

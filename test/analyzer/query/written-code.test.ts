@@ -1,0 +1,117 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { projectOf, startAnalyzer, type TestAnalyzer } from '../../support/analyzer/analyzer-server.ts'
+import { checkRules } from '../../support/analyzer/check-rules.ts'
+import { lineIn } from '../../support/analyzer/fixture-line.ts'
+
+describe('code that a compiler made', () => {
+  let analyzer: TestAnalyzer
+  let old: TestAnalyzer
+  beforeAll(async () => {
+    ;[analyzer, old] = await Promise.all([
+      startAnalyzer(projectOf('written')),
+      startAnalyzer(projectOf('written', ['--release', '8'])),
+    ])
+  })
+  afterAll(() => Promise.all([analyzer.stop(), old.stop()]))
+
+  const callersOf = async (member: string, of = analyzer, parameters = {}): Promise<readonly string[]> => {
+    const { callers } = await of.get(`/callers/${encodeURIComponent(member)}`, parameters)
+    return callers.map(
+      ({ classFqn, methodName, lineNumber, via }: Record<string, string>) =>
+        `${classFqn?.slice(2)}#${methodName} ${via} @${lineNumber}`,
+    )
+  }
+  const lineOf = (file: string, text: string): number => lineIn(`written/w/${file}.java`, text)
+
+  test('hides no caller in a lambda that can be serialized, which $deserializeLambda$ refers to as well', async () => {
+    const nested = lineOf('Tariff', 'Maker nested()')
+    const callers = await callersOf('w.Tariff#weigh')
+    expect(callers.toSorted()).toEqual(
+      [
+        `Tariff#plan lambda @${lineOf('Tariff', 'Step plan()')}`,
+        `Tariff#plain methodRef @${lineOf('Tariff', 'Step plain()')}`,
+        `Tariff#other lambda @${lineOf('Tariff', 'other()')}`,
+        `Tariff#nested lambda @${nested}`,
+        `Tariff#nested lambda @${nested}`,
+      ].toSorted(),
+    )
+  })
+
+  test('is listed with synthetic', async () => {
+    const callers = await callersOf('w.Tariff#weigh', analyzer, { synthetic: true })
+    expect(callers.filter((each) => each.includes('#lambda$'))).toHaveLength(4)
+    const { methods } = await analyzer.get('/calls/w.Tariff', { synthetic: true })
+    expect(methods.map(({ methodName }: any) => methodName)).toContain('$deserializeLambda$')
+    const shown = await analyzer.get('/classes/w.Tariff', { synthetic: true })
+    expect(shown.classInfo.methods.map(({ name }: any) => name)).toContain('$deserializeLambda$')
+  })
+
+  test('does not add uses: nothing refers to SerializedLambda', async () => {
+    const { totalCount, references } = await analyzer.get('/xref/java.lang.invoke.SerializedLambda')
+    expect([totalCount, references]).toEqual([0, []])
+    const { outgoing } = await analyzer.get('/dependencies/w.Tariff', { includeLibraries: true })
+    expect(outgoing.filter(({ classFqn }: any) => classFqn.endsWith('SerializedLambda'))).toEqual([])
+    const rules = [
+      { id: 'r', reason: 'test', mustNotUse: ['java.lang.invoke.SerializedLambda'] },
+      { id: 'c', reason: 'test', mustNotCall: ['java.lang.IllegalArgumentException#<init>'] },
+    ]
+    expect((await checkRules(analyzer, rules)).violations).toEqual([])
+  })
+
+  test('counts references in lambdas once, for the methods around them', async () => {
+    const { references, totalCount } = await analyzer.get('/xref/java.lang.String', {
+      kind: 'CALL_RECEIVER',
+      size: 1000,
+    })
+    expect(references).toHaveLength(totalCount)
+    const own = references.filter(({ fromFqn }: any) => fromFqn === 'w.Tariff')
+    expect(own.map(({ member }: any) => member)).toEqual(['weigh'])
+  })
+
+  test('counts calls by accessors for the nested class that uses them', async () => {
+    const run = lineOf('Shout', 'last = hidden("a")')
+    const later = lineOf('Shout', 'return () -> hidden("later")')
+    for (const each of [analyzer, old])
+      expect(await callersOf('w.Shout#hidden', each)).toEqual(
+        expect.arrayContaining([
+          `Shout$Inner#run call @${run}`,
+          `Shout$Inner#later lambda @${later}`,
+          `Shout#own call @${lineOf('Shout', 'return hidden(last)')}`,
+        ]),
+      )
+    const { methods } = await old.get('/calls/w.Shout$Inner', { method: 'run' })
+    expect(methods[0].calls.map(({ methodName }: any) => methodName)).toEqual(['hidden', 'own'])
+  })
+
+  test('does not make a bridge call the method that it stands for', async () => {
+    const direct = lineOf('Shout', 'return left.compareTo(right);')
+    expect(await callersOf('w.Shout#compareTo')).toEqual([expect.stringMatching(/^Shout#direct call @/)])
+    expect(direct).toBeGreaterThan(0)
+    expect(await callersOf('w.Shout$Covariant#make')).toEqual([expect.stringMatching(/^Shout#main call @/)])
+    const { paths } = await analyzer.get('/path', { from: 'w.Shout#compared', to: 'w.Shout#compareTo' })
+    expect(paths.map(({ length }: any) => length)).toEqual([1])
+  })
+
+  test('counts the array of a switch for the method with the switch', async () => {
+    const { incoming } = await analyzer.get('/dependencies/w.Kind')
+    expect(incoming.map(({ classFqn, location }: any) => `${classFqn}#${location}`)).toContain('w.Shout#number')
+    const { callers } = await analyzer.get(`/callers/${encodeURIComponent('w.Kind#values')}`)
+    expect(callers.map(({ classFqn, methodName }: any) => `${classFqn}#${methodName}`)).toEqual([
+      'w.Shout#number',
+    ])
+  })
+
+  test('counts for methods in violations', async () => {
+    const rules = [{ id: 'noweigh', reason: 'test', mustNotCall: ['w.Tariff#weigh'] }]
+    const { violations } = await checkRules(analyzer, rules)
+    expect(violations.map(({ member }) => member).toSorted()).toEqual(['nested', 'other', 'plain', 'plan'])
+  })
+
+  test('leaves its uses to what is dead or reached', async () => {
+    const { classes } = await analyzer.get('/dead', { from: 'w.Shout#main' })
+    const names = classes.flatMap(({ members }: any) => members.map(({ name }: any) => name))
+    expect(names).toEqual(expect.arrayContaining(['dead', 'onlyInDeadLambda', 'unused']))
+    for (const used of ['hidden', 'loudly', 'quietly', 'weigh', 'compareTo', 'own'])
+      expect(names).not.toContain(used)
+  })
+})
