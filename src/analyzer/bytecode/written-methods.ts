@@ -180,7 +180,7 @@ export class WrittenMethods {
       const isOwn = calls.owner[call] === classes.name[this.#row]
       const isItself =
         isOwn && of === name && calls.descriptor[call] === methods.descriptor[method]
-      if (isItself || (!isOwn && !isBridge)) continue
+      if (isItself || !(isOwn || (isBridge && this.#isParent(calls.owner[call])))) continue
       this.#delegations.set(method, call)
       return isOwn ? (declared.get(keyOf(calls.name[call], calls.descriptor[call])) ?? -1) : -1
     }
@@ -188,6 +188,14 @@ export class WrittenMethods {
     const named = written.get(of) ?? -1
     if (named >= 0) this.#delegations.set(method, -1)
     return named
+  }
+
+  #isParent(type = -1): boolean {
+    const { classes, interfaces } = this.#facts
+    return (
+      type === classes.superName[this.#row] ||
+      rows(classes.firstInterface, this.#row).some((each) => interfaces.name[each] === type)
+    )
   }
 
   /** Returns the compiler's methods of the class that a method refers to; notes bodies of lambdas. */

@@ -5,6 +5,7 @@ import { lowerBound } from '../index/lower-bound.ts'
 import type { ProjectIndex } from '../index/project-index.ts'
 import { lineOf } from './names.ts'
 import type { Snapshot } from './snapshot.ts'
+import { supertypesOf } from './types/subtypes.ts'
 
 /** The class itself as the place of code. */
 export const CLASS_ITSELF = -1
@@ -12,7 +13,7 @@ export const CLASS_ITSELF = -1
 /** More places than a compiler's method or class has: the code then counts for the class. */
 const MAX_PLACES = 256
 /** More than a compiler nests. */
-const MAX_FOLLOWED = 1_000
+const MAX_FOLLOWED = 64
 const MAX_PASSED_ON = 16
 
 /** Where code counts. */
@@ -26,7 +27,7 @@ export interface Place {
   readonly line?: number | null
 }
 
-/** Says for which code that a person wrote each class and method counts. */
+/** Maps each class and method to the code that a person wrote, for which it counts. */
 export interface Attribution {
   /** Whether a method is not written: an answer does not name it. */
   isMade(classId: number, method: number): boolean
@@ -45,11 +46,12 @@ export interface Attribution {
   /** Returns the written method or field that a called one stands for, itself if it is written. */
   calledAs(called: Called): Called
   /**
-   * Whether a digest counts code of a class differently: code that counts for others, or for none.
-   *
-   * @param name id of the name of the called method; undefined for all uses
+   * Whether the digest of a class can have another number of calls of methods with a name than count for the
+   * class.
    */
-  isCountedElsewhere(classId: number, name?: number): boolean
+  isCallCountedElsewhere(classId: number, name: number): boolean
+  /** Whether the same is true of uses of a type; `isCopied` for those that compilers copy to bridges. */
+  isUseCountedElsewhere(classId: number, type: number, isCopied: boolean): boolean
 }
 
 /** A member that code names; `owner` is the internal name of its class. */
@@ -69,7 +71,24 @@ export const AS_COMPILED: Attribution = {
   partsOf: (classId) => [classId],
   madeNear: (classId) => [classId],
   calledAs: (called) => called,
-  isCountedElsewhere: () => false,
+  isCallCountedElsewhere: () => false,
+  isUseCountedElsewhere: () => false,
+}
+
+/** Names that code uses, by their ids. */
+interface Moved {
+  /** Names of methods. */
+  readonly names: ReadonlySet<number>
+  readonly types: ReadonlySet<number>
+}
+
+const NOTHING_MOVED: Moved = { names: new Set(), types: new Set() }
+
+/** Names of methods to which only their own class refers, or that stand for one of it. */
+const ORDINARY = /^(?:lambda\$|\$values$|<init>$)|\$(?:default|annotations|lambda\$\d+)$/
+
+function isBridge(accessFlags: number): boolean {
+  return (accessFlags & ACC.BRIDGE) !== 0
 }
 
 /** A use of a compiler's class or method. */
@@ -96,8 +115,10 @@ export class WrittenCode implements Attribution {
   /** Flags of the compiler's methods by name, by class. */
   readonly #made = new Map<number, ReadonlyMap<number, number>>()
   readonly #madeMethodsOf = new Map<number, ReadonlyMap<string, number>>()
-  /** Whether names of methods are those of lambdas, whose code counts in the same class. */
-  readonly #lambdas = new Map<number, boolean>()
+  /** Names by whether code of methods with them counts in the same class, once. */
+  readonly #ordinary = new Map<number, boolean>()
+  readonly #moved = new Map<number, Moved>()
+  readonly #copied = new Map<number, ReadonlySet<number>>()
 
   private constructor(snapshot: Snapshot) {
     this.#snapshot = snapshot
@@ -124,14 +145,15 @@ export class WrittenCode implements Attribution {
   }
 
   placesOf(classId: number, method: number): readonly Place[] {
-    if (!this.#index.isMade(classId)) {
+    const isClassMade = this.#index.isMade(classId)
+    if (!isClassMade) {
       if (method < 0) return [{ classId, method, isInLambda: false }]
       const own = this.#methodsOf(classId)
       const holder = own.holderOf(method)
       if (holder >= 0) return [{ classId, method: holder, isInLambda: own.isLambdaBody(method) }]
       if (own.isRepeated(method)) return []
     }
-    const key = `${classId} ${method}`
+    const key = isClassMade ? `${classId}` : `${classId} ${method}`
     let found = this.#places.get(key)
     if (found === undefined) this.#places.set(key, (found = this.#findUsers(classId, method)))
     return found
@@ -155,14 +177,116 @@ export class WrittenCode implements Attribution {
     return [classId, ...all.filter((id) => id !== classId && this.#index.isMade(id))]
   }
 
-  isCountedElsewhere(classId: number, name?: number): boolean {
+  isCallCountedElsewhere(classId: number, name: number): boolean {
     if (this.#index.isMade(classId)) return true
-    for (const [own, flags] of this.#madeIn(classId)) {
-      if (this.#isLambda(own)) continue
-      // A bridge only calls a method of its own name.
-      if (name === undefined || own === name || (flags & ACC.BRIDGE) === 0) return true
+    const made = this.#madeIn(classId)
+    if (made.size === 0) return false
+    if (made.has(name) || this.#movedIn(classId).names.has(name)) return true
+    const withDefaults = this.#index.names.find(`${this.#index.names.get(name)}$default`)
+    return withDefaults !== undefined && made.has(withDefaults)
+  }
+
+  isUseCountedElsewhere(classId: number, type: number, isCopied: boolean): boolean {
+    if (this.#index.isMade(classId)) return true
+    const made = this.#madeIn(classId)
+    if (made.size === 0) return false
+    if (isCopied) return this.#copiedIn(classId).has(type) || this.#movedIn(classId).types.has(type)
+    // A bridge may call the method of a supertype.
+    if (this.#isParent(classId, type) && [...made.values()].some(isBridge)) return true
+    return this.#movedIn(classId).types.has(type)
+  }
+
+  /** Whether code of a class counts for others. */
+  hasMoved(classId: number): boolean {
+    const { names, types } = this.#movedIn(classId)
+    return names.size > 0 || types.size > 0
+  }
+
+  #isParent(classId: number, type: number): boolean {
+    const { superclass, interfaces } = supertypesOf(this.#snapshot, classId)
+    return superclass === type || interfaces.includes(type)
+  }
+
+  /** Returns what the code of a class uses that counts for other classes, for several methods, or for none. */
+  #movedIn(classId: number): Moved {
+    let found = this.#moved.get(classId)
+    if (found === undefined) {
+      const isOrdinary = [...this.#madeIn(classId)].every(([name, flags]) => this.#isOrdinary(name, flags))
+      this.#moved.set(classId, (found = isOrdinary ? NOTHING_MOVED : this.#readMoved(classId)))
     }
-    return false
+    return found
+  }
+
+  /** Returns the names of the exceptions and annotations of a class's bridges. */
+  #copiedIn(classId: number): ReadonlySet<number> {
+    let found = this.#copied.get(classId)
+    if (found === undefined) {
+      const hasBridge = [...this.#madeIn(classId).values()].some(isBridge)
+      this.#copied.set(classId, (found = hasBridge ? this.#readCopied(classId) : NOTHING_MOVED.types))
+    }
+    return found
+  }
+
+  #readCopied(classId: number): ReadonlySet<number> {
+    const { facts, row } = this.#read(classId)
+    const { classes, methods, exceptions, annotations, strings } = facts
+    const own = this.#methodsOf(classId)
+    const texts = [
+      ...rows(classes.firstMethod, row)
+        .filter((method) => own.isMade(method))
+        .flatMap((method) => rows(methods.firstException, method))
+        .map((at) => exceptions.name[at] ?? -1),
+      ...rows(classes.firstAnnotation, row).map((at) => annotations.type[at] ?? -1),
+    ]
+    return new Set(texts.map((id) => (id < 0 ? -1 : (this.#index.names.find(strings.get(id)) ?? -1))))
+  }
+
+  #readMoved(classId: number): Moved {
+    const { facts, row } = this.#read(classId)
+    const { classes, methods, calls, dynamicCalls, fieldAccesses, typeReferences, exceptions, strings } = facts
+    const own = this.#methodsOf(classId)
+    const names = new Set<number>()
+    const types = new Set<number>()
+    const add = (to: Set<number>, id = -1): void => {
+      const text = id < 0 ? undefined : strings.get(id)
+      const known = text === undefined ? undefined : this.#index.names.find(elementOf(text))
+      if (known !== undefined) to.add(known)
+    }
+    for (const method of rows(classes.firstMethod, row)) {
+      if (own.holderOf(method) >= 0) continue
+      for (const at of rows(methods.firstCall, method)) {
+        add(names, calls.name[at])
+        add(types, calls.owner[at])
+      }
+      for (const at of rows(methods.firstDynamicCall, method)) {
+        add(names, dynamicCalls.handleName[at])
+        add(types, dynamicCalls.handleOwner[at])
+        const returned = strings.get(dynamicCalls.descriptor[at] ?? 0).split(')').at(-1) ?? ''
+        const lambda = this.#index.names.find(returned.replace(/^L|;$/g, ''))
+        if (lambda !== undefined) types.add(lambda)
+      }
+      for (const at of rows(methods.firstFieldAccess, method)) add(types, fieldAccesses.owner[at])
+      for (const at of rows(methods.firstTypeReference, method)) add(types, typeReferences.name[at])
+      for (const at of rows(methods.firstException, method)) add(types, exceptions.name[at])
+    }
+    return { names, types }
+  }
+
+  /**
+   * Whether a class has a bridge for a method that another declares, as a visible class has for those of an
+   * invisible one.
+   *
+   * @param owner id of the name of the other class
+   */
+  hasBridge(classId: number, owner: number, name: string): boolean {
+    const flags = this.#madeIn(classId).get(this.#index.names.find(name) ?? -1) ?? 0
+    if ((flags & ACC.BRIDGE) === 0) return false
+    const text = this.#index.names.get(owner)
+    return [...this.#madeMethods(classId).keys()].some((key) => {
+      const at = key.indexOf(' ')
+      const called = { owner: this.#index.nameOf(classId), name: key.slice(0, at), descriptor: key.slice(at + 1) }
+      return called.name === name && this.#standsFor(called)?.owner === text
+    })
   }
 
   calledAs(called: Called): Called {
@@ -238,21 +362,23 @@ export class WrittenCode implements Attribution {
     return found
   }
 
-  #isLambda(name: number): boolean {
-    let found = this.#lambdas.get(name)
+  /** Whether a compiler's method of a name is part of one of its class: a lambda, a bridge, an enum's constants … */
+  #isOrdinary(name: number, flags: number): boolean {
+    if (isBridge(flags)) return true
+    let found = this.#ordinary.get(name)
     if (found === undefined)
-      this.#lambdas.set(name, (found = this.#index.names.get(name).startsWith('lambda$')))
+      this.#ordinary.set(name, (found = ORDINARY.test(this.#index.names.get(name))))
     return found
   }
 
   /** Returns the places of the code that uses a compiler's method or class, or else the class around it. */
   #findUsers(classId: number, method: number): readonly Place[] {
     const found = new Map<string, Place>()
-    const seen = new Set<string>()
+    /** Classes of the followed methods and classes, by their keys. */
+    const seen = new Map<string, number>()
     const open: Use[] = [{ classId, method, line: null }]
-    const around = [{ classId: this.classOf(classId), method: CLASS_ITSELF, isInLambda: false }]
     for (const each of open) {
-      if (seen.size > MAX_FOLLOWED || found.size > MAX_PLACES) return around
+      if (seen.size > MAX_FOLLOWED || found.size > MAX_PLACES) return this.#around(seen, classId)
       const isClassMade = this.#index.isMade(each.classId)
       const own = this.#methodsOf(each.classId)
       const holder = isClassMade || each.method < 0 ? -1 : own.holderOf(each.method)
@@ -264,13 +390,23 @@ export class WrittenCode implements Attribution {
       }
       const key = isClassMade ? `${each.classId}` : `${each.classId} ${each.method}`
       if (seen.has(key)) continue
-      seen.add(key)
+      seen.set(key, each.classId)
       const enclosing = isClassMade ? this.#enclosingMethod(each.classId) : undefined
       const uses = enclosing === undefined ? this.#nestOf(each.classId).get(key) : [enclosing]
       // The lines of a class's methods are those of the source file, as are those of its users.
       for (const use of uses ?? []) open.push(isClassMade ? { ...use, line: each.line } : use)
     }
-    return found.size === 0 ? around : [...found.values()]
+    return found.size === 0 ? this.#around(seen, classId) : [...found.values()]
+  }
+
+  /** Makes code of which no written user was found count for the class around it. */
+  #around(seen: ReadonlyMap<string, number>, classId: number): readonly Place[] {
+    const placeIn = (id: number): readonly Place[] => [
+      { classId: this.classOf(id), method: CLASS_ITSELF, isInLambda: false },
+    ]
+    // These are not followed again: class files can have any number of such methods.
+    for (const [key, id] of seen) if (!this.#places.has(key)) this.#places.set(key, placeIn(id))
+    return placeIn(classId)
   }
 
   /** Returns the method in which a class is, from EnclosingMethod. */
@@ -423,4 +559,9 @@ function topLevelOf(name: string): string {
   // The first letter of a name can be "$".
   const dollar = name.indexOf('$', name.lastIndexOf('/') + 2)
   return dollar < 0 ? name : name.slice(0, dollar)
+}
+
+/** Returns the element class of a class name in code, which may be an array. */
+function elementOf(name: string): string {
+  return name.startsWith('[') ? name.replace(/^\[+L?/u, '').replace(/;$/u, '') : name
 }

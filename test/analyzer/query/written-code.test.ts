@@ -1,7 +1,11 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { projectOf, startAnalyzer, type TestAnalyzer } from '../../support/analyzer/analyzer-server.ts'
 import { checkRules } from '../../support/analyzer/check-rules.ts'
 import { lineIn } from '../../support/analyzer/fixture-line.ts'
+import { ringClass } from '../../support/analyzer/ring-class.ts'
+import { renamedClass } from '../../support/analyzer/renamed-class.ts'
 
 describe('code that a compiler made', () => {
   let analyzer: TestAnalyzer
@@ -39,7 +43,7 @@ describe('code that a compiler made', () => {
 
   test('is listed with synthetic', async () => {
     const callers = await callersOf('w.Tariff#weigh', analyzer, { synthetic: true })
-    expect(callers.filter((each) => each.includes('#lambda$'))).toHaveLength(4)
+    expect(callers.filter((each) => each.startsWith('Tariff#lambda$'))).toHaveLength(4)
     const { methods } = await analyzer.get('/calls/w.Tariff', { synthetic: true })
     expect(methods.map(({ methodName }: any) => methodName)).toContain('$deserializeLambda$')
     const shown = await analyzer.get('/classes/w.Tariff', { synthetic: true })
@@ -88,6 +92,7 @@ describe('code that a compiler made', () => {
     expect(await callersOf('w.Shout#compareTo')).toEqual([expect.stringMatching(/^Shout#direct call @/)])
     expect(direct).toBeGreaterThan(0)
     expect(await callersOf('w.Shout$Covariant#make')).toEqual([expect.stringMatching(/^Shout#main call @/)])
+    expect(await callersOf('w.Shout$Unseen#seen')).toEqual([expect.stringMatching(/^Shout#main call @/)])
     const { paths } = await analyzer.get('/path', { from: 'w.Shout#compared', to: 'w.Shout#compareTo' })
     expect(paths.map(({ length }: any) => length)).toEqual([1])
   })
@@ -113,5 +118,76 @@ describe('code that a compiler made', () => {
     expect(names).toEqual(expect.arrayContaining(['dead', 'onlyInDeadLambda', 'unused']))
     for (const used of ['hidden', 'loudly', 'quietly', 'weigh', 'compareTo', 'own'])
       expect(names).not.toContain(used)
+  })
+})
+
+describe('code that another compiler made', () => {
+  const startWith = (edit: (classes: string) => void): Promise<TestAnalyzer> => {
+    const root = projectOf('written')
+    edit(join(root, 'target/classes'))
+    return startAnalyzer(root)
+  }
+  const renamed = (classes: string, name: string, rename: (text: string) => string, addedFlags = 0): void => {
+    const file = join(classes, `w/${name}.class`)
+    writeFileSync(file, renamedClass(readFileSync(file), rename, addedFlags))
+  }
+  const callersOf = async (analyzer: TestAnalyzer, member: string): Promise<readonly string[]> => {
+    const { callers } = await analyzer.get(`/callers/${encodeURIComponent(member)}`)
+    return callers.map(({ classFqn, methodName }: any) => `${classFqn}#${methodName}`).toSorted()
+  }
+  const weighing = ['nested', 'nested', 'other', 'plain', 'plan'].map((name) => `w.Tariff#${name}`)
+
+  test.each([
+    ['ecj', (text: string) => text.replace(/^lambda\$\w+\$.*?(\d+)$/, 'lambda$$$1')],
+    ['Kotlin', (text: string) => text.replace(/^lambda\$(\w+)\$(.*)$/, '$1$$lambda$$$2')],
+    ['Scala', (text: string) => text.replace(/^lambda\$(\w+)\$(.*)$/, '$$anonfun$$$1$$$2')],
+  ])('counts for the methods that refer to it, with names of %s', async (_, rename) => {
+    const analyzer = await startWith((classes) => renamed(classes, 'Tariff', rename))
+    try {
+      const callers = await callersOf(analyzer, 'w.Tariff#weigh')
+      expect(callers.filter((each) => each.startsWith('w.Tariff'))).toEqual(weighing)
+    } finally {
+      await analyzer.stop()
+    }
+  })
+
+  test('counts for the method that encloses a class with ACC_SYNTHETIC', async () => {
+    const analyzer = await startWith((classes) => renamed(classes, 'Shout$1', (text) => text, 0x1000))
+    try {
+      expect(await callersOf(analyzer, 'w.Shout#quietly')).toEqual(['w.Kind#say', 'w.Shout#nested', 'w.Shout#serializable', 'w.Shout$Unseen#seen'])
+      expect((await analyzer.get('/classes', { name: 'Shout$1' })).totalCount).toBe(0)
+    } finally {
+      await analyzer.stop()
+    }
+  })
+
+  test('is not what only has a name like it, without ACC_SYNTHETIC', async () => {
+    const analyzer = await startAnalyzer(projectOf('lookalike'))
+    try {
+      const own = ['$deserializeLambda$', '$values', 'access$000', 'lambda$run$0']
+      expect(await callersOf(analyzer, 'w.Lookalike#weigh')).toEqual(own.map((name) => `w.Lookalike#${name}`))
+      const rules = [{ id: 'weigh', reason: 'test', mustNotCall: ['w.Lookalike#weigh'] }]
+      const { violations } = await checkRules(analyzer, rules)
+      expect(violations.map(({ member }) => member).toSorted()).toEqual(own)
+    } finally {
+      await analyzer.stop()
+    }
+  })
+
+  test('counts for the class if only itself refers to it, in a ring of 15,000 methods', async () => {
+    const analyzer = await startWith((classes) =>
+      writeFileSync(join(classes, 'w/Ring.class'), ringClass('w/Ring', 15_000)),
+    )
+    try {
+      const { methods, totalCalls } = await analyzer.get('/calls/w.Ring')
+      expect(methods.map(({ methodName }: any) => methodName)).toEqual(['<clinit>'])
+      expect(totalCalls).toBe(15_001)
+      const { violations } = await checkRules(analyzer, [
+        { id: 'ring', reason: 'test', mustNotCall: ['java.lang.System#gc'] },
+      ])
+      expect(violations.map(({ classFqn, member }) => [classFqn, member])).toEqual([['w.Ring', null]])
+    } finally {
+      await analyzer.stop()
+    }
   })
 })

@@ -50,10 +50,15 @@ export function callersOf(snapshot: Snapshot, member: string, filter: CallerFilt
   }
   const { index } = snapshot
   const owner = snapshot.getType(ownerFqn)
-  const below = new Set(Array.from(allSubtypes(snapshot, owner).keys(), (id) => index.nameIdOf(id)))
+  const subtypes = [...allSubtypes(snapshot, owner).keys()]
+  const code = WrittenCode.of(snapshot)
+  // A call of a bridge is one of the method that it stands for.
+  const bridged = filter.synthetic ? [] : subtypes.filter((id) => code.hasBridge(id, owner, name))
+  const owners = new Set([owner, ...bridged.map((id) => index.nameIdOf(id))])
+  const below = new Set(subtypes.map((id) => index.nameIdOf(id)).filter((id) => !owners.has(id)))
   const above = allSupertypes(snapshot, owner)
   const search = new CallSearch(snapshot, name, filter)
-  const calls = search.on(filter.includeSubtypes ? new Set([owner, ...below]) : new Set([owner]))
+  const calls = search.on(filter.includeSubtypes ? new Set([...owners, ...below]) : owners)
   // Constructors are not inherited.
   const isInherited = name !== '<init>'
   const belowCount = isInherited ? search.on(below).count : 0
@@ -113,7 +118,7 @@ class CallSearch {
     for (const { id, count } of all) {
       if (!this.#snapshot.counts(id, includeLibraries) || index.isHidden(id)) continue
       // Only the facts of calls contain descriptors.
-      if (descriptor === undefined && !this.#code.isCountedElsewhere(id, this.#nameId)) {
+      if (descriptor === undefined && !this.#code.isCallCountedElsewhere(id, this.#nameId ?? -1)) {
         const group = groupOf(id)
         group.count += count
         group.counted = true

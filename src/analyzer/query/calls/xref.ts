@@ -120,7 +120,7 @@ function usesOf(snapshot: Snapshot, name: number, filter: XrefFilter): readonly 
     // Nobody wrote the declaration of a compiler's class.
     if (!synthetic && index.isMade(id) && !KINDS_IN_CODE.has(kind)) continue
     const find = (): readonly Found[] => findReferences(snapshot, code, id, fullName, reference)
-    if (code.isCountedElsewhere(id)) addFound(kind, find())
+    if (code.isUseCountedElsewhere(id, name, COPIED.has(kind))) addFound(kind, find())
     else addCounted(id, kind, count, () => find().map((each) => viewOf(snapshot, kind, each)))
   }
   if (declared) {
@@ -138,6 +138,9 @@ function usesOf(snapshot: Snapshot, name: number, filter: XrefFilter): readonly 
       REFERENCE_KINDS.indexOf(a.kind) - REFERENCE_KINDS.indexOf(b.kind),
   )
 }
+
+/** Kinds of references that compilers copy from a method to its bridge. */
+const COPIED: ReadonlySet<ReferenceKind> = new Set(['ANNOTATION', 'THROWS'])
 
 type Found = ReturnType<typeof findReferences>[number]
 

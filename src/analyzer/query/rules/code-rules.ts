@@ -40,7 +40,7 @@ export function* findMemberUses(snapshot: Snapshot, rule: Rule): Generator<void,
     yield
     const name = snapshot.index.nameIdOf(classId)
     // Code of a class may count for a nested one.
-    if (!isSubject(name) && !code.isCountedElsewhere(classId)) continue
+    if (!isSubject(name) && !code.hasMoved(classId)) continue
     for (const part of code.partsOf(classId))
       if (candidates.has(classId) || forbidden.hasOwner(snapshot.index.nameIdOf(part)))
         yield* addUses(snapshot, part, isCall, forbidden, isSubject, found)
