@@ -10,7 +10,8 @@ import { parameterAnnotations } from '../parameters.ts'
 import { typePosition } from './type-position.ts'
 import type { Snapshot } from '../snapshot.ts'
 import { memberAt } from '../calls/find-references.ts'
-import { CLASS_ITSELF, type Place, WrittenCode } from '../written-code.ts'
+import { CLASS_ITSELF, type Place } from '../written/attribution.ts'
+import { WrittenCode } from '../written/written-code.ts'
 import type { IndexedSlice } from '../../index/indexed-slice.ts'
 
 type Scope = (typeof USAGE_SCOPES)[number]

@@ -5,7 +5,8 @@ import { lineOf, simpleNameOf, toFqn } from '../names.ts'
 import { pageOfGroups, type Paging } from '../paging.ts'
 import type { Snapshot } from '../snapshot.ts'
 import { allSubtypes, allSupertypes } from '../types/subtypes.ts'
-import { AS_COMPILED, type Attribution, CLASS_ITSELF, WrittenCode } from '../written-code.ts'
+import { AS_COMPILED, type Attribution, CLASS_ITSELF } from '../written/attribution.ts'
+import { WrittenCode } from '../written/written-code.ts'
 import { checkMethod } from './check-method.ts'
 
 /** Filter of callers. */

@@ -7,7 +7,8 @@ import { methodKey, methodsWith } from '../types/methods-search.ts'
 import { returnTypes } from '../name-tests.ts'
 import { lineOf, toFqn } from '../names.ts'
 import type { Snapshot } from '../snapshot.ts'
-import { AS_COMPILED, type Attribution, CLASS_ITSELF, WrittenCode } from '../written-code.ts'
+import { AS_COMPILED, type Attribution, CLASS_ITSELF } from '../written/attribution.ts'
+import { WrittenCode } from '../written/written-code.ts'
 
 /** Filter of call sites. */
 export interface CallFilter {

@@ -2,8 +2,9 @@ import { ACC } from '../../bytecode/access-flags.ts'
 import { TARGET } from '../../bytecode/columns.ts'
 import { type Facts, rows } from '../../bytecode/facts.ts'
 import type { Snapshot } from '../snapshot.ts'
-import { WrittenCode } from '../written-code.ts'
-import { classesIn, findReferences, memberAt, referenceKindOf, targetOf } from './find-references.ts'
+import { WrittenCode } from '../written/written-code.ts'
+import { classesIn, referenceKindOf, targetOf } from './compiled-references.ts'
+import { findReferences, memberAt } from './find-references.ts'
 
 /** Name of a field or method; null for the class itself. */
 export type MemberName = string | null

@@ -1,11 +1,13 @@
 import { KINDS_IN_CODE, REFERENCE_KINDS } from '../../choices.ts'
 import { declaredReceivers } from './declared-receivers.ts'
-import { findCalls, findReferences, type ReferenceKind, referenceKindOf } from './find-references.ts'
+import { type ReferenceKind, referenceKindOf } from './compiled-references.ts'
+import { findCalls, findReferences } from './find-references.ts'
 import { packageOf, simpleNameOf, toFqn } from '../names.ts'
 import { pageOfGroups, type Paging } from '../paging.ts'
 import type { Snapshot } from '../snapshot.ts'
 import { allSubtypes } from '../types/subtypes.ts'
-import { AS_COMPILED, WrittenCode } from '../written-code.ts'
+import { AS_COMPILED } from '../written/attribution.ts'
+import { WrittenCode } from '../written/written-code.ts'
 
 /** Filter of references. */
 export interface XrefFilter {

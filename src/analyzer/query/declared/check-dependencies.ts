@@ -4,7 +4,7 @@ import type { DependencyAnswer } from '../../project/declared-dependencies.ts'
 import { pageOf, type Paging } from '../paging.ts'
 import type { RunSearch } from '../search-queue.ts'
 import type { Snapshot } from '../snapshot.ts'
-import { WrittenCode } from '../written-code.ts'
+import { WrittenCode } from '../written/written-code.ts'
 import { compare } from '../sort-in-turns.ts'
 import { type Finding, type Findings, findFindings } from './find-findings.ts'
 

@@ -3,7 +3,7 @@ import { compare } from '../sort-in-turns.ts'
 import { type MemberName, membersNaming } from '../calls/members-naming.ts'
 import { toFqn } from '../names.ts'
 import type { Snapshot } from '../snapshot.ts'
-import { WrittenCode } from '../written-code.ts'
+import { WrittenCode } from '../written/written-code.ts'
 
 /** A dependency between two classes. */
 export interface Dependency {

@@ -1,7 +1,7 @@
 import { DEPENDENCY_TYPES, dependencyType } from './dependency-type.ts'
 import { packageOf, simpleNameOf } from '../names.ts'
 import type { Snapshot } from '../snapshot.ts'
-import { WrittenCode } from '../written-code.ts'
+import { WrittenCode } from '../written/written-code.ts'
 
 /** Dependencies between project classes. Nodes are indices in `ids`, which is sorted by name. */
 export interface ClassGraph {

@@ -4,7 +4,7 @@ import { checkMethod } from '../calls/check-method.ts'
 import { toFqn } from '../names.ts'
 import type { Snapshot } from '../snapshot.ts'
 import { allSupertypes } from '../types/subtypes.ts'
-import { WrittenCode } from '../written-code.ts'
+import { WrittenCode } from '../written/written-code.ts'
 import type { CallGraph } from './call-graph.ts'
 
 /** A class or method that a query names. */

@@ -1,6 +1,7 @@
 import { ACC } from '../../bytecode/access-flags.ts'
 import type { Snapshot } from '../snapshot.ts'
-import { CLASS_ITSELF, type Place, WrittenCode } from '../written-code.ts'
+import { CLASS_ITSELF, type Place } from '../written/attribution.ts'
+import { WrittenCode } from '../written/written-code.ts'
 import type { CallGraph, CallScope } from './call-graph.ts'
 import type { CallerLookup, CallGroup } from './find-paths.ts'
 import { partsOf, partsOfReceiver, receiverOf } from './slice-calls.ts'

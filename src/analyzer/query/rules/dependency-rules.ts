@@ -1,11 +1,12 @@
 import { USE } from '../../index/digest.ts'
-import { findReferences, referenceKindOf } from '../calls/find-references.ts'
+import { referenceKindOf } from '../calls/compiled-references.ts'
+import { findReferences } from '../calls/find-references.ts'
 import { membersNaming } from '../calls/members-naming.ts'
 import { topLevelOf } from '../names.ts'
 import { LIMIT } from '../paths/slice-calls.ts'
 import type { Snapshot } from '../snapshot.ts'
 import { compare } from '../sort-in-turns.ts'
-import { WrittenCode } from '../written-code.ts'
+import { WrittenCode } from '../written/written-code.ts'
 import { Selectors, type TypeTest } from './class-selector.ts'
 import type { Layer, Rule } from './rule-set.ts'
 import { Subjects } from './subjects.ts'
@@ -169,7 +170,7 @@ export function describeDependency(
   }
   const parts = code.partsOf(classId)
   for (const part of parts) {
-    const bits = parts.length === 1 ? kinds : kindsOf(snapshot, part, name)
+    const bits = parts.length === 1 ? kinds : kindsBetween(snapshot, part, name)
     const all = Object.values(USE).filter((kind) => (bits & (1 << kind)) !== 0)
     const primary = all.filter((kind) => !SECONDARY.has(kind))
     for (const kind of primary.length > 0 ? primary : all) {
@@ -195,7 +196,7 @@ export function describeDependency(
 }
 
 /** Returns the bits of the kinds in which a class uses a type. */
-function kindsOf({ index }: Snapshot, classId: number, name: number): number {
+function kindsBetween({ index }: Snapshot, classId: number, name: number): number {
   let bits = 0
   for (const { id, kind } of index.usesOf(name)) if (id === classId) bits |= 1 << kind
   return bits

@@ -1,6 +1,6 @@
 import type { IndexedSlice } from '../../index/indexed-slice.ts'
 import type { Snapshot } from '../snapshot.ts'
-import { WrittenCode } from '../written-code.ts'
+import { WrittenCode } from '../written/written-code.ts'
 
 /** Classes of the project that rules are about, and how they use types. */
 export class Subjects {

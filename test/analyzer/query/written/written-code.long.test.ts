@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { projectOf, startAnalyzer, type TestAnalyzer } from '../../support/analyzer/analyzer-server.ts'
-import { allAnswers, type Asked } from '../../support/analyzer/declared/all-answers.ts'
-import { declaredNames } from '../../support/analyzer/declared/declared-names.ts'
+import { projectOf, startAnalyzer, type TestAnalyzer } from '../../../support/analyzer/analyzer-server.ts'
+import { allAnswers, type Asked } from '../../../support/analyzer/declared/all-answers.ts'
+import { declaredNames } from '../../../support/analyzer/declared/declared-names.ts'
 
 const TYPES = [
   'java.lang.String',

@@ -1,0 +1,61 @@
+/** The class itself as the place of code. */
+export const CLASS_ITSELF = -1
+
+/** Where code counts. */
+export interface Place {
+  readonly classId: number
+  /** Row of the method in the slice's facts, or CLASS_ITSELF. */
+  readonly method: number
+  /** Whether the code is in the body of a lambda. */
+  readonly isInLambda: boolean
+  /** Line that uses the code if it is in another class, which has other lines. */
+  readonly line?: number | null
+}
+
+/** A member that code names; `owner` is the internal name of its class. */
+export interface Called {
+  readonly owner: string
+  readonly name: string
+  readonly descriptor: string
+}
+
+/** Maps each class and method to the code that a person wrote, for which it counts. */
+export interface Attribution {
+  /** Whether a method is not written: an answer does not name it. */
+  isMade(classId: number, method: number): boolean
+  /** Returns where a method's code counts; nowhere if it repeats other code. */
+  placesOf(classId: number, method: number): readonly Place[]
+  /** Whether a method only passes its call on to the one that it stands for, as a bridge does. */
+  isAlias(classId: number, method: number): boolean
+  /** Whether a call only passes on that of the method that contains it, as in a bridge. */
+  isDelegation(classId: number, method: number, call: number): boolean
+  /** Returns the class that a class counts for. */
+  classOf(classId: number): number
+  /** Returns the classes that count for a class, itself first. */
+  partsOf(classId: number): readonly number[]
+  /** Returns a class and those in which a compiler put code that can count for it. */
+  madeNear(classId: number): readonly number[]
+  /** Returns the written method or field that a called one stands for, itself if it is written. */
+  calledAs(called: Called): Called
+  /**
+   * Whether the digest of a class can have another number of calls of methods with a name than count for the
+   * class.
+   */
+  isCallCountedElsewhere(classId: number, name: number): boolean
+  /** Whether the same is true of uses of a type; `isCopied` for those that compilers copy to bridges. */
+  isUseCountedElsewhere(classId: number, type: number, isCopied: boolean): boolean
+}
+
+/** Takes every class and method as it was compiled. */
+export const AS_COMPILED: Attribution = {
+  isMade: () => false,
+  placesOf: (classId, method) => [{ classId, method, isInLambda: false }],
+  isAlias: () => false,
+  isDelegation: () => false,
+  classOf: (classId) => classId,
+  partsOf: (classId) => [classId],
+  madeNear: (classId) => [classId],
+  calledAs: (called) => called,
+  isCallCountedElsewhere: () => false,
+  isUseCountedElsewhere: () => false,
+}

@@ -1,0 +1,67 @@
+import { ACC } from '../../bytecode/access-flags.ts'
+import { type Facts, rows } from '../../bytecode/facts.ts'
+import { WrittenMethods } from '../../bytecode/written-methods.ts'
+import type { Snapshot } from '../snapshot.ts'
+
+/** The members that a compiler made, class by class; each is read once. */
+export class CompiledCode {
+  readonly snapshot: Snapshot
+  /** Flags of the compiler's methods by name, by class. */
+  readonly #made = new Map<number, ReadonlyMap<number, number>>()
+  readonly #madeMethods = new Map<number, ReadonlyMap<string, number>>()
+
+  constructor(snapshot: Snapshot) {
+    this.snapshot = snapshot
+  }
+
+  /** Returns the flags of the compiler's methods of a class by their name, from its digest. */
+  madeIn(classId: number): ReadonlyMap<number, number> {
+    let found = this.#made.get(classId)
+    if (found === undefined) this.#made.set(classId, (found = this.#readMade(classId)))
+    return found
+  }
+
+  #readMade(classId: number): ReadonlyMap<number, number> {
+    const { digest, firstClass } = this.snapshot.index.sliceOf(classId)
+    const { classes, methods } = digest
+    const row = classId - firstClass
+    const found = new Map<number, number>()
+    const end = classes.firstMethod[row + 1] ?? 0
+    for (let at = classes.firstMethod[row] ?? 0; at < end; at++) {
+      const flags = methods.accessFlags[at] ?? 0
+      if ((flags & ACC.SYNTHETIC) !== 0) found.set(methods.name[at] ?? -1, flags)
+    }
+    return found
+  }
+
+  /** Returns the compiler's methods of a class by name and descriptor. */
+  madeMethods(classId: number): ReadonlyMap<string, number> {
+    let found = this.#madeMethods.get(classId)
+    if (found !== undefined) return found
+    const { facts, row } = this.read(classId)
+    const { classes, methods, strings } = facts
+    const own = this.methodsOf(classId)
+    found = new Map(
+      rows(classes.firstMethod, row)
+        .filter((method) => own.isMade(method))
+        .map((method) => [
+          `${strings.get(methods.name[method] ?? 0)} ${strings.get(methods.descriptor[method] ?? 0)}`,
+          method,
+        ]),
+    )
+    this.#madeMethods.set(classId, found)
+    return found
+  }
+
+  /** Returns the written methods of a class, and what a compiler made for them. */
+  methodsOf(classId: number): WrittenMethods {
+    const { facts, row } = this.read(classId)
+    return WrittenMethods.of(facts, row)
+  }
+
+  /** Returns the facts of a class with its row. */
+  read(classId: number): { readonly facts: Facts; readonly row: number } {
+    const slice = this.snapshot.index.sliceOf(classId)
+    return { facts: this.snapshot.facts(slice), row: classId - slice.firstClass }
+  }
+}
