@@ -11,7 +11,11 @@ const DESERIALIZER_TYPE = '(Ljava/lang/invoke/SerializedLambda;)Ljava/lang/Objec
 const ADDED = /^(.+)\$(?:default|annotations)$/
 
 /** Names that compilers give to the bodies of lambdas: javac, ecj (without a method), Kotlin and Scala. */
-const NAMES = [/^lambda\$(.+?)\$\w+(?:\$\d+)?$/, /^(.+?)\$lambda[$-]/, /^\$anonfun\$(.+?)\$\d+(?:\$adapted)?$/]
+const NAMES = [
+  /^lambda\$(.+?)\$\w+(?:\$\d+)?$/,
+  /^(.+?)\$lambda[$-]/,
+  /^\$anonfun\$(.+?)\$\d+(?:\$adapted)?$/,
+]
 const NAMED: Readonly<Record<string, string>> = { new: '<init>', static: '<clinit>' }
 
 /**
@@ -135,7 +139,8 @@ export class WrittenMethods {
     const declared = new Map<string, number>()
     for (const method of own) {
       declared.set(keyOf(methods.name[method], methods.descriptor[method]), method)
-      if (!this.isMade(method) && !written.has(this.#nameOf(method))) written.set(this.#nameOf(method), method)
+      if (!this.isMade(method) && !written.has(this.#nameOf(method)))
+        written.set(this.#nameOf(method), method)
     }
     for (const method of this.#made.values()) {
       const target = this.#findTarget(method, written, declared)
@@ -178,8 +183,7 @@ export class WrittenMethods {
     for (const call of rows(methods.firstCall, method)) {
       if (strings.get(calls.name[call] ?? 0) !== of) continue
       const isOwn = calls.owner[call] === classes.name[this.#row]
-      const isItself =
-        isOwn && of === name && calls.descriptor[call] === methods.descriptor[method]
+      const isItself = isOwn && of === name && calls.descriptor[call] === methods.descriptor[method]
       if (isItself || !(isOwn || (isBridge && this.#isParent(calls.owner[call])))) continue
       this.#delegations.set(method, call)
       return isOwn ? (declared.get(keyOf(calls.name[call], calls.descriptor[call])) ?? -1) : -1

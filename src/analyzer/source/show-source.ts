@@ -69,7 +69,11 @@ async function showExcerpt(
   }
   // Documentation exists only in source text.
   if (excerpt === 'javadoc') throw noSource(origin, { language: 'java' })
-  const content = renderClassFile(showClass(scan.snapshot, fqn, { synthetic: false }), excerpt, options.visibility)
+  const content = renderClassFile(
+    showClass(scan.snapshot, fqn, { synthetic: false }),
+    excerpt,
+    options.visibility,
+  )
   const made = {
     fqn,
     classLocation,

@@ -25,6 +25,8 @@ interface PrintedMethod {
   /** Static or private: never overridden. */
   readonly isExact: boolean
   readonly isFinal: boolean
+  /** Made by a compiler. */
+  readonly isSynthetic: boolean
   readonly calls: readonly PrintedCall[]
   /** Classes that it creates objects of. */
   readonly created: readonly string[]
@@ -83,6 +85,24 @@ export class PrintedGraph {
       found = new Set(calls.flatMap((call) => this.#reached(call)))
       this.#callees.set(method, found)
     }
+    return found
+  }
+
+  /** Whether a person wrote a method. */
+  isWritten(method: string): boolean {
+    const [owner = '', signature = ''] = method.split('#')
+    return this.classes.get(owner)?.methods.get(signature)?.isSynthetic !== true
+  }
+
+  /** Returns the written methods that a method may call, directly or by those that a compiler made. */
+  writtenCallees(method: string): ReadonlySet<string> {
+    const found = new Set<string>()
+    const seen = new Set([method])
+    for (const each of seen)
+      for (const callee of this.callees(each)) {
+        if (this.isWritten(callee)) found.add(callee)
+        else seen.add(callee)
+      }
     return found
   }
 
@@ -172,6 +192,7 @@ function printedClass(section: string): PrintedClass {
       isStatic: own.includes('ACC_STATIC'),
       isExact: /ACC_(?:STATIC|PRIVATE)/.test(own),
       isFinal: own.includes('ACC_FINAL'),
+      isSynthetic: own.includes('ACC_SYNTHETIC'),
       calls: callsOf(member, name, handles),
       created: createdIn(member, handles),
       literals: namesAfter(member, 'ldc|ldc_w'),

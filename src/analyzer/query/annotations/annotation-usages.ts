@@ -112,9 +112,7 @@ function usagesOf(snapshot: Snapshot, type: number, includeLibraries: boolean): 
       continue
     }
     // Nobody wrote those of a compiler's class or field.
-    const place = isInMethod
-      ? code.placesOf(id, on).find(({ method }) => method !== CLASS_ITSELF)
-      : undefined
+    const place = isInMethod ? code.placesOf(id, on).find(({ method }) => method !== CLASS_ITSELF) : undefined
     if (place !== undefined)
       copies.push({ id: place.classId, slice, row, target, path, repeated, method: place })
   }

@@ -23,7 +23,7 @@ export interface CallFilter {
 }
 
 /** A call site. */
-export interface CallView {
+interface CallView {
   readonly ownerType: string
   readonly methodName: string
   readonly descriptor: string

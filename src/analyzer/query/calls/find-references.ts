@@ -1,5 +1,11 @@
 import type { Snapshot } from '../snapshot.ts'
-import { AS_COMPILED, type Attribution, type Called, CLASS_ITSELF, type Place } from '../written/attribution.ts'
+import {
+  AS_COMPILED,
+  type Attribution,
+  type Called,
+  CLASS_ITSELF,
+  type Place,
+} from '../written/attribution.ts'
 import {
   callReferences,
   type CompiledReference,
@@ -16,6 +22,8 @@ interface FoundReference extends Member, Details {
   readonly classId: number
 }
 
+const MISSING_CONSTANT = 'java/lang/NoSuchFieldError'
+
 /** Returns the references in a class to a type, in the order of the class file, where they count. */
 export function findReferences(
   snapshot: Snapshot,
@@ -24,6 +32,8 @@ export function findReferences(
   name: string,
   { kind, isSynthetic }: CountedKind,
 ): readonly FoundReference[] {
+  // A class for a switch catches it for each constant, in case the enum has another version.
+  if (name === MISSING_CONSTANT && kind === 'CATCH' && code.isMade(classId, CLASS_ITSELF)) return []
   const { facts, row } = readClass(snapshot, classId)
   const found = finders[kind](facts, row, name, isSynthetic)
   return attributed(snapshot, code, classId, found, isSynthetic)
@@ -87,7 +97,11 @@ function attributed(
 
 function detailsOf({ name, descriptor }: Called, compiled: Details): Details {
   const { calledDescriptor } = compiled
-  return { ...compiled, detail: name, ...(calledDescriptor !== undefined && { calledDescriptor: descriptor }) }
+  return {
+    ...compiled,
+    detail: name,
+    ...(calledDescriptor !== undefined && { calledDescriptor: descriptor }),
+  }
 }
 
 /** Returns the member at a place; null for the class itself. */

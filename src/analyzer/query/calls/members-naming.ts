@@ -83,7 +83,9 @@ function membersMentioning(facts: Facts, row: number, name: string): readonly Me
     ...rows(classes.firstField, row)
       .filter((field) => isIn(fields, field))
       .map((field) =>
-        ((fields.accessFlags[field] ?? 0) & ACC.SYNTHETIC) === 0 ? strings.get(fields.name[field] ?? 0) : null,
+        ((fields.accessFlags[field] ?? 0) & ACC.SYNTHETIC) === 0
+          ? strings.get(fields.name[field] ?? 0)
+          : null,
       ),
     ...ownMethods.filter((method) => isIn(methods, method)),
   ]

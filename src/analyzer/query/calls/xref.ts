@@ -22,7 +22,7 @@ export interface XrefFilter {
 }
 
 /** A reference to a type. */
-export interface Reference {
+interface Reference {
   readonly fromFqn: string
   readonly fromSimpleName: string
   readonly fromSource: string

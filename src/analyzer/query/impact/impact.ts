@@ -226,8 +226,7 @@ class ImpactView {
         const change = seed === undefined ? undefined : this.#found.changes[seed.change]
         if (seed === undefined || change === undefined)
           throw new RangeError(`seed ${next.seed} does not exist`)
-        if (seed.reason !== null)
-          path.push({ from: at, to: -1, step: this.#useOf(at, change, seed.reason) })
+        if (seed.reason !== null) path.push({ from: at, to: -1, step: this.#useOf(at, change, seed.reason) })
         return { change, steps: this.#steps.joined(path) }
       }
       const cause =

@@ -73,7 +73,8 @@ export class StepView {
     const { slice, classId, row } = this.#graph.placeOf(from)
     const facts = this.#snapshot.facts(slice)
     const { owners, ...compiled } = yield* this.#calleeView(to)
-    const { owners: _, ...described } = to === callee ? { owners, ...compiled } : yield* this.#calleeView(callee)
+    const { owners: _, ...described } =
+      to === callee ? { owners, ...compiled } : yield* this.#calleeView(callee)
     const called = callsOf(facts, classId - slice.firstClass, row).filter(
       (call) => call.name === compiled.calleeName && call.descriptor === compiled.descriptor,
     )

@@ -70,7 +70,8 @@ export class ReachSteps {
     let first: Step | undefined
     for (const [at, { from, to, step }] of path.entries()) {
       const isLast = at === path.length - 1
-      if (first === undefined && this.#isMade(from)) first = { ...step, ...this.callerFields(from), via: 'lambda' }
+      if (first === undefined && this.#isMade(from))
+        first = { ...step, ...this.callerFields(from), via: 'lambda' }
       if (!isLast && this.#isMade(to)) {
         first ??= step
         continue

@@ -5,7 +5,7 @@ import { sourceFileOf } from '../source-file-of.ts'
 import type { Rule, SEVERITIES } from './rule-set.ts'
 
 /** A member of a class; null for the class itself. */
-export type MemberOf = { readonly name: string; readonly descriptor: string | null } | null
+type MemberOf = { readonly name: string; readonly descriptor: string | null } | null
 
 /** A violation of a rule, before it is described. */
 export interface Found {

@@ -33,7 +33,9 @@ export class CountedCode {
     const made = this.#compiled.madeIn(classId)
     if (made.size === 0) return false
     if (made.has(name) || this.#movedIn(classId).names.has(name)) return true
-    const withDefaults = this.#compiled.snapshot.index.names.find(`${this.#compiled.snapshot.index.names.get(name)}$default`)
+    const withDefaults = this.#compiled.snapshot.index.names.find(
+      `${this.#compiled.snapshot.index.names.get(name)}$default`,
+    )
     return withDefaults !== undefined && made.has(withDefaults)
   }
 
@@ -63,7 +65,9 @@ export class CountedCode {
   #movedIn(classId: number): Moved {
     let found = this.#moved.get(classId)
     if (found === undefined) {
-      const isOrdinary = [...this.#compiled.madeIn(classId)].every(([name, flags]) => this.#isOrdinary(name, flags))
+      const isOrdinary = [...this.#compiled.madeIn(classId)].every(([name, flags]) =>
+        this.#isOrdinary(name, flags),
+      )
       this.#moved.set(classId, (found = isOrdinary ? NOTHING_MOVED : this.#readMoved(classId)))
     }
     return found
@@ -90,12 +94,15 @@ export class CountedCode {
         .map((at) => exceptions.name[at] ?? -1),
       ...rows(classes.firstAnnotation, row).map((at) => annotations.type[at] ?? -1),
     ]
-    return new Set(texts.map((id) => (id < 0 ? -1 : (this.#compiled.snapshot.index.names.find(strings.get(id)) ?? -1))))
+    return new Set(
+      texts.map((id) => (id < 0 ? -1 : (this.#compiled.snapshot.index.names.find(strings.get(id)) ?? -1))),
+    )
   }
 
   #readMoved(classId: number): Moved {
     const { facts, row } = this.#compiled.read(classId)
-    const { classes, methods, calls, dynamicCalls, fieldAccesses, typeReferences, exceptions, strings } = facts
+    const { classes, methods, calls, dynamicCalls, fieldAccesses, typeReferences, exceptions, strings } =
+      facts
     const own = this.#compiled.methodsOf(classId)
     const names = new Set<number>()
     const types = new Set<number>()
@@ -113,7 +120,11 @@ export class CountedCode {
       for (const at of rows(methods.firstDynamicCall, method)) {
         add(names, dynamicCalls.handleName[at])
         add(types, dynamicCalls.handleOwner[at])
-        const returned = strings.get(dynamicCalls.descriptor[at] ?? 0).split(')').at(-1) ?? ''
+        const returned =
+          strings
+            .get(dynamicCalls.descriptor[at] ?? 0)
+            .split(')')
+            .at(-1) ?? ''
         const lambda = this.#compiled.snapshot.index.names.find(returned.replace(/^L|;$/g, ''))
         if (lambda !== undefined) types.add(lambda)
       }

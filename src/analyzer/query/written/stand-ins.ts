@@ -21,12 +21,17 @@ export class StandIns {
    * @param owner id of the name of the other class
    */
   hasBridge(classId: number, owner: number, name: string): boolean {
-    const flags = this.#compiled.madeIn(classId).get(this.#compiled.snapshot.index.names.find(name) ?? -1) ?? 0
+    const flags =
+      this.#compiled.madeIn(classId).get(this.#compiled.snapshot.index.names.find(name) ?? -1) ?? 0
     if ((flags & ACC.BRIDGE) === 0) return false
     const text = this.#compiled.snapshot.index.names.get(owner)
     return [...this.#compiled.madeMethods(classId).keys()].some((key) => {
       const at = key.indexOf(' ')
-      const called = { owner: this.#compiled.snapshot.index.nameOf(classId), name: key.slice(0, at), descriptor: key.slice(at + 1) }
+      const called = {
+        owner: this.#compiled.snapshot.index.nameOf(classId),
+        name: key.slice(0, at),
+        descriptor: key.slice(at + 1),
+      }
       return called.name === name && this.#standsFor(called)?.owner === text
     })
   }
@@ -48,7 +53,8 @@ export class StandIns {
     const classId = this.#compiled.snapshot.index.find(owner)
     if (classId === undefined) return undefined
     if (!descriptor.startsWith('(')) return this.#variableOf(classId, called)
-    if (!this.#compiled.madeIn(classId).has(this.#compiled.snapshot.index.names.find(name) ?? -1)) return undefined
+    if (!this.#compiled.madeIn(classId).has(this.#compiled.snapshot.index.names.find(name) ?? -1))
+      return undefined
     const method = this.#compiled.madeMethods(classId).get(`${name} ${descriptor}`)
     if (method === undefined) return undefined
     const { facts } = this.#compiled.read(classId)
@@ -78,9 +84,7 @@ export class StandIns {
     if (!name.includes('$')) return undefined
     const { facts, row } = this.#compiled.read(classId)
     const { classes, fields, strings } = facts
-    const field = rows(classes.firstField, row).find(
-      (each) => strings.get(fields.name[each] ?? 0) === name,
-    )
+    const field = rows(classes.firstField, row).find((each) => strings.get(fields.name[each] ?? 0) === name)
     if (field === undefined || ((fields.accessFlags[field] ?? 0) & ACC.SYNTHETIC) === 0) return undefined
     return { owner, name: /^val\$(.+)$/.exec(name)?.[1] ?? 'this', descriptor }
   }

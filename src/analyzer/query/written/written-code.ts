@@ -196,7 +196,8 @@ export class WrittenCode implements Attribution {
   #nestOf(classId: number): Nest {
     const name = topLevelOf(this.#index.nameOf(classId))
     let nest = this.#nests.get(name)
-    if (nest === undefined) this.#nests.set(name, (nest = readNest(this.#compiled, nestedClasses(this.#index, name))))
+    if (nest === undefined)
+      this.#nests.set(name, (nest = readNest(this.#compiled, nestedClasses(this.#index, name))))
     return nest
   }
 

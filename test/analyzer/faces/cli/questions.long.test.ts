@@ -72,8 +72,7 @@ test('every command sends its options, and prints JSON or a table', async () => 
     'calls shop.service.Calls -m constants --table':
       '"text", -1, "1152921504606846976", 0.1, -2.5, "shop.model.Item"',
     'callers shop.model.Order#all --table': 'methodRef',
-    'path shop.service.Calls#lambdas shop.model.Item#price --table':
-      'shop.service.Calls#lambda$lambdas$0  lambda',
+    'path shop.service.Calls#lambdas shop.model.Item#price --table': 'direct call, in a lambda',
     'path shop.model.Item shop.service.Calls --table': 'no path of at most 20 calls; searched',
     'xref shop.model.Item --table': 'CALL_RECEIVER 1',
     'deps foundation --table': 'shop.route.Checked',

@@ -109,11 +109,7 @@ describe('references', () => {
         'package-info ANNOTATION',
       ],
     ],
-    [
-      'shop.model.Order',
-      'INSTANTIATION',
-      ['Calls INSTANTIATION lambdas', 'Pages INSTANTIATION get'],
-    ],
+    ['shop.model.Order', 'INSTANTIATION', ['Calls INSTANTIATION lambdas', 'Pages INSTANTIATION get']],
     ['shop.model.Order', 'call_receiver', ['Calls CALL_RECEIVER first']],
   ])('to %s of kind %s are %j; the counts by kind are of all', async (fqn, kind, expected) => {
     const filtered = await xref(fqn, { kind })

@@ -23,6 +23,7 @@ test.each(['paths', 'shop', 'demo', 'kinds'])(
     const names = graph.own.flatMap((owner) =>
       graph
         .methodsOf(owner)
+        .filter((method) => graph.isWritten(method))
         .map((method) => ({ owner, name: (method.split('#')[1] ?? '').split(' ')[0] ?? '' })),
     )
     const random = new Random(SEED)
@@ -32,8 +33,8 @@ test.each(['paths', 'shop', 'demo', 'kinds'])(
       // Random pairs rarely have a path: half of the targets are reached from the start.
       const to =
         round % 2 === 0 ? random.pick(names) : (reachedFrom(graph, from, random) ?? random.pick(names))
-      const sources = graph.named(from.owner, from.name)
-      const targets = graph.named(to.owner, to.name)
+      const sources = writtenOf(graph, from)
+      const targets = writtenOf(graph, to)
       const expected = allPaths(graph, sources, targets)
       const answer = await analyzer.get('/path', {
         from: written(from),
@@ -67,8 +68,10 @@ async function compareReached(analyzer: TestAnalyzer, graph: PrintedGraph, rando
     const [owner = '', name = ''] = (method.split(' ')[0] ?? '').split('#')
     return [...graph.named(owner, name)].every((each) => own.has(each.split('#')[0] ?? ''))
   }
-  const namesOf = (methods: Iterable<string>) =>
-    [...new Set([...methods].filter(isOwn).map(nameOf))].toSorted()
+  const namesOf = (methods: Iterable<string>) => {
+    const found = [...methods].filter((method) => isOwn(method) && graph.isWritten(method))
+    return [...new Set(found.map(nameOf))].toSorted()
+  }
   const names = namesOf(all)
   const sizes = new Set<number>()
   for (let round = 0; round < ROOTS; round++) {
@@ -95,6 +98,11 @@ async function compareReached(analyzer: TestAnalyzer, graph: PrintedGraph, rando
   expect(sizes.size).toBeGreaterThan(2)
 }
 
+/** Returns the written methods that a name means: a bridge stands for those that it calls. */
+function writtenOf(graph: PrintedGraph, { owner, name }: Named): ReadonlySet<string> {
+  return new Set([...graph.named(owner, name)].filter((method) => graph.isWritten(method)))
+}
+
 interface Named {
   readonly owner: string
   readonly name: string
@@ -117,7 +125,9 @@ function methodsIn(steps: readonly any[]): string[] {
 function reachedFrom(graph: PrintedGraph, from: Named, random: Random): Named | undefined {
   let [method] = graph.named(from.owner, from.name)
   for (let steps = 1 + random.below(4); steps > 0 && method !== undefined; steps--) {
-    const callees = [...graph.callees(method)].filter((each) => graph.own.includes(each.split('#')[0] ?? ''))
+    const callees = [...graph.writtenCallees(method)].filter((each) =>
+      graph.own.includes(each.split('#')[0] ?? ''),
+    )
     if (callees.length === 0) break
     method = random.pick(callees)
   }
@@ -130,7 +140,7 @@ function allPaths(graph: PrintedGraph, sources: ReadonlySet<string>, targets: Re
   const paths: string[][] = []
   const extend = (path: readonly string[]): void => {
     if (path.length > DEPTH) return
-    for (const callee of graph.callees(path.at(-1) ?? '')) {
+    for (const callee of graph.writtenCallees(path.at(-1) ?? '')) {
       if (targets.has(callee)) paths.push([...path, callee])
       else if (!sources.has(callee) && !path.includes(callee)) extend([...path, callee])
     }

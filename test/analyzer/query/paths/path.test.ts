@@ -139,9 +139,7 @@ describe('an edge of a path', () => {
       `lambda (direct call, in a lambda @${line('lambda')}) log`,
     ])
     expect(await pathsOf('Tasks#nested', 'Tasks#log')).toEqual([
-      expect.stringMatching(
-        /^nested \(method reference, in a lambda @\d+\) log$/,
-      ),
+      expect.stringMatching(/^nested \(method reference, in a lambda @\d+\) log$/),
     ])
     expect(await pathsOf('Tasks#reference', 'Tasks#log')).toEqual([
       `reference (method reference @${line('reference')}) log`,

@@ -15,7 +15,8 @@ const TYPES = [
   'java.lang.Override',
 ]
 /** Names that only a compiler gives. */
-const COMPILED = /\blambda\$|\baccess\$\d|\$deserializeLambda\$|\$values\b|\$VALUES|\$SwitchMap|\b(?:this|val)\$|\$assertionsDisabled/
+const COMPILED =
+  /\blambda\$|\baccess\$\d|\$deserializeLambda\$|\$values\b|\$VALUES|\$SwitchMap|\b(?:this|val)\$|\$assertionsDisabled/
 const CLASS = /\bw\.[A-Z][\w$]*/g
 /** Keys of answers that name a member, by the key that names its class. */
 const MEMBERS = [

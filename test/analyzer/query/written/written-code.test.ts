@@ -98,8 +98,11 @@ describe('code that a compiler made', () => {
   })
 
   test('counts the array of a switch for the method with the switch', async () => {
+    expect((await analyzer.get('/xref/java.lang.NoSuchFieldError')).references).toEqual([])
     const { incoming } = await analyzer.get('/dependencies/w.Kind')
-    expect(incoming.map(({ classFqn, location }: any) => `${classFqn}#${location}`)).toContain('w.Shout#number')
+    expect(incoming.map(({ classFqn, location }: any) => `${classFqn}#${location}`)).toContain(
+      'w.Shout#number',
+    )
     const { callers } = await analyzer.get(`/callers/${encodeURIComponent('w.Kind#values')}`)
     expect(callers.map(({ classFqn, methodName }: any) => `${classFqn}#${methodName}`)).toEqual([
       'w.Shout#number',
@@ -109,7 +112,12 @@ describe('code that a compiler made', () => {
   test('counts for methods in violations', async () => {
     const rules = [{ id: 'noweigh', reason: 'test', mustNotCall: ['w.Tariff#weigh'] }]
     const { violations } = await checkRules(analyzer, rules)
-    expect(violations.map(({ member }) => String(member)).toSorted()).toEqual(['nested', 'other', 'plain', 'plan'])
+    expect(violations.map(({ member }) => String(member)).toSorted()).toEqual([
+      'nested',
+      'other',
+      'plain',
+      'plan',
+    ])
   })
 
   test('leaves its uses to what is dead or reached', async () => {
@@ -154,7 +162,12 @@ describe('code that another compiler made', () => {
   test('counts for the method that encloses a class with ACC_SYNTHETIC', async () => {
     const analyzer = await startWith((classes) => renamed(classes, 'Shout$1', (text) => text, 0x1000))
     try {
-      expect(await callersOf(analyzer, 'w.Shout#quietly')).toEqual(['w.Kind#say', 'w.Shout#nested', 'w.Shout#serializable', 'w.Shout$Unseen#seen'])
+      expect(await callersOf(analyzer, 'w.Shout#quietly')).toEqual([
+        'w.Kind#say',
+        'w.Shout#nested',
+        'w.Shout#serializable',
+        'w.Shout$Unseen#seen',
+      ])
       expect((await analyzer.get('/classes', { name: 'Shout$1' })).totalCount).toBe(0)
     } finally {
       await analyzer.stop()

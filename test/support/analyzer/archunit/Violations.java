@@ -7,6 +7,7 @@ import com.tngtech.archunit.core.domain.Dependency;
 import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.domain.JavaMethodCall;
+import com.tngtech.archunit.core.domain.JavaModifier;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.lang.ArchRule;
 import com.tngtech.archunit.library.dependencies.SlicesRuleDefinition;
@@ -64,13 +65,18 @@ class Violations {
 
   private static void dependencies(ArchRule rule, JavaClasses all, Set<String> found) {
     rule.allowEmptyShould(true).evaluate(all).handleViolations((java.util.Collection<Dependency> each, String message) -> {
-      for (Dependency dependency : each) found.add(dependency.getOriginClass().getName() + " " + dependency.getTargetClass().getBaseComponentType().getName());
+      for (Dependency dependency : each) found.add(written(dependency.getOriginClass()).getName() + " " + dependency.getTargetClass().getBaseComponentType().getName());
     });
+  }
+
+  /** A class that a compiler made counts for the one around it. */
+  private static JavaClass written(JavaClass type) {
+    return type.getModifiers().contains(JavaModifier.SYNTHETIC) ? type.getEnclosingClass().orElse(type) : type;
   }
 
   private static void accesses(ArchRule rule, JavaClasses all, Set<String> found) {
     rule.allowEmptyShould(true).evaluate(all).handleViolations((java.util.Collection<JavaMethodCall> each, String message) -> {
-      for (JavaMethodCall access : each) found.add(access.getOriginOwner().getName() + " " + access.getTargetOwner().getName());
+      for (JavaMethodCall access : each) found.add(written(access.getOriginOwner()).getName() + " " + access.getTargetOwner().getName());
     });
   }
 

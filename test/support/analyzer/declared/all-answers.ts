@@ -86,7 +86,14 @@ async function askImpact(analyzer: TestAnalyzer, asked: Asked[], classes: readon
   const files = ['Kind', 'Shout', 'Tariff'].map((name) => ({ path: `w/${name}.java` }))
   const lines = Array.from({ length: 200 }, (_, at) => [{ path: 'w/Shout.java', lines: [[at + 1, at + 1]] }])
   const changes = [
-    { classes: classes.map((classFqn) => ({ classFqn, change: 'changed', isHeaderChanged: true, members: [] })) },
+    {
+      classes: classes.map((classFqn) => ({
+        classFqn,
+        change: 'changed',
+        isHeaderChanged: true,
+        members: [],
+      })),
+    },
     { files },
     ...lines.map((each) => ({ files: each })),
   ]

@@ -10,5 +10,9 @@ import { packageRoot } from '../../../../src/lib/process/package.ts'
 export function declaredNames(folder: string): ReadonlySet<string> {
   const sources = globSync(join(packageRoot, 'test/fixtures/java', folder, '**/*.java')).toSorted()
   const program = join(import.meta.dirname, 'DeclaredNames.java')
-  return new Set(execFileSync('java', [program, ...sources], { encoding: 'utf8' }).trim().split('\n'))
+  return new Set(
+    execFileSync('java', [program, ...sources], { encoding: 'utf8' })
+      .trim()
+      .split('\n'),
+  )
 }
