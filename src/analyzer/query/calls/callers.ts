@@ -110,28 +110,18 @@ class CallSearch {
     const ranks = index.ranks()
     const all = callingClasses(this.#snapshot, owners, this.#nameId)
     this.isCalled ||= all.length > 0 && descriptor === undefined
-    const groups = new Map<number, CallGroup>()
-    const groupOf = (id: number): CallGroup => {
-      let group = groups.get(id)
-      if (group === undefined) groups.set(id, (group = { id, count: 0, counted: false, found: [] }))
-      return group
-    }
+    const groups: CallGroup[] = []
     for (const { id, count } of all) {
       if (!this.#snapshot.counts(id, includeLibraries) || index.isHidden(id)) continue
       // Only the facts of calls contain descriptors.
       if (descriptor === undefined && !this.#code.isCallCountedElsewhere(id, this.#nameId ?? -1)) {
-        const group = groupOf(id)
-        group.count += count
-        group.counted = true
+        groups.push({ id, count, found: undefined })
         continue
       }
-      for (const { classId, call } of this.#callsFrom(id, owners)) {
-        const group = groupOf(classId)
-        group.count++
-        group.found.push(call)
-      }
+      for (const [classId, found] of Map.groupBy(this.#callsFrom(id, owners), (each) => each.classId))
+        groups.push({ id: classId, count: found.length, found })
     }
-    const classes = [...groups.values()].toSorted((a, b) => (ranks[a.id] ?? 0) - (ranks[b.id] ?? 0))
+    const classes = groups.toSorted((a, b) => (ranks[a.id] ?? 0) - (ranks[b.id] ?? 0))
     const count = classes.reduce((sum, group) => sum + group.count, 0)
     this.isCalled ||= count > 0
     return {
@@ -141,10 +131,7 @@ class CallSearch {
           classes,
           (group) => group.count,
           paging,
-          ({ id, counted, found }) => [
-            ...(counted ? this.#callsFrom(id, owners).map(({ call }) => call) : []),
-            ...found,
-          ],
+          ({ id, found }) => (found ?? this.#callsFrom(id, owners)).map(({ call }) => call),
         ),
     }
   }
@@ -201,13 +188,12 @@ class CallSearch {
   }
 }
 
-/** Calls that count for a class. */
+/** Calls that count for a class; of one class there can be several. */
 interface CallGroup {
   readonly id: number
-  count: number
-  /** Whether `count` includes the calls in the class itself, which are not among `found`. */
-  counted: boolean
-  readonly found: Caller[]
+  readonly count: number
+  /** Undefined if they are those that the class contains. */
+  readonly found: readonly FoundCaller[] | undefined
 }
 
 interface FoundCaller {

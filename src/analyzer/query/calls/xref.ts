@@ -1,6 +1,6 @@
 import { KINDS_IN_CODE, REFERENCE_KINDS } from '../../choices.ts'
 import { declaredReceivers } from './declared-receivers.ts'
-import { type ReferenceKind, referenceKindOf } from './compiled-references.ts'
+import { type CountedKind, type ReferenceKind, referenceKindOf } from './compiled-references.ts'
 import { findCalls, findReferences } from './find-references.ts'
 import { packageOf, simpleNameOf, toFqn } from '../names.ts'
 import { pageOfGroups, type Paging } from '../paging.ts'
@@ -40,13 +40,12 @@ interface Reference {
   readonly lineNumber: number | null
 }
 
-/** References of a kind that count for a class. */
-interface Use {
+/** References of a kind that count for a class; of one class and kind there can be several. */
+interface Use extends CountedKind {
   readonly id: number
-  readonly kind: ReferenceKind
-  count: number
-  /** Where they are, each in a class. */
-  readonly sources: (() => readonly Reference[])[]
+  readonly count: number
+  /** Undefined if they are those that the class contains. */
+  readonly found: readonly Found[] | undefined
 }
 
 /**
@@ -62,11 +61,15 @@ export function xrefOf(snapshot: Snapshot, typeFqn: string, filter: XrefFilter, 
   const all = usesOf(snapshot, name, filter)
   const shown = all.filter((use) => kind === undefined || use.kind === kind)
   const fullName = index.names.get(name)
+  const code = filter.synthetic ? AS_COMPILED : WrittenCode.of(snapshot)
   const { rows: references, ...page } = pageOfGroups(
     shown,
     ({ count }) => count,
     paging,
-    ({ sources }) => sources.flatMap((read) => read()),
+    (use) =>
+      (use.found ?? findReferences(snapshot, code, use.id, fullName, use)).map((each) =>
+        viewOf(snapshot, use.kind, each),
+      ),
   )
   return {
     typeFqn: toFqn(fullName),
@@ -97,22 +100,10 @@ function usesOf(snapshot: Snapshot, name: number, filter: XrefFilter): readonly 
     snapshot.counts(id, includeLibraries && !KINDS_IN_CODE.has(kind)) &&
     scope?.has(id) !== false &&
     index.nameIdOf(id) !== name
-  const uses = new Map<string, Use>()
-  const useOf = (id: number, kind: ReferenceKind): Use => {
-    const key = `${id} ${kind}`
-    let use = uses.get(key)
-    if (use === undefined) uses.set(key, (use = { id, kind, count: 0, sources: [] }))
-    return use
-  }
-  const addCounted = (id: number, kind: ReferenceKind, count: number, read: Use['sources'][number]): void => {
-    const use = useOf(id, kind)
-    use.count += count
-    use.sources.push(read)
-  }
-  const addFound = (kind: ReferenceKind, found: readonly Found[]): void => {
-    for (const [id, own] of Map.groupBy(found, ({ classId }) => classId))
-      if (index.nameIdOf(id) !== name)
-        addCounted(id, kind, own.length, () => own.map((each) => viewOf(snapshot, kind, each)))
+  const uses: Use[] = []
+  const addFound = (kind: ReferenceKind, all: readonly Found[]): void => {
+    for (const [id, found] of Map.groupBy(all, ({ classId }) => classId))
+      if (index.nameIdOf(id) !== name) uses.push({ id, kind, isSynthetic: false, count: found.length, found })
   }
   for (const { id, kind: use, count } of index.usesOf(name)) {
     const reference = referenceKindOf(use)
@@ -121,9 +112,9 @@ function usesOf(snapshot: Snapshot, name: number, filter: XrefFilter): readonly 
     if ((declared && kind === 'CALL_RECEIVER') || !counts(id, kind)) continue
     // Nobody wrote the declaration of a compiler's class.
     if (!synthetic && index.isMade(id) && !KINDS_IN_CODE.has(kind)) continue
-    const find = (): readonly Found[] => findReferences(snapshot, code, id, fullName, reference)
-    if (code.isUseCountedElsewhere(id, name, COPIED.has(kind))) addFound(kind, find())
-    else addCounted(id, kind, count, () => find().map((each) => viewOf(snapshot, kind, each)))
+    if (code.isUseCountedElsewhere(id, name, COPIED.has(kind)))
+      addFound(kind, findReferences(snapshot, code, id, fullName, reference))
+    else uses.push({ id, ...reference, count, found: undefined })
   }
   if (declared) {
     const receivers = declaredReceivers(snapshot, name, (id) => counts(id, 'CALL_RECEIVER'))
@@ -134,7 +125,7 @@ function usesOf(snapshot: Snapshot, name: number, filter: XrefFilter): readonly 
       )
   }
   const ranks = index.ranks()
-  return [...uses.values()].toSorted(
+  return uses.toSorted(
     (a, b) =>
       (ranks[a.id] ?? 0) - (ranks[b.id] ?? 0) ||
       REFERENCE_KINDS.indexOf(a.kind) - REFERENCE_KINDS.indexOf(b.kind),

@@ -3,6 +3,8 @@ import { type Facts, rows } from '../../bytecode/facts.ts'
 import { WrittenMethods } from '../../bytecode/written-methods.ts'
 import type { Snapshot } from '../snapshot.ts'
 
+const NONE: ReadonlyMap<number, number> = new Map()
+
 /** The members that a compiler made, class by class; each is read once. */
 export class CompiledCode {
   readonly snapshot: Snapshot
@@ -25,13 +27,13 @@ export class CompiledCode {
     const { digest, firstClass } = this.snapshot.index.sliceOf(classId)
     const { classes, methods } = digest
     const row = classId - firstClass
-    const found = new Map<number, number>()
+    let found: Map<number, number> | undefined
     const end = classes.firstMethod[row + 1] ?? 0
     for (let at = classes.firstMethod[row] ?? 0; at < end; at++) {
       const flags = methods.accessFlags[at] ?? 0
-      if ((flags & ACC.SYNTHETIC) !== 0) found.set(methods.name[at] ?? -1, flags)
+      if ((flags & ACC.SYNTHETIC) !== 0) (found ??= new Map()).set(methods.name[at] ?? -1, flags)
     }
-    return found
+    return found ?? NONE
   }
 
   /** Returns the compiler's methods of a class by name and descriptor. */

@@ -10,6 +10,8 @@ interface Moved {
   readonly types: ReadonlySet<number>
 }
 
+const UNKNOWN = 2
+
 const NOTHING_MOVED: Moved = { names: new Set(), types: new Set() }
 
 /** Names of methods to which only their own class refers, or that stand for one of it. */
@@ -22,16 +24,19 @@ export class CountedCode {
   readonly #ordinary = new Map<number, boolean>()
   readonly #moved = new Map<number, Moved>()
   readonly #copied = new Map<number, ReadonlySet<number>>()
+  /** By class: whether a compiler made the class or some of its methods; UNKNOWN until it is asked for. */
+  readonly #isMixed: Uint8Array
 
   constructor(compiled: CompiledCode) {
     this.#compiled = compiled
+    this.#isMixed = new Uint8Array(compiled.snapshot.index.classCount).fill(UNKNOWN)
   }
 
   /** As `Attribution` describes it. */
   isCallCountedElsewhere(classId: number, name: number): boolean {
+    if (!this.#hasMade(classId)) return false
     if (this.#compiled.snapshot.index.isMade(classId)) return true
     const made = this.#compiled.madeIn(classId)
-    if (made.size === 0) return false
     if (made.has(name) || this.#movedIn(classId).names.has(name)) return true
     const withDefaults = this.#compiled.snapshot.index.names.find(
       `${this.#compiled.snapshot.index.names.get(name)}$default`,
@@ -41,9 +46,9 @@ export class CountedCode {
 
   /** As `Attribution` describes it. */
   isUseCountedElsewhere(classId: number, type: number, isCopied: boolean): boolean {
+    if (!this.#hasMade(classId)) return false
     if (this.#compiled.snapshot.index.isMade(classId)) return true
     const made = this.#compiled.madeIn(classId)
-    if (made.size === 0) return false
     if (isCopied) return this.#copiedIn(classId).has(type) || this.#movedIn(classId).types.has(type)
     // A bridge may call the method of a supertype.
     if (this.#isParent(classId, type) && [...made.values()].some(isBridge)) return true
@@ -54,6 +59,16 @@ export class CountedCode {
   hasMoved(classId: number): boolean {
     const { names, types } = this.#movedIn(classId)
     return names.size > 0 || types.size > 0
+  }
+
+  /** Whether a compiler made a class, or some of its methods. */
+  #hasMade(classId: number): boolean {
+    let found = this.#isMixed[classId]
+    if (found === UNKNOWN) {
+      const isMixed = this.#compiled.snapshot.index.isMade(classId) || this.#compiled.madeIn(classId).size > 0
+      this.#isMixed[classId] = found = isMixed ? 1 : 0
+    }
+    return found === 1
   }
 
   #isParent(classId: number, type: number): boolean {
