@@ -50,7 +50,7 @@ export function similarClasses(
   const simple = simpleNameOf(written.replaceAll('/', '.'))
   const same = typesEnding(index, simple)
     .map((name) => ({ name, id: index.findByNameId(name) }))
-    .filter(({ id }) => id === undefined || !isInternal(id))
+    .filter(({ id }) => id === undefined || !(isInternal(id) || index.isMade(id)))
     .toSorted((a, b) => Number(isOfJdk(index, a.id)) - Number(isOfJdk(index, b.id)))
   if (same.length > 0) return same.slice(0, SHOWN).map(({ name }) => toFqn(index.names.get(name)))
   const first = simple.slice(0, 1).toLowerCase()
