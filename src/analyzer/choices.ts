@@ -41,6 +41,8 @@ export const REFERENCE_KINDS = [
   'SERVICE',
   ...FURTHER_KINDS_IN_CODE,
 ] as const
+/** Kind of a reference. */
+export type ReferenceKind = (typeof REFERENCE_KINDS)[number]
 
 /** Kinds of members of a dependency cycle. */
 export const CYCLE_MEMBERS = ['class', 'package'] as const
@@ -55,7 +57,7 @@ export const DEPENDENCY_FINDINGS = ['unused', 'undeclared'] as const
 export const GRAPH_FORMATS = ['json', 'dot', 'mermaid', 'graphml', 'html'] as const
 
 /** Kinds of references in the code of methods. */
-export const KINDS_IN_CODE: ReadonlySet<(typeof REFERENCE_KINDS)[number]> = new Set([
+export const KINDS_IN_CODE: ReadonlySet<ReferenceKind> = new Set([
   'INSTANTIATION',
   'CALL_RECEIVER',
   ...FURTHER_KINDS_IN_CODE,

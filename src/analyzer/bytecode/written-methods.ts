@@ -7,6 +7,12 @@ const METAFACTORY = 'java/lang/invoke/LambdaMetafactory'
 const DESERIALIZER = '$deserializeLambda$'
 const DESERIALIZER_TYPE = '(Ljava/lang/invoke/SerializedLambda;)Ljava/lang/Object;'
 
+/** Name of ecj's methods with the array for a switch over an enum. */
+const SWITCH_TABLE = /^\$SWITCH_TABLE\$/
+
+/** More methods than usually have a part in common: such a part has no holders. */
+const MAX_HOLDERS = 64
+
 /** Suffixes of methods that a Kotlin compiler adds for one with the name before it. */
 const ADDED = /^(.+)\$(?:default|annotations)$/
 
@@ -25,29 +31,27 @@ const NAMED: Readonly<Record<string, string>> = { new: '<init>', static: '<clini
 export class WrittenMethods {
   readonly #facts: Facts
   readonly #row: number
-  readonly #first: number
   /** The compiler's methods by name and descriptor. */
   readonly #made = new Map<string, number>()
   /** Those that a LambdaMetafactory's handle in another method refers to. */
   readonly #bodies = new Set<number>()
-  readonly #repeated: number
-  #parts: ReadonlyMap<number, readonly number[]> | undefined
+  /** Those that count for nothing. */
+  readonly #repeated = new Set<number>()
   /** Methods that stand for another, and their call of it, or -1. */
   readonly #delegations = new Map<number, number>()
-  /** Written method that each method counts for, or -1; undefined if all are written. */
-  readonly #holder: Int32Array | undefined
+  /** Written methods that each of the compiler's counts for. */
+  readonly #holders = new Map<number, number[]>()
 
   private constructor(facts: Facts, row: number) {
     const { classes, methods } = facts
     this.#facts = facts
     this.#row = row
-    this.#first = classes.firstMethod[row] ?? 0
     const own = rows(classes.firstMethod, row)
     for (const method of own)
       if (((methods.accessFlags[method] ?? 0) & ACC.SYNTHETIC) !== 0)
         this.#made.set(keyOf(methods.name[method], methods.descriptor[method]), method)
-    this.#repeated = [...this.#made.values()].find((method) => this.#repeatsLambdas(method)) ?? -1
-    if (this.#made.size > 0) this.#holder = this.#findHolders(own)
+    for (const method of this.#made.values()) if (this.#repeatsCode(method)) this.#repeated.add(method)
+    if (this.#made.size > 0) this.#findHolders(own)
   }
 
   /** Returns the methods of a class; they are read once. */
@@ -66,12 +70,14 @@ export class WrittenMethods {
 
   /** Whether nothing in a method counts, because it repeats what others contain. */
   isRepeated(method: number): boolean {
-    return method === this.#repeated
+    return this.#repeated.has(method)
   }
 
-  /** Returns the written method of the class that a method counts for, itself if it is written, or -1. */
-  holderOf(method: number): number {
-    return this.#holder === undefined ? method : (this.#holder[method - this.#first] ?? -1)
+  /** Returns the written methods of its class that a method counts for: itself alone if it is written. */
+  holdersOf(method: number): readonly number[] {
+    if (!this.isMade(method)) return [method]
+    const found = this.#holders.get(method) ?? []
+    return found.length > MAX_HOLDERS ? [] : found
   }
 
   /** Whether a method only passes its call on to the one that it stands for, as a bridge does. */
@@ -89,15 +95,6 @@ export class WrittenMethods {
     return this.#bodies.has(method)
   }
 
-  /** Returns the methods that count for a written one, itself included, in the order of the class file. */
-  partsOf(method: number): readonly number[] {
-    if (this.#holder === undefined) return [method]
-    this.#parts ??= Map.groupBy(rows(this.#facts.classes.firstMethod, this.#row), (each) =>
-      this.holderOf(each),
-    )
-    return this.#parts.get(method) ?? []
-  }
-
   /** Whether an invokedynamic creates a method reference: its handle does not refer to a lambda's body. */
   isMethodReference(dynamicCall: number): boolean {
     const { dynamicCalls } = this.#facts
@@ -109,9 +106,10 @@ export class WrittenMethods {
     return method === undefined || !this.#bodies.has(method)
   }
 
-  /** Whether a method restores serialized lambdas; other code than a compiler's would not be a repetition. */
-  #repeatsLambdas(method: number): boolean {
+  /** Whether a method restores serialized lambdas, or has the array for a switch; other code would not be a repetition. */
+  #repeatsCode(method: number): boolean {
     const { methods, calls, strings } = this.#facts
+    if (SWITCH_TABLE.test(this.#nameOf(method))) return true
     return (
       this.#nameOf(method) === DESERIALIZER &&
       strings.get(methods.descriptor[method] ?? 0) === DESERIALIZER_TYPE &&
@@ -126,9 +124,8 @@ export class WrittenMethods {
   }
 
   /** Follows what written methods refer to, so that cycles of the compiler's methods end. */
-  #findHolders(own: readonly number[]): Int32Array {
+  #findHolders(own: readonly number[]): void {
     const { methods } = this.#facts
-    const holder = new Int32Array(own.length).fill(-1)
     const below = new Map<number, number[]>()
     const add = (from: number, to: number): void => {
       const others = below.get(from)
@@ -149,28 +146,33 @@ export class WrittenMethods {
     for (const method of own)
       for (const to of this.#referredBy(method))
         if (to !== method && !this.#delegations.has(to)) add(method, to)
-    const spread = (queue: number[]): void => {
+    const hold = (method: number, holder: number): boolean => {
+      const known = this.#holders.get(method)
+      if (known === undefined) this.#holders.set(method, [holder])
+      // The holders are added one after the other.
+      else if (known.at(-1) === holder || known.length > MAX_HOLDERS) return false
+      else known.push(holder)
+      return true
+    }
+    const spread = (from: number, holder: number): void => {
+      const queue = [from]
       // An array's iteration includes what is added meanwhile.
       for (const method of queue)
-        for (const each of below.get(method) ?? []) {
-          if (holder[each - this.#first] !== -1) continue
-          holder[each - this.#first] = holder[method - this.#first] ?? -1
-          queue.push(each)
-        }
+        for (const each of below.get(method) ?? []) if (hold(each, holder)) queue.push(each)
     }
-    const roots = own.filter((method) => !this.isMade(method))
-    for (const method of roots) holder[method - this.#first] = method
-    spread(roots)
+    for (const method of own) if (!this.isMade(method)) spread(method, method)
     for (const method of this.#made.values()) {
       const named = written.get(nameIn(this.#nameOf(method)))
-      if (holder[method - this.#first] !== -1 || named === undefined || this.isRepeated(method)) continue
-      holder[method - this.#first] = named
-      spread([method])
+      if (this.#holders.has(method) || named === undefined || this.isRepeated(method)) continue
+      hold(method, named)
+      spread(method, named)
     }
-    return holder
   }
 
-  /** Notes a method that stands for another. @returns that one if the class declares it, or -1 */
+  /**
+   * Notes a method that stands for another of its class or of a parent. @returns the other if the class
+   * declares it, or -1
+   */
   #findTarget(
     method: number,
     written: ReadonlyMap<string, number>,

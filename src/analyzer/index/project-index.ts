@@ -36,6 +36,8 @@ export class ProjectIndex {
   #ranks: Int32Array | undefined
   #ofProject: Int32Array | undefined
   #written: Int32Array | undefined
+  /** Written classes around the compiler's, or -1. */
+  readonly #around = new Map<number, number>()
   #writtenOfProject: Int32Array | undefined
   #classNames: NameList | undefined
   #typeNames: NameList | undefined
@@ -118,11 +120,31 @@ export class ProjectIndex {
     return this.#ofProject
   }
 
-  /** Whether a compiler made a class that nobody wrote. The JVM's class of a package is marked like one. */
+  /** Whether a compiler made a class that nobody wrote, in one that somebody wrote. */
   isMade(id: number): boolean {
+    return this.#isSynthetic(id) && this.classAround(id) !== undefined
+  }
+
+  /** Returns the written class around one that a compiler made, by its name; undefined if there is none. */
+  classAround(id: number): number | undefined {
+    let found = this.#around.get(id)
+    if (found === undefined) this.#around.set(id, (found = this.#findAround(id)))
+    return found === -1 ? undefined : found
+  }
+
+  #findAround(id: number): number {
+    const name = this.nameOf(id)
+    const start = name.lastIndexOf('/') + 1
+    for (let at = name.lastIndexOf('$'); at > start; at = name.lastIndexOf('$', at - 1)) {
+      const outer = this.find(name.slice(0, at))
+      if (outer !== undefined && !this.#isSynthetic(outer)) return outer
+    }
+    return -1
+  }
+
+  #isSynthetic(id: number): boolean {
     const { digest, firstClass } = this.sliceOf(id)
-    const isSynthetic = ((digest.classes.accessFlags[id - firstClass] ?? 0) & ACC.SYNTHETIC) !== 0
-    return isSynthetic && !this.nameOf(id).endsWith('package-info')
+    return ((digest.classes.accessFlags[id - firstClass] ?? 0) & ACC.SYNTHETIC) !== 0
   }
 
   /** Returns the classes of `byName` that a person wrote. */

@@ -52,11 +52,8 @@ export function callersOf(snapshot: Snapshot, member: string, filter: CallerFilt
   const { index } = snapshot
   const owner = snapshot.getType(ownerFqn)
   const subtypes = [...allSubtypes(snapshot, owner).keys()]
-  const code = WrittenCode.of(snapshot)
-  // A call of a bridge is one of the method that it stands for.
-  const bridged = filter.synthetic ? [] : subtypes.filter((id) => code.hasBridge(id, owner, name))
-  const owners = new Set([owner, ...bridged.map((id) => index.nameIdOf(id))])
-  const below = new Set(subtypes.map((id) => index.nameIdOf(id)).filter((id) => !owners.has(id)))
+  const owners = new Set([owner])
+  const below = new Set(subtypes.map((id) => index.nameIdOf(id)))
   const above = allSupertypes(snapshot, owner)
   const search = new CallSearch(snapshot, name, filter)
   const calls = search.on(filter.includeSubtypes ? new Set([...owners, ...below]) : owners)

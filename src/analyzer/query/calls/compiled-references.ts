@@ -2,14 +2,11 @@ import { ACC } from '../../bytecode/access-flags.ts'
 import { DIRECTIVE, OPCODE, TARGET } from '../../bytecode/columns.ts'
 import { type Facts, isOnSource, rows } from '../../bytecode/facts.ts'
 import { isMetafactory, WrittenMethods } from '../../bytecode/written-methods.ts'
-import { REFERENCE_KINDS } from '../../choices.ts'
+import { REFERENCE_KINDS, type ReferenceKind } from '../../choices.ts'
 import { USE } from '../../index/digest.ts'
 import { readField, readMethod, readTypeParameters, RETURN } from '../../index/type-names.ts'
 import { lineOf, toFqn, typeOfDescriptor, typesOfMethod } from '../names.ts'
 import type { Called } from '../written/attribution.ts'
-
-/** Kind of a reference. */
-export type ReferenceKind = (typeof REFERENCE_KINDS)[number]
 
 /** Kind that `xref` reports for a use, and whether it is in a synthetic member. */
 export interface CountedKind {

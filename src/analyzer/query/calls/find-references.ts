@@ -22,8 +22,6 @@ interface FoundReference extends Member, Details {
   readonly classId: number
 }
 
-const MISSING_CONSTANT = 'java/lang/NoSuchFieldError'
-
 /** Returns the references in a class to a type, in the order of the class file, where they count. */
 export function findReferences(
   snapshot: Snapshot,
@@ -32,8 +30,6 @@ export function findReferences(
   name: string,
   { kind, isSynthetic }: CountedKind,
 ): readonly FoundReference[] {
-  // A class for a switch catches it for each constant, in case the enum has another version.
-  if (name === MISSING_CONSTANT && kind === 'CATCH' && code.isMade(classId, CLASS_ITSELF)) return []
   const { facts, row } = readClass(snapshot, classId)
   const found = finders[kind](facts, row, name, isSynthetic)
   return attributed(snapshot, code, classId, found, isSynthetic)
@@ -67,8 +63,11 @@ function attributed(
   const keyOf = ({ member, descriptor, detail }: FoundReference): string =>
     `${member} ${descriptor} ${detail}`
   const repeated: FoundReference[] = []
-  for (const { method, call, called, details: compiled, ...member } of found) {
-    const details = called === undefined ? compiled : detailsOf(code.calledAs(called), compiled)
+  for (const { method, call, called: compiledName, details: compiled, ...member } of found) {
+    const called = compiledName === undefined ? undefined : calledIn(snapshot, code, compiledName)
+    // The access of a field by an accessor is where the accessor counts.
+    if (call !== undefined && called?.descriptor.startsWith('(') === false) continue
+    const details = called === undefined ? compiled : detailsOf(called, compiled)
     if (method === undefined) {
       const isMade = code.isMade(classId, CLASS_ITSELF) || (isSynthetic && code !== AS_COMPILED)
       own.push({ ...(isMade ? ITSELF : member), ...details, classId: code.classOf(classId) })
@@ -93,6 +92,12 @@ function attributed(
     own.push(reference)
   }
   return own
+}
+
+/** Returns the member that code names by another; members of a compiler's class, which has no others, as they are. */
+function calledIn({ index }: Snapshot, code: Attribution, called: Called): Called {
+  const owner = index.find(called.owner)
+  return owner !== undefined && index.isMade(owner) ? called : code.calledAs(called)
 }
 
 function detailsOf({ name, descriptor }: Called, compiled: Details): Details {

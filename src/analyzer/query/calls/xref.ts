@@ -1,8 +1,8 @@
-import { KINDS_IN_CODE, REFERENCE_KINDS } from '../../choices.ts'
+import { KINDS_IN_CODE, REFERENCE_KINDS, type ReferenceKind } from '../../choices.ts'
 import { declaredReceivers } from './declared-receivers.ts'
-import { type CountedKind, type ReferenceKind, referenceKindOf } from './compiled-references.ts'
+import { type CountedKind, referenceKindOf } from './compiled-references.ts'
 import { findCalls, findReferences } from './find-references.ts'
-import { packageOf, simpleNameOf, toFqn } from '../names.ts'
+import { packageOf, simpleNameOf, topLevelOf, toFqn } from '../names.ts'
 import { pageOfGroups, type Paging } from '../paging.ts'
 import type { Snapshot } from '../snapshot.ts'
 import { allSubtypes } from '../types/subtypes.ts'
@@ -98,8 +98,10 @@ function usesOf(snapshot: Snapshot, name: number, filter: XrefFilter): readonly 
   const counts = (id: number, kind: ReferenceKind): boolean =>
     !index.isHidden(id) &&
     snapshot.counts(id, includeLibraries && !KINDS_IN_CODE.has(kind)) &&
-    scope?.has(id) !== false &&
-    index.nameIdOf(id) !== name
+    scope?.has(id) !== false
+  const self = index.findByNameId(name)
+  // Nested classes use private members by methods that a compiler adds to the class.
+  const hasAccessors = self !== undefined && code.isUseCountedElsewhere(self, name, 'FIELD_READ')
   const uses: Use[] = []
   const addFound = (kind: ReferenceKind, all: readonly Found[]): void => {
     for (const [id, found] of Map.groupBy(all, ({ classId }) => classId))
@@ -110,14 +112,20 @@ function usesOf(snapshot: Snapshot, name: number, filter: XrefFilter): readonly 
     if (reference === undefined || (reference.isSynthetic && !synthetic)) continue
     const { kind } = reference
     if ((declared && kind === 'CALL_RECEIVER') || !counts(id, kind)) continue
+    if (id === self) continue
     // Nobody wrote the declaration of a compiler's class.
-    if (!synthetic && index.isMade(id) && !KINDS_IN_CODE.has(kind)) continue
-    if (code.isUseCountedElsewhere(id, name, COPIED.has(kind)))
+    if (!synthetic && !KINDS_IN_CODE.has(kind) && index.isMade(id)) continue
+    const isByAccessor = hasAccessors && kind === 'CALL_RECEIVER' && isInOneFile(snapshot, id, self)
+    if (isByAccessor || code.isUseCountedElsewhere(id, name, kind))
       addFound(kind, findReferences(snapshot, code, id, fullName, reference))
     else uses.push({ id, ...reference, count, found: undefined })
   }
+  if (hasAccessors)
+    for (const kind of ACCESSES)
+      if (counts(self, kind))
+        addFound(kind, findReferences(snapshot, code, self, fullName, { kind, isSynthetic: false }))
   if (declared) {
-    const receivers = declaredReceivers(snapshot, name, (id) => counts(id, 'CALL_RECEIVER'))
+    const receivers = declaredReceivers(snapshot, name, (id) => id !== self && counts(id, 'CALL_RECEIVER'))
     for (const { id, calls } of receivers)
       addFound(
         'CALL_RECEIVER',
@@ -132,8 +140,13 @@ function usesOf(snapshot: Snapshot, name: number, filter: XrefFilter): readonly 
   )
 }
 
-/** Kinds of references that compilers copy from a method to its bridge. */
-const COPIED: ReadonlySet<ReferenceKind> = new Set(['ANNOTATION', 'THROWS'])
+/** Whether classes are in one top-level class. */
+function isInOneFile({ index }: Snapshot, a: number, b: number): boolean {
+  return topLevelOf(toFqn(index.nameOf(a))) === topLevelOf(toFqn(index.nameOf(b)))
+}
+
+/** Kinds of references that accessors have for nested classes. */
+const ACCESSES = ['FIELD_READ', 'FIELD_WRITE'] as const
 
 type Found = ReturnType<typeof findReferences>[number]
 

@@ -4,6 +4,7 @@ import type { DependencyAnswer } from '../../project/declared-dependencies.ts'
 import { pageOf, type Paging } from '../paging.ts'
 import type { RunSearch } from '../search-queue.ts'
 import type { Snapshot } from '../snapshot.ts'
+import { NOWHERE } from '../written/attribution.ts'
 import { WrittenCode } from '../written/written-code.ts'
 import { compare } from '../sort-in-turns.ts'
 import { type Finding, type Findings, findFindings } from './find-findings.ts'
@@ -86,7 +87,7 @@ function viewOf(
   const { coordinates, scope, broughtBy = null } = dependency
   const ranks = snapshot.index.ranks()
   const code = WrittenCode.of(snapshot)
-  const written = [...new Set(users.map((id) => code.classOf(id)))]
+  const written = [...new Set(users.map((id) => code.classOf(id)))].filter((id) => id !== NOWHERE)
   const classes = written
     .toSorted((a, b) => (ranks[a] ?? 0) - (ranks[b] ?? 0))
     .slice(0, MAX_CLASSES)

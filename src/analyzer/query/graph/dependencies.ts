@@ -3,6 +3,7 @@ import { compare } from '../sort-in-turns.ts'
 import { type MemberName, membersNaming } from '../calls/members-naming.ts'
 import { toFqn } from '../names.ts'
 import type { Snapshot } from '../snapshot.ts'
+import { NOWHERE } from '../written/attribution.ts'
 import { WrittenCode } from '../written/written-code.ts'
 
 /** A dependency between two classes. */
@@ -31,7 +32,13 @@ export function dependenciesOf(snapshot: Snapshot, fqn: string, includeLibraries
   const incoming = new DependencyList(snapshot)
   for (const { id: user, kind } of index.usesOf(target)) {
     const counted = code.classOf(user)
-    if (counted === id || index.isHidden(user) || !snapshot.counts(user, includeLibraries)) continue
+    if (
+      counted === NOWHERE ||
+      counted === id ||
+      index.isHidden(user) ||
+      !snapshot.counts(user, includeLibraries)
+    )
+      continue
     const members = membersNaming(snapshot, user, targetName, kind)
     incoming.add(index.nameIdOf(counted), typeOf(snapshot, user, kind), members)
   }
@@ -45,7 +52,7 @@ function addOutgoing(list: DependencyList, snapshot: Snapshot, id: number, inclu
     const used = index.findByNameId(name)
     if (used === undefined ? !includeLibraries : !snapshot.counts(used, includeLibraries)) continue
     const counted = used === undefined ? undefined : code.classOf(used)
-    if (counted !== undefined && counted === code.classOf(id)) continue
+    if (counted === NOWHERE || (counted !== undefined && counted === code.classOf(id))) continue
     const members = membersNaming(snapshot, id, index.names.get(name), kind)
     list.add(counted === undefined ? name : index.nameIdOf(counted), typeOf(snapshot, id, kind), members)
   }

@@ -7,7 +7,6 @@ import type { ProjectCode } from '../reach/project-code.ts'
 import { fieldKey, siteKey } from '../reach/read-uses.ts'
 import type { Snapshot } from '../snapshot.ts'
 import { allSubtypes, allSupertypes } from '../types/subtypes.ts'
-import { CLASS_ITSELF } from '../written/attribution.ts'
 import { WrittenCode } from '../written/written-code.ts'
 import type { ChangeWord, ClassChange, FileChange, MemberChange } from './class-change.ts'
 import { changedRows, classesOfFiles } from './file-classes.ts'
@@ -282,14 +281,16 @@ class SeedSearch implements Seeds {
     const { classFqn, member, descriptor, change } = view
     const classId = this.#snapshot.findClass(classFqn)
     if (classId === undefined) return view
+    const { index } = this.#snapshot
+    const isMade = index.isMade(classId)
     const code = WrittenCode.of(this.#snapshot)
     const ofClass = {
-      classFqn: this.#snapshot.fqnOf(code.classOf(classId)),
+      classFqn: this.#snapshot.fqnOf(isMade ? (index.classAround(classId) ?? classId) : classId),
       member: null,
       descriptor: null,
       change: 'changed',
     } as const
-    if (code.isMade(classId, CLASS_ITSELF)) return ofClass
+    if (isMade) return ofClass
     if (member === null) return view
     if (change === 'removed') return COMPILED_NAMES.test(member) ? ofClass : view
     const slice = this.#snapshot.index.sliceOf(classId)

@@ -36,16 +36,21 @@ export function endOf(snapshot: Snapshot, written: string): PathEnd {
 
 /**
  * Returns the methods that an end means, without those that are not on the class path. Of a class,
- * those that a person wrote: what a compiler made counts for them.
+ * those that a person wrote or can call: what else a compiler made counts for them.
  *
  * @throws METHOD_NOT_FOUND when nothing declares or calls the method
  */
 export function methodsOf(snapshot: Snapshot, graph: CallGraph, end: PathEnd): readonly number[] {
   const { type, classId, method } = end
   if (method === undefined) {
-    return (classId === undefined ? [] : graph.methodsOf(classId)).filter((each) => {
+    if (classId === undefined) return []
+    if (snapshot.index.isMade(classId)) return graph.methodsOf(classId)
+    const code = WrittenCode.of(snapshot)
+    return graph.methodsOf(classId).filter((each) => {
       const { row } = graph.placeOf(each)
-      return snapshot.index.isMade(classId ?? -1) || !WrittenCode.of(snapshot).isMade(classId ?? -1, row)
+      return (
+        !code.isMade(classId, row) || (code.isAlias(classId, row) && targetOf(snapshot, graph, each) === each)
+      )
     })
   }
   const above = allSupertypes(snapshot, type)
@@ -56,7 +61,7 @@ export function methodsOf(snapshot: Snapshot, graph: CallGraph, end: PathEnd): r
   return [...new Set(found.map((each) => targetOf(snapshot, graph, each)))]
 }
 
-/** Returns the method that a bridge stands for; any other itself. */
+/** Returns the method of its class that a bridge stands for; any other itself. */
 function targetOf(snapshot: Snapshot, graph: CallGraph, method: number): number {
   const code = WrittenCode.of(snapshot)
   const { slice, classId, row } = graph.placeOf(method)

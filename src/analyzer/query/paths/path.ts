@@ -2,7 +2,7 @@ import { counted } from '../../../lib/cli/counted.ts'
 import { ACC } from '../../bytecode/access-flags.ts'
 import type { RunSearch } from '../search-queue.ts'
 import type { Snapshot } from '../snapshot.ts'
-import { type CallGraph, callGraphOf } from './call-graph.ts'
+import { callGraphOf } from './call-graph.ts'
 import { findPaths, type FoundPaths, type SearchEnd } from './find-paths.ts'
 import { endOf, methodsOf, type PathEnd } from './path-end.ts'
 import { type PathStep, StepView } from './path-step.ts'
@@ -43,11 +43,12 @@ export async function pathOf(
   const end = endOf(snapshot, to)
   if (start.classId === undefined) snapshot.getClass(start.fqn)
   const sources = new Set(methodsOf(snapshot, graph, start))
-  const calls = new ScopedCalls(snapshot, graph, sources, filter)
+  const read = new Set(methodsOf(snapshot, graph, end))
+  const calls = new ScopedCalls(snapshot, graph, sources, read, filter)
   const { found, paths } = await run(
     search(new StepView(snapshot, graph, calls), calls, {
       sources,
-      targets: targetsOf(snapshot, graph, calls, end),
+      targets: targetsOf(snapshot, calls, end, read),
       ...filter,
       ...BOUNDS,
     }),
@@ -66,15 +67,18 @@ export async function pathOf(
   }
 }
 
-/** Returns the methods that a path may end at, including those that only calls name. */
+/**
+ * Returns the methods that a path may end at, including those that only calls name.
+ *
+ * @param read those that are on the class path
+ */
 function* targetsOf(
   snapshot: Snapshot,
-  graph: CallGraph,
   calls: ScopedCalls,
   end: PathEnd,
+  read: ReadonlySet<number>,
 ): Generator<void, ReadonlySet<number>> {
-  const read = methodsOf(snapshot, graph, end)
-  if (read.length > 0 || (end.classId !== undefined && end.method === undefined)) return new Set(read)
+  if (read.size > 0 || (end.classId !== undefined && end.method === undefined)) return read
   const name = end.method === undefined ? undefined : snapshot.index.names.find(end.method)
   return new Set(yield* calls.addUnread(end.type, name))
 }

@@ -41,6 +41,7 @@ export class ScopedCalls implements CallerLookup {
   readonly #graph: CallGraph
   readonly #scope: CallScope
   readonly #sources: ReadonlySet<number>
+  readonly #targets: ReadonlySet<number>
   readonly #code: WrittenCode
   readonly #written = new Map<CallGroup, WrittenCallers>()
   readonly #unread: { readonly method: UnreadMethod; readonly group: Group }[] = []
@@ -51,11 +52,13 @@ export class ScopedCalls implements CallerLookup {
     snapshot: Snapshot,
     graph: CallGraph,
     sources: ReadonlySet<number>,
+    targets: ReadonlySet<number>,
     { includeLibraries }: { readonly includeLibraries: boolean },
   ) {
     this.#snapshot = snapshot
     this.#graph = graph
     this.#sources = sources
+    this.#targets = targets
     this.#code = WrittenCode.of(snapshot)
     const slices = new Set(Array.from(sources, (source) => graph.placeOf(source).slice))
     this.#scope = { includeLibraries, slices }
@@ -116,9 +119,9 @@ export class ScopedCalls implements CallerLookup {
     return known
   }
 
-  /** Whether a compiler made a method; not if a search starts at it. */
+  /** Whether a compiler made a method; not if a search starts or ends at it. */
   #isMade(method: number): boolean {
-    if (this.#sources.has(method)) return false
+    if (this.#sources.has(method) || this.#targets.has(method)) return false
     if ((this.#graph.flagsOf(method) & ACC.SYNTHETIC) !== 0) return true
     return this.#snapshot.index.isMade(this.#graph.placeOf(method).classId)
   }

@@ -5,6 +5,7 @@ import { pageOf, type Paging } from '../paging.ts'
 import type { RunSearch } from '../search-queue.ts'
 import type { Snapshot } from '../snapshot.ts'
 import { allSubtypes } from '../types/subtypes.ts'
+import { NOWHERE } from '../written/attribution.ts'
 import { WrittenCode } from '../written/written-code.ts'
 import { type DeadClass, DeadCode } from './dead-code.ts'
 import { ReachSteps } from './reach-step.ts'
@@ -108,6 +109,7 @@ class DeadView {
     let dead: string | undefined
     for (const { id: compiled } of index.usesOf(index.nameIdOf(classId))) {
       const id = WrittenCode.of(this.#snapshot).classOf(compiled)
+      if (id === NOWHERE) continue
       const user = index.nameOf(id)
       if (id === classId || user.startsWith(`${name}$`) || !this.#reached.code.includes(id)) continue
       const fqn = this.#snapshot.fqnOf(id)

@@ -106,12 +106,17 @@ export class ReachSteps {
     return this.#written.isMade(classId, row)
   }
 
-  /** Returns the written method for which one counts first, itself if it is written. */
+  /**
+   * Returns the written method for which one counts first; itself if it is written, or if its class has the
+   * method of another by it.
+   */
   writtenOf(method: number): { readonly classId: number; readonly row: number } | undefined {
     const { classId, row } = this.#code.graph.placeOf(method)
     if (!this.#isMade(method)) return { classId, row }
     const [place] = this.#written.placesOf(classId, row)
-    return place === undefined ? undefined : { classId: place.classId, row: place.method }
+    if (place === undefined) return undefined
+    const isInherited = place.method === CLASS_ITSELF && this.#written.isAlias(classId, row)
+    return isInherited ? { classId, row } : { classId: place.classId, row: place.method }
   }
 
   /** Describes the step to a method. */

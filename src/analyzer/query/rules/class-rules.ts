@@ -3,6 +3,7 @@ import { TARGET } from '../../bytecode/columns.ts'
 import { matchingAnnotations } from '../annotations/annotation-closure.ts'
 import { targetOf } from '../calls/compiled-references.ts'
 import { memberAt } from '../calls/find-references.ts'
+import { CLASS_ITSELF } from '../written/attribution.ts'
 import { WrittenCode } from '../written/written-code.ts'
 import type { Snapshot } from '../snapshot.ts'
 import { Selectors, type TypeTest } from './class-selector.ts'
@@ -87,6 +88,8 @@ export function* findAnnotations(snapshot: Snapshot, rule: Rule): Generator<void
       const facts = snapshot.facts(slice)
       const target = targetOf(facts, row)
       const [written] = target.method === undefined ? [] : code.placesOf(compiled, target.method)
+      // Compilers copy annotations to bridges.
+      if (target.method !== undefined && (written === undefined || written.method === CLASS_ITSELF)) continue
       const at = written === undefined ? target : memberAt(snapshot, written)
       const place =
         at.member === '<init>' && PLACES[targetKind] === 'method' ? 'constructor' : PLACES[targetKind]

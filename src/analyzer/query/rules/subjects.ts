@@ -1,5 +1,6 @@
 import type { IndexedSlice } from '../../index/indexed-slice.ts'
 import type { Snapshot } from '../snapshot.ts'
+import { NOWHERE } from '../written/attribution.ts'
 import { WrittenCode } from '../written/written-code.ts'
 
 /** Classes of the project that rules are about, and how they use types. */
@@ -40,7 +41,8 @@ export class Subjects {
           const compiled = slice.firstClass + (uses.class[use] ?? 0)
           if (index.isHidden(compiled)) continue
           const classId = code.classOf(compiled)
-          if (index.nameIdOf(classId) !== name) visit(classId, name, uses.kind[use] ?? 0)
+          if (classId !== NOWHERE && index.nameIdOf(classId) !== name)
+            visit(classId, name, uses.kind[use] ?? 0)
         }
       }
     }

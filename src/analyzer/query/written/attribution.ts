@@ -1,5 +1,10 @@
+import type { ReferenceKind } from '../../choices.ts'
+
 /** The class itself as the place of code. */
 export const CLASS_ITSELF = -1
+
+/** Instead of a class, if code counts for none. */
+export const NOWHERE = -1
 
 /** Where code counts. */
 export interface Place {
@@ -29,21 +34,24 @@ export interface Attribution {
   isAlias(classId: number, method: number): boolean
   /** Whether a call only passes on that of the method that contains it, as in a bridge. */
   isDelegation(classId: number, method: number, call: number): boolean
-  /** Returns the class that a class counts for. */
+  /** Returns the class that a class counts for, or NOWHERE. */
   classOf(classId: number): number
   /** Returns the classes that count for a class, itself first. */
   partsOf(classId: number): readonly number[]
   /** Returns a class and those in which a compiler put code that can count for it. */
   madeNear(classId: number): readonly number[]
-  /** Returns the written method or field that a called one stands for, itself if it is written. */
+  /**
+   * Returns the written method or field that a called one stands for; itself if it is written, or is a bridge by
+   * which its class has the method of another.
+   */
   calledAs(called: Called): Called
   /**
    * Whether the digest of a class can have another number of calls of methods with a name than count for the
    * class.
    */
   isCallCountedElsewhere(classId: number, name: number): boolean
-  /** Whether the same is true of uses of a type; `isCopied` for those that compilers copy to bridges. */
-  isUseCountedElsewhere(classId: number, type: number, isCopied: boolean): boolean
+  /** Whether the same is true of uses of a type. */
+  isUseCountedElsewhere(classId: number, type: number, kind: ReferenceKind): boolean
 }
 
 /** Takes every class and method as it was compiled. */

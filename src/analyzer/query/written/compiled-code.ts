@@ -24,16 +24,30 @@ export class CompiledCode {
   }
 
   #readMade(classId: number): ReadonlyMap<number, number> {
+    let found: Map<number, number> | undefined
+    const { name, accessFlags, first, end } = this.#digestOf(classId)
+    for (let at = first; at < end; at++) {
+      const flags = accessFlags[at] ?? 0
+      if ((flags & ACC.SYNTHETIC) !== 0) (found ??= new Map()).set(name[at] ?? -1, flags)
+    }
+    return found ?? NONE
+  }
+
+  /** Returns the names of the written methods of a class, from its digest. */
+  writtenIn(classId: number): readonly number[] {
+    const found: number[] = []
+    const { name, accessFlags, first, end } = this.#digestOf(classId)
+    for (let at = first; at < end; at++)
+      if (((accessFlags[at] ?? 0) & ACC.SYNTHETIC) === 0) found.push(name[at] ?? -1)
+    return found
+  }
+
+  /** Returns the methods of a class in its slice's digest, with their rows. */
+  #digestOf(classId: number) {
     const { digest, firstClass } = this.snapshot.index.sliceOf(classId)
     const { classes, methods } = digest
     const row = classId - firstClass
-    let found: Map<number, number> | undefined
-    const end = classes.firstMethod[row + 1] ?? 0
-    for (let at = classes.firstMethod[row] ?? 0; at < end; at++) {
-      const flags = methods.accessFlags[at] ?? 0
-      if ((flags & ACC.SYNTHETIC) !== 0) (found ??= new Map()).set(methods.name[at] ?? -1, flags)
-    }
-    return found ?? NONE
+    return { ...methods, first: classes.firstMethod[row] ?? 0, end: classes.firstMethod[row + 1] ?? 0 }
   }
 
   /** Returns the compiler's methods of a class by name and descriptor. */

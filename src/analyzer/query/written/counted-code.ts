@@ -1,5 +1,6 @@
 import { ACC } from '../../bytecode/access-flags.ts'
 import { rows } from '../../bytecode/facts.ts'
+import { KINDS_IN_CODE, type ReferenceKind } from '../../choices.ts'
 import { supertypesOf } from '../types/subtypes.ts'
 import type { CompiledCode } from './compiled-code.ts'
 
@@ -7,22 +8,43 @@ import type { CompiledCode } from './compiled-code.ts'
 interface Moved {
   /** Names of methods. */
   readonly names: ReadonlySet<number>
-  readonly types: ReadonlySet<number>
+  /** Types, by what names them. */
+  readonly types: Readonly<Record<By, ReadonlySet<number>>>
 }
+
+/** Kind of row in the facts that names a type in code. */
+type By = 'call' | 'dynamicCall' | 'fieldAccess' | 'typeReference' | 'exception'
+
+/** Rows that are counted as a kind of reference in code; for any other these are type references. */
+const COUNTED: Partial<Record<ReferenceKind, By>> = {
+  CALL_RECEIVER: 'call',
+  METHOD_REFERENCE: 'dynamicCall',
+  LAMBDA: 'dynamicCall',
+  FIELD_READ: 'fieldAccess',
+  FIELD_WRITE: 'fieldAccess',
+  THROWS: 'exception',
+}
+
+/** Kinds of references that compilers copy from a method to its bridge. */
+const COPIED: ReadonlySet<ReferenceKind> = new Set(['ANNOTATION', 'THROWS'])
 
 const UNKNOWN = 2
 
-const NOTHING_MOVED: Moved = { names: new Set(), types: new Set() }
+const NO_TYPES: ReadonlySet<number> = new Set()
 
-/** Names of methods to which only their own class refers, or that stand for one of it. */
-const ORDINARY = /^(?:lambda\$|\$values$|<init>$)|\$(?:default|annotations|lambda\$\d+)$/
+/** Names of methods to which only one method of their class refers, or that stand for one of it. */
+const ORDINARY = /^(?:lambda\$(?!new\$|\d)|\$values$|<init>$)|\$(?:default|annotations)$/
+
+/** Names of lambdas that can be in an initializer, which is part of several constructors. */
+const OF_CONSTRUCTORS = /^lambda\$(?:new\$|\d)|\$lambda\$\d+$/
 
 /** Finds where the counts of digests differ from those of written code; only few classes are read for that. */
 export class CountedCode {
   readonly #compiled: CompiledCode
-  /** Names by whether code of methods with them counts in the same class, once. */
-  readonly #ordinary = new Map<number, boolean>()
-  readonly #moved = new Map<number, Moved>()
+  readonly #ordinary = new NameTest(ORDINARY)
+  readonly #ofConstructors = new NameTest(OF_CONSTRUCTORS)
+  /** Undefined for classes without such code. */
+  readonly #moved = new Map<number, Moved | undefined>()
   readonly #copied = new Map<number, ReadonlySet<number>>()
   /** By class: whether a compiler made the class or some of its methods; UNKNOWN until it is asked for. */
   readonly #isMixed: Uint8Array
@@ -37,7 +59,7 @@ export class CountedCode {
     if (!this.#hasMade(classId)) return false
     if (this.#compiled.snapshot.index.isMade(classId)) return true
     const made = this.#compiled.madeIn(classId)
-    if (made.has(name) || this.#movedIn(classId).names.has(name)) return true
+    if (made.has(name) || this.#movedIn(classId)?.names.has(name) === true) return true
     const withDefaults = this.#compiled.snapshot.index.names.find(
       `${this.#compiled.snapshot.index.names.get(name)}$default`,
     )
@@ -45,20 +67,20 @@ export class CountedCode {
   }
 
   /** As `Attribution` describes it. */
-  isUseCountedElsewhere(classId: number, type: number, isCopied: boolean): boolean {
-    if (!this.#hasMade(classId)) return false
+  isUseCountedElsewhere(classId: number, type: number, kind: ReferenceKind): boolean {
+    const isCopied = COPIED.has(kind)
+    if (!(isCopied || KINDS_IN_CODE.has(kind)) || !this.#hasMade(classId)) return false
     if (this.#compiled.snapshot.index.isMade(classId)) return true
-    const made = this.#compiled.madeIn(classId)
-    if (isCopied) return this.#copiedIn(classId).has(type) || this.#movedIn(classId).types.has(type)
+    if (isCopied && this.#copiedIn(classId).has(type)) return true
+    if (this.#movedIn(classId)?.types[COUNTED[kind] ?? 'typeReference'].has(type) === true) return true
     // A bridge may call the method of a supertype.
-    if (this.#isParent(classId, type) && [...made.values()].some(isBridge)) return true
-    return this.#movedIn(classId).types.has(type)
+    const hasBridge = (): boolean => [...this.#compiled.madeIn(classId).values()].some(isBridge)
+    return kind === 'CALL_RECEIVER' && this.#isParent(classId, type) && hasBridge()
   }
 
   /** Whether code of a class counts for others. */
   hasMoved(classId: number): boolean {
-    const { names, types } = this.#movedIn(classId)
-    return names.size > 0 || types.size > 0
+    return this.#movedIn(classId) !== undefined
   }
 
   /** Whether a compiler made a class, or some of its methods. */
@@ -77,15 +99,10 @@ export class CountedCode {
   }
 
   /** Returns what the code of a class uses that counts for other classes, for several methods, or for none. */
-  #movedIn(classId: number): Moved {
-    let found = this.#moved.get(classId)
-    if (found === undefined) {
-      const isOrdinary = [...this.#compiled.madeIn(classId)].every(([name, flags]) =>
-        this.#isOrdinary(name, flags),
-      )
-      this.#moved.set(classId, (found = isOrdinary ? NOTHING_MOVED : this.#readMoved(classId)))
-    }
-    return found
+  #movedIn(classId: number): Moved | undefined {
+    if (!this.#moved.has(classId))
+      this.#moved.set(classId, this.#isOrdinary(classId) ? undefined : this.#readMoved(classId))
+    return this.#moved.get(classId)
   }
 
   /** Returns the names of the exceptions and annotations of a class's bridges. */
@@ -93,7 +110,7 @@ export class CountedCode {
     let found = this.#copied.get(classId)
     if (found === undefined) {
       const hasBridge = [...this.#compiled.madeIn(classId).values()].some(isBridge)
-      this.#copied.set(classId, (found = hasBridge ? this.#readCopied(classId) : NOTHING_MOVED.types))
+      this.#copied.set(classId, (found = hasBridge ? this.#readCopied(classId) : NO_TYPES))
     }
     return found
   }
@@ -101,10 +118,9 @@ export class CountedCode {
   #readCopied(classId: number): ReadonlySet<number> {
     const { facts, row } = this.#compiled.read(classId)
     const { classes, methods, exceptions, annotations, strings } = facts
-    const own = this.#compiled.methodsOf(classId)
     const texts = [
       ...rows(classes.firstMethod, row)
-        .filter((method) => own.isMade(method))
+        .filter((method) => isSynthetic(methods.accessFlags[method]))
         .flatMap((method) => rows(methods.firstException, method))
         .map((at) => exceptions.name[at] ?? -1),
       ...rows(classes.firstAnnotation, row).map((at) => annotations.type[at] ?? -1),
@@ -114,50 +130,84 @@ export class CountedCode {
     )
   }
 
-  #readMoved(classId: number): Moved {
+  #readMoved(classId: number): Moved | undefined {
     const { facts, row } = this.#compiled.read(classId)
     const { classes, methods, calls, dynamicCalls, fieldAccesses, typeReferences, exceptions, strings } =
       facts
     const own = this.#compiled.methodsOf(classId)
     const names = new Set<number>()
-    const types = new Set<number>()
+    const types = {
+      call: new Set<number>(),
+      dynamicCall: new Set<number>(),
+      fieldAccess: new Set<number>(),
+      typeReference: new Set<number>(),
+      exception: new Set<number>(),
+    }
+    let isEmpty = true
     const add = (to: Set<number>, id = -1): void => {
       const text = id < 0 ? undefined : strings.get(id)
       const known = text === undefined ? undefined : this.#compiled.snapshot.index.names.find(elementOf(text))
       if (known !== undefined) to.add(known)
     }
     for (const method of rows(classes.firstMethod, row)) {
-      if (own.holderOf(method) >= 0) continue
+      if (!isSynthetic(methods.accessFlags[method]) || own.holdersOf(method).length === 1) continue
+      isEmpty = false
       for (const at of rows(methods.firstCall, method)) {
         add(names, calls.name[at])
-        add(types, calls.owner[at])
+        add(types.call, calls.owner[at])
       }
       for (const at of rows(methods.firstDynamicCall, method)) {
         add(names, dynamicCalls.handleName[at])
-        add(types, dynamicCalls.handleOwner[at])
+        add(types.dynamicCall, dynamicCalls.handleOwner[at])
         const returned =
           strings
             .get(dynamicCalls.descriptor[at] ?? 0)
             .split(')')
             .at(-1) ?? ''
         const lambda = this.#compiled.snapshot.index.names.find(returned.replace(/^L|;$/g, ''))
-        if (lambda !== undefined) types.add(lambda)
+        if (lambda !== undefined) types.dynamicCall.add(lambda)
       }
-      for (const at of rows(methods.firstFieldAccess, method)) add(types, fieldAccesses.owner[at])
-      for (const at of rows(methods.firstTypeReference, method)) add(types, typeReferences.name[at])
-      for (const at of rows(methods.firstException, method)) add(types, exceptions.name[at])
+      for (const at of rows(methods.firstFieldAccess, method)) add(types.fieldAccess, fieldAccesses.owner[at])
+      for (const at of rows(methods.firstTypeReference, method))
+        add(types.typeReference, typeReferences.name[at])
+      for (const at of rows(methods.firstException, method)) add(types.exception, exceptions.name[at])
     }
-    return { names, types }
+    return isEmpty ? undefined : { names, types }
   }
 
-  /** Whether a compiler's method of a name is part of one of its class: a lambda, a bridge, an enum's constants … */
-  #isOrdinary(name: number, flags: number): boolean {
-    if (isBridge(flags)) return true
-    let found = this.#ordinary.get(name)
-    if (found === undefined)
-      this.#ordinary.set(name, (found = ORDINARY.test(this.#compiled.snapshot.index.names.get(name))))
+  /** Whether the code of each compiler's method of a class counts in the class, once. */
+  #isOrdinary(classId: number): boolean {
+    const made = this.#compiled.madeIn(classId)
+    if (made.size === 0) return true
+    const { names } = this.#compiled.snapshot.index
+    const constructor = names.find('<init>')
+    const written = this.#compiled.writtenIn(classId)
+    const isShared = written.filter((name) => name === constructor).length > 1
+    return [...made].every(([name, flags]) => {
+      if (isBridge(flags)) return written.includes(name)
+      return this.#ordinary.matches(names, name) || (!isShared && this.#ofConstructors.matches(names, name))
+    })
+  }
+}
+
+/** Tests names by their ids, each once. */
+class NameTest {
+  readonly #pattern: RegExp
+  readonly #known = new Map<number, boolean>()
+
+  constructor(pattern: RegExp) {
+    this.#pattern = pattern
+  }
+
+  matches(names: { get(id: number): string }, name: number): boolean {
+    let found = this.#known.get(name)
+    if (found === undefined) this.#known.set(name, (found = this.#pattern.test(names.get(name))))
     return found
   }
+}
+
+function isSynthetic(accessFlags = 0): boolean {
+  return (accessFlags & ACC.SYNTHETIC) !== 0
 }
 
 function isBridge(accessFlags: number): boolean {

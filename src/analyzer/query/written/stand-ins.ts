@@ -14,28 +14,6 @@ export class StandIns {
     this.#compiled = compiled
   }
 
-  /**
-   * Whether a class has a bridge for a method that another declares, as a visible class has for those of an
-   * invisible one.
-   *
-   * @param owner id of the name of the other class
-   */
-  hasBridge(classId: number, owner: number, name: string): boolean {
-    const flags =
-      this.#compiled.madeIn(classId).get(this.#compiled.snapshot.index.names.find(name) ?? -1) ?? 0
-    if ((flags & ACC.BRIDGE) === 0) return false
-    const text = this.#compiled.snapshot.index.names.get(owner)
-    return [...this.#compiled.madeMethods(classId).keys()].some((key) => {
-      const at = key.indexOf(' ')
-      const called = {
-        owner: this.#compiled.snapshot.index.nameOf(classId),
-        name: key.slice(0, at),
-        descriptor: key.slice(at + 1),
-      }
-      return called.name === name && this.#standsFor(called)?.owner === text
-    })
-  }
-
   /** As `Attribution` describes it. */
   calledAs(called: Called): Called {
     let at = called
@@ -50,11 +28,11 @@ export class StandIns {
   /** Returns what a compiler's method calls or accesses; undefined for a written member. */
   #standsFor(called: Called): Called | undefined {
     const { owner, name, descriptor } = called
-    const classId = this.#compiled.snapshot.index.find(owner)
+    const { index } = this.#compiled.snapshot
+    const classId = index.find(owner)
     if (classId === undefined) return undefined
     if (!descriptor.startsWith('(')) return this.#variableOf(classId, called)
-    if (!this.#compiled.madeIn(classId).has(this.#compiled.snapshot.index.names.find(name) ?? -1))
-      return undefined
+    if (!this.#compiled.madeIn(classId).has(index.names.find(name) ?? -1)) return undefined
     const method = this.#compiled.madeMethods(classId).get(`${name} ${descriptor}`)
     if (method === undefined) return undefined
     const { facts } = this.#compiled.read(classId)
@@ -67,11 +45,16 @@ export class StandIns {
     })
     const ownCalls = rows(methods.firstCall, method)
     const passedOn = ownCalls.find((call) => own.isDelegation(method, call)) ?? ownCalls[0]
-    if (passedOn !== undefined) return memberAt(calls, passedOn)
+    if (passedOn !== undefined) {
+      const target = memberAt(calls, passedOn)
+      // A class can have a method of an invisible parent only by a bridge, which people call.
+      const isInherited = own.isAlias(method) && target.owner !== owner && !index.isMade(classId)
+      return isInherited ? undefined : target
+    }
     const [accessed] = rows(methods.firstFieldAccess, method)
     if (accessed !== undefined) return memberAt(fieldAccesses, accessed)
-    const holder = own.holderOf(method)
-    if (holder < 0 || holder === method) return undefined
+    const [holder] = own.holdersOf(method)
+    if (holder === undefined) return undefined
     return {
       owner,
       name: strings.get(methods.name[holder] ?? 0),

@@ -1,8 +1,9 @@
 import { rows } from '../../bytecode/facts.ts'
 import type { WrittenMethods } from '../../bytecode/written-methods.ts'
 import type { ProjectIndex } from '../../index/project-index.ts'
+import type { ReferenceKind } from '../../choices.ts'
 import type { Snapshot } from '../snapshot.ts'
-import { type Attribution, type Called, CLASS_ITSELF, type Place } from './attribution.ts'
+import { type Attribution, type Called, CLASS_ITSELF, NOWHERE, type Place } from './attribution.ts'
 import { CompiledCode } from './compiled-code.ts'
 import { CountedCode } from './counted-code.ts'
 import { type Nest, nestedClasses, readNest, topLevelOf, type Use } from './nest.ts'
@@ -12,6 +13,9 @@ import { StandIns } from './stand-ins.ts'
 const MAX_PLACES = 256
 /** More than a compiler nests. */
 const MAX_FOLLOWED = 64
+
+/** Names of the arrays for switches over enums: javac, Kotlin. */
+const SWITCH_MAP = /^\$(?:SwitchMap|EnumSwitchMapping)\$/
 
 /**
  * Code that a person wrote. What a compiler made, which is marked with ACC_SYNTHETIC, counts for it: a
@@ -25,7 +29,7 @@ export class WrittenCode implements Attribution {
   readonly #standIns: StandIns
   readonly #nests = new Map<string, Nest>()
   readonly #places = new Map<string, readonly Place[]>()
-  readonly #classes = new Map<number, number>()
+  readonly #switchMaps = new Map<number, boolean>()
 
   private constructor(snapshot: Snapshot) {
     this.#index = snapshot.index
@@ -55,12 +59,16 @@ export class WrittenCode implements Attribution {
 
   placesOf(classId: number, method: number): readonly Place[] {
     const isClassMade = this.#index.isMade(classId)
+    if (isClassMade && this.#isSwitchMap(classId)) return []
     if (!isClassMade) {
       if (method < 0) return [{ classId, method, isInLambda: false }]
       const own = this.#methodsOf(classId)
-      const holder = own.holderOf(method)
-      if (holder >= 0) return [{ classId, method: holder, isInLambda: own.isLambdaBody(method) }]
+      const holders = own.holdersOf(method)
+      const isInLambda = own.isLambdaBody(method)
+      if (holders.length > 0) return holders.map((holder) => ({ classId, method: holder, isInLambda }))
       if (own.isRepeated(method)) return []
+      // Nobody wrote a bridge to the method of another class, but it is a member of this one.
+      if (own.isAlias(method)) return [{ classId, method: CLASS_ITSELF, isInLambda: false }]
     }
     const key = isClassMade ? `${classId}` : `${classId} ${method}`
     let found = this.#places.get(key)
@@ -69,12 +77,8 @@ export class WrittenCode implements Attribution {
   }
 
   classOf(classId: number): number {
-    let found = this.#classes.get(classId)
-    if (found === undefined) {
-      found = this.#index.isMade(classId) ? this.#classAround(classId) : classId
-      this.#classes.set(classId, found)
-    }
-    return found
+    if (!this.#index.isMade(classId)) return classId
+    return this.#isSwitchMap(classId) ? NOWHERE : (this.#index.classAround(classId) ?? classId)
   }
 
   partsOf(classId: number): readonly number[] {
@@ -94,8 +98,8 @@ export class WrittenCode implements Attribution {
     return this.#counted.isCallCountedElsewhere(classId, name)
   }
 
-  isUseCountedElsewhere(classId: number, type: number, isCopied: boolean): boolean {
-    return this.#counted.isUseCountedElsewhere(classId, type, isCopied)
+  isUseCountedElsewhere(classId: number, type: number, kind: ReferenceKind): boolean {
+    return this.#counted.isUseCountedElsewhere(classId, type, kind)
   }
 
   /** Whether code of a class counts for others. */
@@ -103,13 +107,16 @@ export class WrittenCode implements Attribution {
     return this.#counted.hasMoved(classId)
   }
 
-  /**
-   * Whether a class has a bridge for a method that another declares.
-   *
-   * @param owner id of the name of the other class
-   */
-  hasBridge(classId: number, owner: number, name: string): boolean {
-    return this.#standIns.hasBridge(classId, owner, name)
+  /** Whether a compiler's class only has the arrays for switches over enums, by which nobody uses a constant. */
+  #isSwitchMap(classId: number): boolean {
+    let found = this.#switchMaps.get(classId)
+    if (found === undefined) {
+      const { facts, row } = this.#compiled.read(classId)
+      const { classes, fields, strings } = facts
+      const names = rows(classes.firstField, row).map((field) => strings.get(fields.name[field] ?? 0))
+      this.#switchMaps.set(classId, (found = names.some((name) => SWITCH_MAP.test(name))))
+    }
+    return found
   }
 
   /** Returns the places of the code that uses a compiler's method or class, or else the class around it. */
@@ -122,13 +129,13 @@ export class WrittenCode implements Attribution {
       if (seen.size > MAX_FOLLOWED || found.size > MAX_PLACES) return this.#around(seen, classId)
       const isClassMade = this.#index.isMade(each.classId)
       const own = this.#methodsOf(each.classId)
-      const holder = isClassMade || each.method < 0 ? -1 : own.holderOf(each.method)
-      if (holder >= 0) {
+      const holders = isClassMade || each.method < 0 ? [] : own.holdersOf(each.method)
+      for (const holder of holders) {
         const place = { classId: each.classId, method: holder, isInLambda: own.isLambdaBody(each.method) }
         const key = `${place.classId} ${holder} ${each.line}`
         if (!found.has(key)) found.set(key, each.line === null ? place : { ...place, line: each.line })
-        continue
       }
+      if (holders.length > 0) continue
       const key = isClassMade ? `${each.classId}` : `${each.classId} ${each.method}`
       if (seen.has(key)) continue
       seen.set(key, each.classId)
@@ -166,31 +173,6 @@ export class WrittenCode implements Attribution {
         around.strings.get(around.methods.descriptor[each] ?? 0) === descriptor,
     )
     return method === undefined ? undefined : { classId: outer, method, line: null }
-  }
-
-  /** Returns the written class around a compiler's: from its attributes, or else by its name. */
-  #classAround(classId: number): number {
-    const seen = new Set<number>()
-    for (let at: number | undefined = classId; at !== undefined && !seen.has(at); at = this.#outerOf(at)) {
-      if (!this.#index.isMade(at)) return at
-      seen.add(at)
-    }
-    const name = this.#index.nameOf(classId)
-    for (let at = name.lastIndexOf('$'); at > 0; at = name.lastIndexOf('$', at - 1)) {
-      const outer = this.#index.find(name.slice(0, at))
-      if (outer !== undefined && !this.#index.isMade(outer)) return outer
-    }
-    return classId
-  }
-
-  #outerOf(classId: number): number | undefined {
-    const { facts, row } = this.#compiled.read(classId)
-    const { enclosingClass, outerClass, nestHost } = facts.classes
-    for (const { [row]: name = -1 } of [enclosingClass, outerClass, nestHost]) {
-      const outer = name < 0 ? undefined : this.#index.find(facts.strings.get(name))
-      if (outer !== undefined && outer !== classId) return outer
-    }
-    return undefined
   }
 
   #nestOf(classId: number): Nest {

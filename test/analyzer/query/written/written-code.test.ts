@@ -7,6 +7,8 @@ import { lineIn } from '../../../support/analyzer/fixture-line.ts'
 import { ringClass } from '../../../support/analyzer/ring-class.ts'
 import { renamedClass } from '../../../support/analyzer/renamed-class.ts'
 
+const calleeOf = ({ calleeFqn, calleeName }: any): string => `${calleeFqn}#${calleeName}`
+
 describe('code that a compiler made', () => {
   let analyzer: TestAnalyzer
   let old: TestAnalyzer
@@ -92,20 +94,109 @@ describe('code that a compiler made', () => {
     expect(await callersOf('w.Shout#compareTo')).toEqual([expect.stringMatching(/^Shout#direct call @/)])
     expect(direct).toBeGreaterThan(0)
     expect(await callersOf('w.Shout$Covariant#make')).toEqual([expect.stringMatching(/^Shout#main call @/)])
-    expect(await callersOf('w.Shout$Unseen#seen')).toEqual([expect.stringMatching(/^Shout#main call @/)])
     const { paths } = await analyzer.get('/path', { from: 'w.Shout#compared', to: 'w.Shout#compareTo' })
     expect(paths.map(({ length }: any) => length)).toEqual([1])
   })
 
-  test('counts the array of a switch for the method with the switch', async () => {
+  test('leaves the bridge to a method of an invisible class its name, in all answers alike', async () => {
+    const seen = 'w.Shout$Seen#seen'
+    const unseen = 'w.Shout$Unseen#seen'
+    const line = lineOf('Shout', 'new Seen().seen()')
+    expect(await callersOf(seen)).toEqual([`Shout#main call @${line}`])
+    expect(await callersOf(unseen)).toEqual([])
+    expect(await callersOf(unseen, analyzer, { includeSubtypes: true })).toEqual([`Shout#main call @${line}`])
+    const { methods } = await analyzer.get('/calls/w.Shout', { method: 'main' })
+    const called = methods[0].calls.filter(({ methodName }: any) => methodName === 'seen')
+    expect(called.map(({ ownerType }: any) => ownerType)).toEqual(['w.Shout$Seen'])
+    const xref = await analyzer.get('/xref/w.Shout$Seen', { kind: 'CALL_RECEIVER' })
+    expect(xref.references.map(({ member, detail }: any) => `${member} ${detail}`)).toEqual(['main seen'])
+    expect((await analyzer.get('/xref/w.Shout$Unseen', { kind: 'CALL_RECEIVER' })).references).toEqual([])
+    for (const to of [seen, unseen]) {
+      const { paths } = await analyzer.get('/path', { from: 'w.Shout#main', to })
+      expect(paths.map(({ steps }: any) => steps.map(calleeOf))).toEqual([[to]])
+      const { targets } = await analyzer.get('/reach', { from: 'w.Shout#main', to })
+      expect(targets[0].steps.map(calleeOf)).toEqual([to])
+    }
+    for (const pattern of [seen, unseen, 'w.Shout$Seen#*']) {
+      const rules = [{ id: 'seen', reason: 'test', mustNotCall: [pattern] }]
+      const { violations } = await checkRules(analyzer, rules)
+      expect(violations.filter(({ target }) => !target.includes('<init>'))).toEqual([
+        expect.objectContaining({ member: 'main', lineNumber: line, target: `${seen}()` }),
+      ])
+    }
+  })
+
+  test('counts a lambda in an initializer for each constructor that runs it', async () => {
+    const field = lineOf('Built', 'Built.given("field")')
+    const other = lineOf('Built', 'loudly("initializer")')
+    const expected = [field, field, other, other].map((line) => `Built#<init> lambda @${line}`)
+    expect((await callersOf('w.Built#given')).toSorted()).toEqual(expected.toSorted())
+    const { callers } = await analyzer.get(`/callers/${encodeURIComponent('w.Built#given')}`)
+    const constructors = ['()V', '(I)V']
+    expect([...new Set(callers.map(({ methodDescriptor }: any) => methodDescriptor))]).toEqual(constructors)
+    const { totalCount, references } = await analyzer.get('/xref/w.Shout', {
+      kind: 'CALL_RECEIVER',
+      size: 1000,
+    })
+    expect(references).toHaveLength(totalCount)
+    expect(references.filter(({ fromFqn }: any) => fromFqn === 'w.Built')).toHaveLength(2)
+    const { paths } = await analyzer.get('/path', { from: 'w.Built#make', to: 'w.Built#given' })
+    expect(paths.map(({ steps }: any) => steps.map(calleeOf))).toEqual([['w.Built#<init>', 'w.Built#given']])
+    const rules = [{ id: 'given', reason: 'test', mustNotCall: ['w.Built#given'] }]
+    const { violations } = await checkRules(analyzer, rules)
+    expect(violations.map(({ descriptor }) => String(descriptor)).toSorted()).toEqual(constructors.toSorted())
+  })
+
+  test('names no method for the arrays of switches, which another method can use', async () => {
     expect((await analyzer.get('/xref/java.lang.NoSuchFieldError')).references).toEqual([])
-    const { incoming } = await analyzer.get('/dependencies/w.Kind')
-    expect(incoming.map(({ classFqn, location }: any) => `${classFqn}#${location}`)).toContain(
-      'w.Shout#number',
+    const usersOf = async (enumeration: string): Promise<readonly string[]> => {
+      const { references } = await analyzer.get(`/xref/${encodeURIComponent(enumeration)}`, { size: 1000 })
+      return references
+        .filter(({ fromFqn }: any) => fromFqn.startsWith('w.Switches') && fromFqn !== enumeration)
+        .map(({ fromFqn, member, kind, lineNumber }: any) => `${fromFqn}#${member} ${kind} @${lineNumber}`)
+    }
+    expect(await usersOf('w.Kind')).toEqual([
+      'w.Switches#ofKind PARAM @null',
+      `w.Switches#ofKind CALL_RECEIVER @${lineOf('Switches', 'switch (kind)')}`,
+    ])
+    expect(await usersOf('w.Switches$Size')).toEqual([
+      'w.Switches$Nested#ofSize PARAM @null',
+      `w.Switches$Nested#ofSize CALL_RECEIVER @${lineOf('Switches', 'switch (size)')}`,
+    ])
+    for (const each of ['w.Kind', 'w.Switches$Size']) expect(await callersOf(`${each}#values`)).toEqual([])
+    const { outgoing } = await analyzer.get('/dependencies/w.Switches$Nested')
+    const used = outgoing.filter(({ location }: any) => location !== null)
+    expect([...new Set(used.map(({ classFqn }: any) => classFqn))]).toEqual(['w.Switches$Size'])
+    const { edges } = await analyzer.get('/graph')
+    expect(edges.filter(({ source, target }: any) => /Nested/.test(source) && /Kind/.test(target))).toEqual(
+      [],
     )
-    const { callers } = await analyzer.get(`/callers/${encodeURIComponent('w.Kind#values')}`)
-    expect(callers.map(({ classFqn, methodName }: any) => `${classFqn}#${methodName}`)).toEqual([
-      'w.Shout#number',
+    const rules = [
+      { id: 'kind', reason: 'test', classes: ['w.Switches$Nested'], mustNotUse: ['w.Kind'] },
+      { id: 'values', reason: 'test', classes: ['w.Switches*'], mustNotCall: ['w.Kind#values'] },
+    ]
+    expect((await checkRules(analyzer, rules)).violations).toEqual([])
+  })
+
+  test('shows accesses of fields by accessors as those of the fields', async () => {
+    const accesses = async (of: TestAnalyzer, kind: string): Promise<readonly string[]> => {
+      const { references, totalCount } = await of.get('/xref/w.Shout', { kind, size: 1000 })
+      expect(references).toHaveLength(totalCount)
+      return references.map(
+        ({ fromFqn, member, detail, lineNumber }: any) => `${fromFqn}#${member} ${detail} @${lineNumber}`,
+      )
+    }
+    const line = lineOf('Shout', 'shout.count += 2')
+    expect(await accesses(old, 'FIELD_READ')).toContain(`w.Shout$Inner#run count @${line}`)
+    for (const kind of ['FIELD_READ', 'FIELD_WRITE', 'CALL_RECEIVER'])
+      expect((await accesses(old, kind)).toSorted()).toEqual((await accesses(analyzer, kind)).toSorted())
+  })
+
+  test('has its own names in a class that was asked for', async () => {
+    const { references } = await analyzer.get('/xref/w.Switches$1')
+    expect(references.map(({ member, detail }: any) => `${member} ${detail}`)).toEqual([
+      'ofKind $SwitchMap$w$Kind',
+      'ofSize $SwitchMap$w$Switches$Size',
     ])
   })
 
@@ -169,6 +260,20 @@ describe('code that another compiler made', () => {
         'w.Shout$Unseen#seen',
       ])
       expect((await analyzer.get('/classes', { name: 'Shout$1' })).totalCount).toBe(0)
+    } finally {
+      await analyzer.stop()
+    }
+  })
+
+  test('is shown if nobody wrote the class around it, in all answers alike', async () => {
+    const analyzer = await startWith((classes) => renamed(classes, 'Tariff', (text) => text, 0x1000))
+    try {
+      const { nodes } = await analyzer.get('/graph')
+      expect(nodes.map(({ fqn }: any) => fqn)).toContain('w.Tariff')
+      const { references } = await analyzer.get('/xref/java.lang.String', { kind: 'PARAM', size: 1000 })
+      expect(references.map(({ fromFqn }: any) => fromFqn)).toContain('w.Tariff')
+      expect(await callersOf(analyzer, 'w.Tariff#weigh')).toEqual(weighing)
+      expect((await analyzer.get('/classes', { name: 'Tariff' })).totalCount).toBe(1)
     } finally {
       await analyzer.stop()
     }

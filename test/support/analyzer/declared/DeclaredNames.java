@@ -1,3 +1,5 @@
+import static javax.lang.model.element.Modifier.PUBLIC;
+
 import com.sun.source.tree.ClassTree;
 import com.sun.source.util.JavacTask;
 import com.sun.source.util.TreePathScanner;
@@ -28,11 +30,17 @@ public class DeclaredNames {
           TypeElement type = (TypeElement) Trees.instance(task).getElement(getCurrentPath());
           var name = task.getElements().getBinaryName(type);
           out.append(name).append('\n').append(name).append("#<clinit>\n");
-          for (Element member : type.getEnclosedElements())
-            if (!(member instanceof TypeElement)) out.append(name).append('#').append(member.getSimpleName()).append('\n');
+          for (Element member : task.getElements().getAllMembers(type))
+            if (!(member instanceof TypeElement) && (member.getEnclosingElement() == type || isShown(type, member))) out.append(name).append('#').append(member.getSimpleName()).append('\n');
           return super.visitClass(tree, unused);
         }
       }.scan(unit, null);
     System.out.print(out);
+  }
+
+  /** Whether a visible class inherits a member from an invisible one of the sources. */
+  private static boolean isShown(TypeElement type, Element member) {
+    var above = member.getEnclosingElement().getModifiers();
+    return type.getModifiers().contains(PUBLIC) && member.getModifiers().contains(PUBLIC) && !above.contains(PUBLIC);
   }
 }
