@@ -1,7 +1,6 @@
 import { printable } from '../../../lib/cli/table.ts'
 import type { ScanProgress } from '../../scan/scan-progress.ts'
 
-const EVERY_MS = 500
 /** Pipes and logs get a few lines, and none of a start that is quick. */
 const LINE_EVERY_MS = 5_000
 
@@ -12,34 +11,33 @@ export interface ProgressStream {
   write(text: string): unknown
 }
 
-/**
- * Shows what a starting server reads until it is stopped: on a terminal in one line that changes, elsewhere in a line
- * every 5 s.
- *
- * @param ask returns the progress of the server's scan; undefined while it has none
- * @returns stops it and removes the line
- */
-export function showStartProgress(
-  stream: ProgressStream,
-  ask: () => Promise<ScanProgress | undefined>,
-): () => void {
-  const isTerminal = stream.isTTY === true
-  let shown = ''
-  let isStopped = false
-  const show = async (): Promise<void> => {
-    // A server that does not respond yet has no progress.
-    const progress = await ask().catch(() => undefined)
-    const text = progress === undefined ? '' : progressText(progress)
-    if (isStopped || text === shown || text === '') return
-    shown = text
-    if (isTerminal) stream.write(`\r\u001B[K${text.slice(0, widthOf(stream) - 1)}`)
-    else stream.write(`analyzer: ${text}\n`)
+/** Shows what a starting server reads: on a terminal in one line that changes, elsewhere in a line every 5 s. */
+export class StartProgress {
+  readonly #stream: ProgressStream
+  readonly #isTerminal: boolean
+  #shown = ''
+  #lastLineMs = performance.now()
+
+  constructor(stream: ProgressStream) {
+    this.#stream = stream
+    this.#isTerminal = stream.isTTY === true
   }
-  const timer = setInterval(() => void show(), isTerminal ? EVERY_MS : LINE_EVERY_MS)
-  return () => {
-    isStopped = true
-    clearInterval(timer)
-    if (isTerminal && shown !== '') stream.write('\r\u001B[K')
+
+  /** Shows the progress of the server's scan; nothing new while it has none. */
+  show(progress: ScanProgress | undefined): void {
+    const text = progress === undefined ? '' : progressText(progress)
+    if (text === this.#shown || text === '') return
+    const now = performance.now()
+    if (!this.#isTerminal && now - this.#lastLineMs < LINE_EVERY_MS) return
+    this.#shown = text
+    this.#lastLineMs = now
+    if (this.#isTerminal) this.#stream.write(`\r\u001B[K${text.slice(0, widthOf(this.#stream) - 1)}`)
+    else this.#stream.write(`analyzer: ${text}\n`)
+  }
+
+  /** Removes the line from a terminal. */
+  hide(): void {
+    if (this.#isTerminal && this.#shown !== '') this.#stream.write('\r\u001B[K')
   }
 }
 

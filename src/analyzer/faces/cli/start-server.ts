@@ -8,7 +8,7 @@ import { fault } from '../../errors.ts'
 import { recordFile } from '../../lifecycle/server-record.ts'
 import { findServer, type LiveServer } from './server-client.ts'
 import { SMALL_MEMORY } from './small-memory.ts'
-import { showStartProgress } from './start-progress.ts'
+import { StartProgress } from './start-progress.ts'
 
 const POLL_MS = 100
 
@@ -36,15 +36,12 @@ export interface StartOptions {
 export async function startServer(projectPath: string, options: StartOptions): Promise<LiveServer> {
   const untilMs = performance.now() + options.timeoutMs
   const started = await findServer(projectPath)
-  const hideProgress = showStartProgress(
-    process.stderr,
-    async () => (await findServer(projectPath))?.info.progress,
-  )
+  if (started === undefined) await spawnUnlessRunning(projectPath, options, untilMs)
+  const progress = new StartProgress(process.stderr)
   try {
-    if (started === undefined) await spawnUnlessRunning(projectPath, options, untilMs)
-    return await waitUntilReady(projectPath, options, untilMs)
+    return await waitUntilReady(projectPath, options, untilMs, progress)
   } finally {
-    hideProgress()
+    progress.hide()
   }
 }
 
@@ -63,6 +60,7 @@ async function waitUntilReady(
   projectPath: string,
   options: StartOptions,
   untilMs: number,
+  progress: StartProgress,
 ): Promise<LiveServer> {
   for (;;) {
     const live = await findServer(projectPath)
@@ -74,6 +72,7 @@ async function waitUntilReady(
       )
     }
     if (performance.now() > untilMs) throw late(projectPath, options)
+    progress.show(live?.info.progress)
     await delay(POLL_MS)
   }
 }

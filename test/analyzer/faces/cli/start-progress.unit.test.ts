@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { type ProgressStream, showStartProgress } from '../../../../src/analyzer/faces/cli/start-progress.ts'
+import { type ProgressStream, StartProgress } from '../../../../src/analyzer/faces/cli/start-progress.ts'
 import type { ScanProgress } from '../../../../src/analyzer/scan/scan-progress.ts'
 
 beforeEach(() => void vi.useFakeTimers())
@@ -13,37 +13,30 @@ const reading = (readCount: number): ScanProgress => ({
 })
 
 /** Returns what a stream gets while a server has one progress after the other, for half a second each. */
-async function shown(
-  settings: Partial<ProgressStream>,
-  states: readonly (ScanProgress | Error | undefined)[],
-) {
+function shown(settings: Partial<ProgressStream>, states: readonly (ScanProgress | undefined)[]) {
   const texts: string[] = []
-  let at = 0
-  const stop = showStartProgress({ ...settings, write: (text) => texts.push(text) }, async () => {
-    const state = states[at]
-    if (state instanceof Error) throw state
-    return state
-  })
-  for (; at < states.length; at++) await vi.advanceTimersByTimeAsync(500)
-  stop()
-  await vi.advanceTimersByTimeAsync(60_000)
+  const progress = new StartProgress({ ...settings, write: (text) => texts.push(text) })
+  for (const state of states) {
+    vi.advanceTimersByTime(500)
+    progress.show(state)
+  }
+  progress.hide()
   return texts
 }
 
 const resolving: ScanProgress = { step: 'resolving', path: null, readCount: 0, classCount: 0 }
 const listing: ScanProgress = { ...resolving, step: 'listing' }
 
-test('a start shows what is read, on a terminal in one line that changes and is removed', async () => {
+test('a start shows what is read, on a terminal in one line that changes and is removed', () => {
   const states = [
     undefined,
-    new Error('not yet'),
     resolving,
     listing,
     reading(0),
     reading(6_000),
     reading(6_000),
   ]
-  expect(await shown({ isTTY: true, columns: 200 }, states)).toEqual([
+  expect(shown({ isTTY: true, columns: 200 }, states)).toEqual([
     '\r\u001B[Kresolving the class path',
     '\r\u001B[Klisting classes',
     '\r\u001B[Kreading classes: 0 of 30000 (/jdk/lib/modules)',
@@ -52,23 +45,23 @@ test('a start shows what is read, on a terminal in one line that changes and is 
   ])
 })
 
-test('the line fits into the terminal', async () => {
-  expect(await shown({ isTTY: true, columns: 24 }, [reading(1)])).toEqual([
+test('the line fits into the terminal', () => {
+  expect(shown({ isTTY: true, columns: 24 }, [reading(1)])).toEqual([
     '\r\u001B[Kreading classes: 1 of 3',
     '\r\u001B[K',
   ])
-  expect((await shown({ isTTY: true, columns: 0 }, [reading(1)]))[0]).toContain('/jdk/lib/modules')
+  expect(shown({ isTTY: true, columns: 0 }, [reading(1)])[0]).toContain('/jdk/lib/modules')
 })
 
-test('elsewhere a start shows a line every 5 s, and none if it is quick', async () => {
+test('elsewhere a start shows a line every 5 s, and none if it is quick', () => {
   expect(
-    await shown(
+    shown(
       {},
       Array.from({ length: 9 }, (_, n) => reading(n)),
     ),
   ).toEqual([])
   expect(
-    await shown(
+    shown(
       {},
       Array.from({ length: 24 }, (_, n) => reading(n * 1_000)),
     ),
