@@ -81,7 +81,7 @@ class CodeReader {
   /** Adds the classes in the arguments of a bootstrap method, and those that its dynamic constants describe. */
   void addBootstrapTypes(const BootstrapMethod& bootstrap, std::uint8_t opcode, int depth);
   void addTypesOfSite(const MemberRef& bootstrapMember, const BootstrapMethod& bootstrap, const Descriptor& descriptor);
-  void addNamedReference(std::int32_t name, std::uint8_t opcode);
+  void addNamedReference(std::int32_t name, std::uint8_t opcode, std::int32_t line);
   /** Adds the class that `ClassDesc.of` describes: javac writes enum constants of another class in a switch that way. */
   void addDescribedClass(const BootstrapMethod& bootstrap, std::uint8_t opcode);
   const BootstrapMethod& bootstrapOf(const DynamicRef& site, std::size_t offset) const;

@@ -277,7 +277,7 @@ void CodeReader::addTypesOfSite(const MemberRef& bootstrapMember, const Bootstra
                                                                               : op::ldc;
   // Its arguments are the names of constants.
   if (opcode == op::instanceof_ && slice_.facts.strings.at(bootstrapMember.name) == "enumSwitch") {
-    for (const std::int32_t name : slice_.descriptors.classes(descriptor)) addNamedReference(name, opcode);
+    for (const std::int32_t name : slice_.descriptors.classes(descriptor)) addNamedReference(name, opcode, line_);
   }
   addBootstrapTypes(bootstrap, opcode, 0);
 }
@@ -308,22 +308,19 @@ void CodeReader::addDescribedClass(const BootstrapMethod& bootstrap, std::uint8_
   std::string name(slice_.facts.strings.at(pool.string(text)));
   std::replace(name.begin(), name.end(), '.', '/');
   const std::int32_t id = slice_.facts.strings.intern(name);
-  addNamedReference(id, opcode);
+  addNamedReference(id, opcode, line_);
   slice_.addReference(id);
 }
 
-void CodeReader::addNamedReference(std::int32_t name, std::uint8_t opcode) {
+void CodeReader::addNamedReference(std::int32_t name, std::uint8_t opcode, std::int32_t line) {
   auto& table = slice_.facts.typeReferences;
   table.name.push_back(name);
   table.opcode.push_back(opcode);
-  table.line.push_back(line_);
+  table.line.push_back(line);
 }
 
 void CodeReader::addTypeReference(std::uint16_t index, std::uint8_t opcode, std::int32_t line) {
-  auto& table = slice_.facts.typeReferences;
-  table.name.push_back(slice_.pool.className(index));
-  table.opcode.push_back(opcode);
-  table.line.push_back(line);
+  addNamedReference(slice_.pool.className(index), opcode, line);
 }
 
 }  // namespace workspace::classfile

@@ -13,6 +13,8 @@ const MAX_CANDIDATES = 10
 export class Snapshot {
   readonly index: ProjectIndex
   readonly #facts: (key: string) => Facts
+  /** Made for the first name that no class has: it reads the descriptors of the JDK's modules. */
+  #isJdkInternal: ((classId: number) => boolean) | undefined
 
   /** @param facts returns the facts of a slice; throws when they no longer exist */
   constructor(index: ProjectIndex, facts: (key: string) => Facts) {
@@ -40,13 +42,8 @@ export class Snapshot {
   getType(fqn: string): number {
     const name = this.findType(fqn)
     if (name !== undefined) return name
-    const similar = suggestion(
-      similarClasses(
-        this.index,
-        fqn,
-        jdkInternals(this.index, (slice) => this.facts(slice)),
-      ),
-    )
+    this.#isJdkInternal ??= jdkInternals(this.index, (slice) => this.facts(slice))
+    const similar = suggestion(similarClasses(this.index, fqn, this.#isJdkInternal))
     throw fault(
       'CLASS_NOT_FOUND',
       `class "${fqn}" is not in the project, its libraries or its JDK, and no class mentions it${similar}`,
