@@ -1,6 +1,7 @@
 import { ClassFormatError } from './class-format-error.ts'
 
-const widths = new Map([
+/** Bytes of constants by tag, without the tag (JVMS §4.4). */
+export const CONSTANT_BYTES: ReadonlyMap<number, number> = new Map([
   [3, 4],
   [4, 4],
   [5, 8],
@@ -77,7 +78,7 @@ class StructureWalk {
     for (let index = 1; index < count; index++) {
       const at = this.#at
       const tag = this.number(1)
-      const width = tag === UTF8 ? this.number(2) : widths.get(tag)
+      const width = tag === UTF8 ? this.number(2) : CONSTANT_BYTES.get(tag)
       if (width === undefined) throw new ClassFormatError(at, `constant ${index} has the unknown tag ${tag}`)
       this.skip(width)
       // JVMS §4.4.5: 8-byte constants take two indices.

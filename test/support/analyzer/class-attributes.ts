@@ -1,3 +1,5 @@
+import { CONSTANT_BYTES } from '../../oracle/class-reader/structure.ts'
+
 /** An attribute in the bytes of a class file. */
 export interface PlacedAttribute {
   readonly name: string
@@ -6,25 +8,6 @@ export interface PlacedAttribute {
   readonly length: number
 }
 
-/** Sizes of constants by tag, without the tag (JVMS §4.4). */
-const SIZES: ReadonlyMap<number, number> = new Map([
-  [3, 4],
-  [4, 4],
-  [5, 8],
-  [6, 8],
-  [7, 2],
-  [8, 2],
-  [9, 4],
-  [10, 4],
-  [11, 4],
-  [12, 4],
-  [15, 3],
-  [16, 2],
-  [17, 4],
-  [18, 4],
-  [19, 2],
-  [20, 2],
-])
 const UTF8 = 1
 const LONG = 5
 const DOUBLE = 6
@@ -41,7 +24,7 @@ export function attributesOf(bytes: Uint8Array): readonly PlacedAttribute[] {
       const length = file.readUInt16BE(at)
       texts.set(index, file.toString('latin1', at + 2, at + 2 + length))
       at += 2 + length
-    } else at += SIZES.get(tag) ?? 0
+    } else at += CONSTANT_BYTES.get(tag) ?? 0
     if (tag === LONG || tag === DOUBLE) index++
   }
   const found: PlacedAttribute[] = []
