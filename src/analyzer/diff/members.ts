@@ -31,10 +31,11 @@ export function membersOf<K extends Kind>(
       const isInherited = member.name !== '<init>' && (member.flags & ACC.PRIVATE) === 0
       const known = found.get(key)
       // Compilers add bridges to a visible class for the methods of an invisible superclass; the original
-      // method counts.
+      // method counts. A bridge to an abstract one implements it.
       const isBridged =
         known !== undefined &&
         (known.flags & ~member.flags & ACC.SYNTHETIC) !== 0 &&
+        (member.flags & ACC.ABSTRACT) === 0 &&
         !isOverridden(of, member)
       if (isInherited && (known === undefined || isBridged)) found.set(key, see(member))
     }
