@@ -1,3 +1,4 @@
+import { ACC } from '../bytecode/access-flags.ts'
 import { instructionsOf } from './code-text.ts'
 import { ConstantPool, Cursor } from './constant-pool.ts'
 
@@ -9,6 +10,16 @@ export interface ClassText {
   readonly header: string
   /** Text of each method and field, keyed by name and descriptor with a NUL between. */
   readonly members: ReadonlyMap<string, string>
+  /** Keys of the members that a compiler made. */
+  readonly made: ReadonlySet<string>
+}
+
+/** A class file's own name and flags. */
+interface ClassHead {
+  /** Internal name. */
+  readonly name: string
+  /** Whether a compiler made the class. */
+  readonly isMade: boolean
 }
 
 /** Attributes for debuggers, or that follow from others. */
@@ -51,11 +62,11 @@ const TARGET_BYTES: Readonly<Record<number, number>> = {
   0x4b: 3,
 }
 
-/** Returns the internal name of the class in a class file. @throws Error when it is damaged */
-export function classNameIn(bytes: Buffer): string {
+/** Reads the beginning of a class file. @throws Error when it is damaged */
+export function classHead(bytes: Buffer): ClassHead {
   const { pool, cursor } = open(bytes)
-  cursor.u2()
-  return pool.name(cursor.u2())
+  const flags = cursor.u2()
+  return { name: pool.name(cursor.u2()), isMade: (flags & ACC.SYNTHETIC) !== 0 }
 }
 
 /** Reads a class file. @throws Error when it is damaged */
@@ -74,6 +85,7 @@ function open(bytes: Buffer): { readonly pool: ConstantPool; readonly cursor: Cu
 class ClassTextReader {
   readonly #pool: ConstantPool
   readonly #cursor: Cursor
+  readonly #made = new Set<string>()
 
   constructor(pool: ConstantPool, cursor: Cursor) {
     this.#pool = pool
@@ -94,7 +106,12 @@ class ClassTextReader {
     const attributes = this.#attributes('class')
     cursor.at = start
     const members = new Map([...this.#members(), ...this.#members()])
-    return { name, header: [flags, ownFlags, superName, interfaces, attributes].join(' '), members }
+    return {
+      name,
+      header: [flags, ownFlags, superName, interfaces, attributes].join(' '),
+      members,
+      made: this.#made,
+    }
   }
 
   #members(): readonly (readonly [string, string])[] {
@@ -102,7 +119,9 @@ class ClassTextReader {
       const flags = this.#cursor.u2()
       const name = this.#pool.name(this.#cursor.u2())
       const descriptor = this.#pool.name(this.#cursor.u2())
-      return [`${name}\0${descriptor}`, `${flags} ${this.#attributes('member')}`] as const
+      const key = `${name}\0${descriptor}`
+      if ((flags & ACC.SYNTHETIC) !== 0) this.#made.add(key)
+      return [key, `${flags} ${this.#attributes('member')}`] as const
     })
   }
 

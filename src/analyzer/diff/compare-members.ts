@@ -5,7 +5,7 @@ import { readClassBytes } from '../classpath/read-class-bytes.ts'
 import { fault } from '../errors.ts'
 import type { ClassChange, MemberChange } from '../query/impact/class-change.ts'
 import { toFqn } from '../query/names.ts'
-import { classNameIn, classText } from './class-text.ts'
+import { classHead, classText } from './class-text.ts'
 
 /** Two builds of a project. */
 export interface MembersTask {
@@ -26,9 +26,13 @@ export interface MembersDiff {
 interface Found {
   readonly container: ClassContainer
   readonly entry: ClassEntry
+  readonly isMade: boolean
 }
 
-/** Compares the members of two builds with their code. @throws BAD_REQUEST when one has no classes */
+/**
+ * Compares the members of two builds with their code. What a compiler made and no longer exists is left out: the code that used
+ * it differs. @throws BAD_REQUEST when one has no classes
+ */
 export function compareMembers(task: MembersTask): MembersDiff {
   const problems: string[] = []
   const [before, after] = [task.old, task.new].map((paths) => classesIn(paths, task.release, problems))
@@ -37,9 +41,9 @@ export function compareMembers(task: MembersTask): MembersDiff {
     const [old, now] = [before?.get(name), after?.get(name)]
     const classFqn = toFqn(name)
     if (old === undefined) classes.push({ classFqn, change: 'added', isHeaderChanged: true, members: [] })
-    else if (now === undefined)
-      classes.push({ classFqn, change: 'removed', isHeaderChanged: true, members: [] })
-    else {
+    else if (now === undefined) {
+      if (!old.isMade) classes.push({ classFqn, change: 'removed', isHeaderChanged: true, members: [] })
+    } else {
       const change = changeOf(classFqn, bytesOf(old), bytesOf(now), problems)
       if (change !== undefined) classes.push(change)
     }
@@ -60,8 +64,8 @@ function classesIn(
     for (const container of listing.containers)
       for (const entry of container.classes)
         try {
-          const name = classNameIn(readClassBytes(container, entry))
-          if (!name.endsWith('module-info') && !found.has(name)) found.set(name, { container, entry })
+          const { name, isMade } = classHead(readClassBytes(container, entry))
+          if (!name.endsWith('module-info') && !found.has(name)) found.set(name, { container, entry, isMade })
         } catch (error) {
           problems.push(`${displayPath(container, entry.file)}: ${messageOf(error)}`)
         }
@@ -85,7 +89,7 @@ function changeOf(classFqn: string, old: Buffer, now: Buffer, problems: string[]
     const members: MemberChange[] = []
     for (const key of new Set([...before.members.keys(), ...after.members.keys()])) {
       const [from, to] = [before.members.get(key), after.members.get(key)]
-      if (from === to) continue
+      if (from === to || (to === undefined && before.made.has(key))) continue
       const [name = '', descriptor = ''] = key.split('\0')
       const change = from === undefined ? 'added' : to === undefined ? 'removed' : 'changed'
       members.push({ name, descriptor, change })

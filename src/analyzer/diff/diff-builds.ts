@@ -1,3 +1,4 @@
+import { ACC } from '../bytecode/access-flags.ts'
 import { compare } from '../query/sort-in-turns.ts'
 import type { Build } from './build.ts'
 import { type Change, ChangeList } from './change.ts'
@@ -56,7 +57,8 @@ function changesOf(
   const after = builds.new.classes.get(name)
   const wasApi = before !== undefined && isApi(builds.old, before)
   const isNowApi = after !== undefined && isApi(builds.new, after)
-  if (!wasApi && !isNowApi && !all) return []
+  const isMade = ((after ?? before)?.flags ?? 0) & ACC.SYNTHETIC
+  if (!wasApi && !isNowApi && (!all || isMade !== 0)) return []
   const changes = new ChangeList(name, wasApi)
   if (before === undefined) changes.add('CLASS_ADDED')
   else if (after === undefined) changes.add('CLASS_REMOVED')

@@ -92,6 +92,34 @@ test('classes are compared by their names, wherever their folders are', () => {
   expect(changes(old, build(BASE))).toEqual([])
 })
 
+test('what a compiler made and no longer exists is left out: the code that used it differs', () => {
+  const old = `package a; class A {
+    private A() {}
+    enum Kind { ONE }
+    static int of(Kind kind) { switch (kind) { case ONE: return 1; default: return 2; } }
+    static class In { A make() { return new A(); } Runnable later() { return () -> of(null); } }
+    static class Text implements java.util.function.Consumer<String> { public void accept(String text) {} }
+  }`
+  const now = `package a; class A {
+    A() {}
+    enum Kind { ONE }
+    static int of(Kind kind) { return 1; }
+    static class In { A make() { return new A(); } Runnable later() { return null; } }
+    static class Text { public void accept(String text) {} }
+  }`
+  const { classes } = compareMembers({
+    old: [build(old, '--release', '8')],
+    new: [build(now, '--release', '8')],
+    release: 99,
+  })
+  const found = classes.flatMap(({ classFqn, change, members }) => [
+    `${classFqn} ${change}`,
+    ...members.map((member) => `${member.name}${member.descriptor} ${member.change}`),
+  ])
+  expect(found.filter((each) => each.endsWith('removed'))).toEqual([])
+  expect(found).toEqual(expect.arrayContaining(['a.A$Text changed', 'of(La/A$Kind;)I changed']))
+})
+
 test('a build without classes is refused', () => {
   expect(() => compareMembers({ old: [tempDir()], new: [build(BASE)], release: 99 })).toThrow(
     'contains no classes',

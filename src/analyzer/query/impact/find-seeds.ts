@@ -55,10 +55,6 @@ export function* findSeeds(
   return search
 }
 
-/** Names that compilers give to members. A removed one is known by its name only; what used it changed too. */
-const COMPILED_NAMES =
-  /^(?:lambda|access|this|val)\$|\$lambda[$-]|^\$(?:anonfun|SwitchMap)\$|^\$(?:deserializeLambda\$|values|VALUES|assertionsDisabled)$/
-
 class SeedSearch implements Seeds {
   readonly changes: ChangeView[] = []
   readonly seeds: FoundSeed[] = []
@@ -291,8 +287,7 @@ class SeedSearch implements Seeds {
       change: 'changed',
     } as const
     if (isMade) return ofClass
-    if (member === null) return view
-    if (change === 'removed') return COMPILED_NAMES.test(member) ? ofClass : view
+    if (member === null || change === 'removed') return view
     const slice = this.#snapshot.index.sliceOf(classId)
     const { classes, fields, methods, strings } = this.#snapshot.facts(slice)
     const row = classId - slice.firstClass
