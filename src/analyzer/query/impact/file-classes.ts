@@ -1,5 +1,6 @@
 import { TRAIT } from '../../bytecode/columns.ts'
 import { rows } from '../../bytecode/facts.ts'
+import { WrittenMethods } from '../../bytecode/written-methods.ts'
 import { sourceFileOf } from '../source-file-of.ts'
 import type { Snapshot } from '../snapshot.ts'
 import type { FileChange } from './class-change.ts'
@@ -58,8 +59,12 @@ export function changedRows(
   const withoutLines = new Set<number>()
   for (const classId of classIds) {
     const slice = snapshot.index.sliceOf(classId)
-    const { classes, methods, strings } = snapshot.facts(slice)
+    const facts = snapshot.facts(slice)
+    const { classes, methods, strings } = facts
+    const own = WrittenMethods.of(facts, classId - slice.firstClass)
     for (const row of rows(classes.firstMethod, classId - slice.firstClass)) {
+      // Accessors and bridges have the line of the class.
+      if (own.isMade(row) && !own.isLambdaBody(row) && !snapshot.index.isMade(classId)) continue
       const [first, last] = [methods.firstLine[row] ?? -1, methods.lastLine[row] ?? -1]
       const isInitializer = strings.get(methods.name[row] ?? 0).startsWith('<')
       if (first >= 0) spans.push({ row, classId, first, last, isInitializer })
