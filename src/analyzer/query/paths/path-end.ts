@@ -1,3 +1,4 @@
+import { ACC } from '../../bytecode/access-flags.ts'
 import { fault } from '../../errors.ts'
 import { callingClasses } from '../calls/callers.ts'
 import { checkMethod } from '../calls/check-method.ts'
@@ -59,6 +60,14 @@ export function methodsOf(snapshot: Snapshot, graph: CallGraph, end: PathEnd): r
   if (found.length === 0 && callingClasses(snapshot, new Set([type]), name).length === 0)
     checkMethod(snapshot, { owner: type, above, name: method, descriptor: undefined })
   return [...new Set(found.map((each) => targetOf(snapshot, graph, each)))]
+}
+
+/** Returns the methods of an end from which code starts: of a class, those that a person wrote. @throws as `methodsOf` */
+export function startsOf(snapshot: Snapshot, graph: CallGraph, end: PathEnd): readonly number[] {
+  const all = methodsOf(snapshot, graph, end)
+  const { classId, method } = end
+  if (method !== undefined || classId === undefined || snapshot.index.isMade(classId)) return all
+  return all.filter((each) => (graph.flagsOf(each) & ACC.SYNTHETIC) === 0)
 }
 
 /** Returns the method of its class that a bridge stands for; any other itself. */

@@ -4,7 +4,7 @@ import type { RunSearch } from '../search-queue.ts'
 import type { Snapshot } from '../snapshot.ts'
 import { callGraphOf } from './call-graph.ts'
 import { findPaths, type FoundPaths, type SearchEnd } from './find-paths.ts'
-import { endOf, methodsOf, type PathEnd } from './path-end.ts'
+import { endOf, methodsOf, type PathEnd, startsOf } from './path-end.ts'
 import { type PathStep, StepView } from './path-step.ts'
 import { ScopedCalls } from './scoped-calls.ts'
 
@@ -42,7 +42,7 @@ export async function pathOf(
   const start = endOf(snapshot, from)
   const end = endOf(snapshot, to)
   if (start.classId === undefined) snapshot.getClass(start.fqn)
-  const sources = new Set(methodsOf(snapshot, graph, start))
+  const sources = new Set(startsOf(snapshot, graph, start))
   const read = new Set(methodsOf(snapshot, graph, end))
   const calls = new ScopedCalls(snapshot, graph, sources, read, filter)
   const { found, paths } = await run(
