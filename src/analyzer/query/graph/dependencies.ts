@@ -1,4 +1,4 @@
-import { type DependencyType, dependencyType } from './dependency-type.ts'
+import { type DependencyType, dependencyType, isOfDescriptor } from './dependency-type.ts'
 import { compare } from '../sort-in-turns.ts'
 import { type MemberName, membersNaming } from '../calls/members-naming.ts'
 import { toFqn } from '../names.ts'
@@ -33,6 +33,7 @@ export function dependenciesOf(snapshot: Snapshot, fqn: string, includeLibraries
   for (const { id: user, kind } of index.usesOf(target)) {
     const counted = code.classOf(user)
     if (
+      isOfDescriptor(targetName, kind) ||
       counted === NOWHERE ||
       counted === id ||
       index.isHidden(user) ||
@@ -49,6 +50,7 @@ function addOutgoing(list: DependencyList, snapshot: Snapshot, id: number, inclu
   const { index } = snapshot
   const code = WrittenCode.of(snapshot)
   for (const { name, kind } of usesBy(snapshot, id)) {
+    if (isOfDescriptor(index.names.get(name), kind)) continue
     const used = index.findByNameId(name)
     if (used === undefined ? !includeLibraries : !snapshot.counts(used, includeLibraries)) continue
     const counted = used === undefined ? undefined : code.classOf(used)

@@ -23,6 +23,17 @@ const OF_KIND: Readonly<Record<number, DependencyType>> = {
   [USE.SYNTHETIC_PARAM]: 'METHOD_PARAMETER',
 }
 
+/** Kinds in which the descriptor of a compiler's method names a type. */
+const IN_DESCRIPTORS: ReadonlySet<number> = new Set([USE.SYNTHETIC_PARAM, USE.OTHER])
+
+/**
+ * Whether nobody wrote a use: the constructor that javac makes for nested classes, beside a private one, has a parameter
+ * of an anonymous class, which can be one that somebody wrote.
+ */
+export function isOfDescriptor(name: string, kind: number): boolean {
+  return IN_DESCRIPTORS.has(kind) && /\$\d+$/.test(name)
+}
+
 /**
  * Returns the type of a dependency for a kind of use. Uses outside signatures are TYPE_REFERENCE:
  * annotations, calls, instantiations, casts …

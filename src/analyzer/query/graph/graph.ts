@@ -1,4 +1,4 @@
-import { DEPENDENCY_TYPES, dependencyType } from './dependency-type.ts'
+import { DEPENDENCY_TYPES, dependencyType, isOfDescriptor } from './dependency-type.ts'
 import { packageOf, simpleNameOf } from '../names.ts'
 import type { Snapshot } from '../snapshot.ts'
 import { WrittenCode } from '../written/written-code.ts'
@@ -46,7 +46,9 @@ function buildGraph(snapshot: Snapshot): ClassGraph {
     for (let row = 0; row < types.count; row++) {
       const target = nodeOf[index.findByNameId(types.name[row] ?? -1) ?? -1] ?? -1
       if (target < 0) continue
+      const name = index.names.get(types.name[row] ?? -1)
       for (let use = types.firstUse[row] ?? 0; use < (types.firstUse[row + 1] ?? 0); use++) {
+        if (isOfDescriptor(name, uses.kind[use] ?? 0)) continue
         const from = nodeOf[firstClass + (uses.class[use] ?? 0)] ?? -1
         const isMade = from >= 0 && index.isMade(firstClass + (uses.class[use] ?? 0))
         const type = DEPENDENCY_TYPES.indexOf(isMade ? 'TYPE_REFERENCE' : dependencyType(uses.kind[use] ?? 0))
