@@ -201,7 +201,7 @@ export const DIRECTIVE = { MODULE: 0, REQUIRES: 1, EXPORTS: 2, OPENS: 3, USES: 4
 /** Kinds of constants. */
 export const CONSTANT = { INT: 1, LONG: 2, FLOAT: 3, DOUBLE: 4, STRING: 5, CLASS: 6 } as const
 
-/** Opcodes of type references and field accesses (JVMS §6.5). */
+/** Opcodes of type references, field accesses and calls (JVMS §6.5). */
 export const OPCODE = {
   /** No instruction: an entry of the exception table. */
   CATCH: 0,
@@ -210,6 +210,7 @@ export const OPCODE = {
   PUTSTATIC: 179,
   GETFIELD: 180,
   PUTFIELD: 181,
+  INVOKESTATIC: 184,
   NEW: 187,
   ANEWARRAY: 189,
   CHECKCAST: 192,

@@ -10,8 +10,9 @@ const DESERIALIZER_TYPE = '(Ljava/lang/invoke/SerializedLambda;)Ljava/lang/Objec
 /** Name of ecj's methods with the array for a switch over an enum. */
 const SWITCH_TABLE = /^\$SWITCH_TABLE\$/
 
-/** More methods than usually have a part in common: such a part has no holders. */
-const MAX_HOLDERS = 64
+/** Counts code for several methods up to so many rows, or times the rows of its class: else it has no holders. */
+const SHARED_ROWS = 2 ** 13
+const SHARED_TIMES = 16
 
 /** Suffixes of methods that a Kotlin compiler adds for one with the name before it. */
 const ADDED = /^(.+)\$(?:default|annotations)$/
@@ -75,9 +76,7 @@ export class WrittenMethods {
 
   /** Returns the written methods of its class that a method counts for: itself alone if it is written. */
   holdersOf(method: number): readonly number[] {
-    if (!this.isMade(method)) return [method]
-    const found = this.#holders.get(method) ?? []
-    return found.length > MAX_HOLDERS ? [] : found
+    return this.isMade(method) ? (this.#holders.get(method) ?? []) : [method]
   }
 
   /** Whether a method only passes its call on to the one that it stands for, as a bridge does. */
@@ -146,11 +145,13 @@ export class WrittenMethods {
     for (const method of own)
       for (const to of this.#referredBy(method))
         if (to !== method && !this.#delegations.has(to)) add(method, to)
+    let left = sharedRows(own.reduce((sum, method) => sum + codeRows(this.#facts, method), 0))
     const hold = (method: number, holder: number): boolean => {
       const known = this.#holders.get(method)
-      if (known === undefined) this.#holders.set(method, [holder])
       // The holders are added one after the other.
-      else if (known.at(-1) === holder || known.length > MAX_HOLDERS) return false
+      if (known?.at(-1) === holder) return false
+      left -= codeRows(this.#facts, method)
+      if (known === undefined) this.#holders.set(method, [holder])
       else known.push(holder)
       return true
     }
@@ -158,7 +159,10 @@ export class WrittenMethods {
       const queue = [from]
       // An array's iteration includes what is added meanwhile.
       for (const method of queue)
-        for (const each of below.get(method) ?? []) if (hold(each, holder)) queue.push(each)
+        for (const each of below.get(method) ?? []) {
+          left--
+          if (left > 0 && hold(each, holder)) queue.push(each)
+        }
     }
     for (const method of own) if (!this.isMade(method)) spread(method, method)
     for (const method of this.#made.values()) {
@@ -167,6 +171,7 @@ export class WrittenMethods {
       hold(method, named)
       spread(method, named)
     }
+    if (left <= 0) this.#holders.clear()
   }
 
   /**
@@ -224,6 +229,20 @@ export class WrittenMethods {
     }
     return found
   }
+}
+
+/** Returns the number of calls, accesses of fields and references to types in a method. */
+export function codeRows({ methods }: Facts, method: number): number {
+  const countIn = (first: Int32Array): number => (first[method + 1] ?? 0) - (first[method] ?? 0)
+  const { firstCall, firstDynamicCall, firstFieldAccess, firstTypeReference } = methods
+  return (
+    countIn(firstCall) + countIn(firstDynamicCall) + countIn(firstFieldAccess) + countIn(firstTypeReference)
+  )
+}
+
+/** Returns how many rows of code may count, of class files with so many: these can be made to have any number. */
+export function sharedRows(count: number): number {
+  return Math.max(SHARED_ROWS, SHARED_TIMES * count)
 }
 
 const read = new WeakMap<Facts, Map<number, WrittenMethods>>()

@@ -5,7 +5,7 @@ import { doubleOf, floatOf, longOf } from '../annotations/annotation-value.ts'
 import { WrittenMethods } from '../../bytecode/written-methods.ts'
 import { methodKey, methodsWith } from '../types/methods-search.ts'
 import { returnTypes } from '../name-tests.ts'
-import { lineOf, toFqn } from '../names.ts'
+import { lineOf, toFqn, typesOfMethod } from '../names.ts'
 import type { Snapshot } from '../snapshot.ts'
 import { AS_COMPILED, type Attribution, CLASS_ITSELF } from '../written/attribution.ts'
 import { WrittenCode } from '../written/written-code.ts'
@@ -119,7 +119,7 @@ class CallList {
     this.#snapshot = snapshot
     this.#code = code
     this.#wants = wants
-    for (const part of code.madeNear(id)) this.#add(part, id)
+    for (const part of code.sharersFor(id)) this.#add(part, id)
   }
 
   /** Returns the calls that count for a method, in the order of lines if some are in other methods. */
@@ -135,7 +135,8 @@ class CallList {
     const own = WrittenMethods.of(facts, classId - slice.firstClass)
     for (const method of rows(facts.classes.firstMethod, classId - slice.firstClass)) {
       const places = this.#code.placesOf(classId, method).filter((place) => place.classId === id)
-      if (places.length === 0) continue
+      // The call of an accessor shows what it calls, with its arguments.
+      if (places.length === 0 || (classId !== id && this.#isAccessor(classId, facts, method))) continue
       const found = [
         ...rows(facts.methods.firstCall, method)
           .filter((call) => !this.#code.isDelegation(classId, method, call))
@@ -160,6 +161,19 @@ class CallList {
     }
   }
 
+  /** Whether a method is the compiler's, in a class that somebody wrote, and its calls stand for that of another. */
+  #isAccessor(classId: number, { methods, strings }: Facts, method: number): boolean {
+    const { index } = this.#snapshot
+    if (index.isMade(classId)) return false
+    const own = {
+      owner: index.nameOf(classId),
+      name: strings.get(methods.name[method] ?? 0),
+      descriptor: strings.get(methods.descriptor[method] ?? 0),
+    }
+    const called = this.#code.calledAs(own)
+    return called !== own && called.descriptor.startsWith('(')
+  }
+
   /** Describes a call; none if it only accesses a field by a method that a compiler made. */
   #callView(facts: Facts, call: number): readonly CallView[] {
     const { calls, strings } = facts
@@ -171,8 +185,13 @@ class CallList {
     const called = this.#code.calledAs(named)
     if (called === named) return [callView(facts, call)]
     if (!called.descriptor.startsWith('(')) return []
-    const { owner, name: methodName, descriptor } = called
-    return [{ ...callView(facts, call), ownerType: toFqn(owner), methodName, descriptor }]
+    const { owner, name: methodName, descriptor, receivers = 0 } = called
+    const view = callView(facts, call)
+    const count = typesOfMethod(descriptor).parameters.length
+    const constantArgs = view.constantArgs
+      .map((each) => ({ ...each, index: each.index - receivers }))
+      .filter(({ index }) => index >= 0 && index < count)
+    return [{ ...view, ownerType: toFqn(owner), methodName, descriptor, constantArgs }]
   }
 }
 

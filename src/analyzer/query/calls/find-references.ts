@@ -75,7 +75,8 @@ function attributed(
     }
     if (call !== undefined && code.isDelegation(classId, method, call)) continue
     for (const place of code.placesOf(classId, method)) {
-      const at = memberAt(snapshot, place)
+      const isItself = place.method === method && place.classId === classId
+      const at = isItself ? member : memberAt(snapshot, place)
       const line = place.line === undefined ? {} : { lineNumber: place.line }
       const reference = { ...at, ...details, ...line, classId: place.classId }
       // A bridge has the exceptions and annotations of the method that it stands for.

@@ -4,6 +4,7 @@ import { lineOf, toFqn, toInternal, typesOfMethod } from '../names.ts'
 import type { Snapshot } from '../snapshot.ts'
 import { allSupertypes } from '../types/subtypes.ts'
 import { memberAt } from '../calls/find-references.ts'
+import type { Called } from '../written/attribution.ts'
 import { WrittenCode } from '../written/written-code.ts'
 import { Selectors, type TypeTest } from './class-selector.ts'
 import { MemberPattern } from './member-pattern.ts'
@@ -40,7 +41,7 @@ export function* findMemberUses(snapshot: Snapshot, rule: Rule): Generator<void,
     yield
     const name = snapshot.index.nameIdOf(classId)
     // Code of a class may count for a nested one.
-    if (!isSubject(name) && !code.hasMoved(classId)) continue
+    if (!isSubject(name) && !code.isShared(classId)) continue
     for (const part of code.partsOf(classId))
       if (candidates.has(classId) || forbidden.hasOwner(snapshot.index.nameIdOf(part)))
         yield* addUses(snapshot, part, isCall, forbidden, isSubject, found)
@@ -69,17 +70,18 @@ function* addUses(
       yield
       continue
     }
-    const use = { ...compiled, ...code.calledAs(compiled) }
+    const called = code.calledAs(compiled)
     // A field of the compiler's is not accessed, and one that its method accesses is not called.
-    if (isCall ? !use.descriptor.startsWith('(') : use.name !== compiled.name) continue
-    const target = forbidden.targetOf(use)
+    if (isCall ? !called.descriptor.startsWith('(') : called.name !== compiled.name) continue
+    const target = forbidden.targetOf(called)
     if (target === undefined) continue
-    if (use.call !== undefined && code.isDelegation(classId, use.method, use.call)) continue
-    for (const at of code.placesOf(classId, use.method)) {
+    const { method, call, lineNumber } = compiled
+    if (call !== undefined && code.isDelegation(classId, method, call)) continue
+    for (const at of code.placesOf(classId, method)) {
       if (!isSubject(snapshot.index.nameIdOf(at.classId))) continue
       const { member, descriptor } = memberAt(snapshot, at)
       members = SourceMembers.of(snapshot, at.classId, members)
-      const place = members.place(member, descriptor, at.line ?? use.lineNumber)
+      const place = members.place(member, descriptor, at.line ?? lineNumber)
       const key = `${at.classId} ${member} ${descriptor} ${target}`
       const line = found.get(key)?.lineNumber ?? Infinity
       if ((place.lineNumber ?? Infinity) < line || !found.has(key))
@@ -113,7 +115,7 @@ class ForbiddenMembers {
   }
 
   /** Returns a forbidden member in source notation; undefined if a use is allowed. */
-  targetOf({ owner, name, descriptor }: MemberUse): string | undefined {
+  targetOf({ owner, name, descriptor }: Called): string | undefined {
     const type = this.#snapshot.index.names.find(toInternal(owner))
     if (type === undefined) return undefined
     const patterns = name === '<init>' ? this.#ownedBy(type) : this.#inheritedBy(type)

@@ -16,9 +16,13 @@ import { type Found, SourceMembers, typeName } from './violation.ts'
 export interface Dependency {
   readonly classId: number
   readonly name: number
-  /** Bit `USE.…` is set for each kind of use. */
+  /** Bit `USE.…` is set for each kind of use in the class. */
   readonly kinds: number
+  /** The same of other classes with code that counts for the class. */
+  readonly others: ReadonlyMap<number, number>
 }
+
+const NO_OTHERS: ReadonlyMap<number, number> = new Map()
 
 /** Explains why a dependency is forbidden; undefined if it is allowed. */
 type Forbids = (from: number, to: number) => string | undefined
@@ -66,14 +70,24 @@ export function* dependencies(
     topLevelOf(typeName(snapshot, from)) === topLevelOf(typeName(snapshot, to))
   /** Bits of kinds by target, of each class. */
   const kindsOf = new Map<number, Map<number, number>>()
-  yield* subjects.forEachUse(isTarget, (classId, name, kind) => {
+  /** Bits of kinds by the class that contains the code, by the class for which it counts and the target. */
+  const othersOf = new Map<string, Map<number, number>>()
+  const add = (classId: number, name: number, kind: number, compiled: number): void => {
     let kinds = kindsOf.get(classId)
     if (kinds === undefined) kindsOf.set(classId, (kinds = new Map()))
     const known = kinds.get(name)
     const from = index.nameIdOf(classId)
-    if (known !== undefined) kinds.set(name, known | (1 << kind))
-    else if (isWanted(from, name) && !isIgnored(from, name) && !isInside(from, name))
-      kinds.set(name, 1 << kind)
+    if (known === undefined && (!isWanted(from, name) || isIgnored(from, name) || isInside(from, name)))
+      return
+    const isOwn = compiled === classId
+    kinds.set(name, (known ?? 0) | (isOwn ? 1 << kind : 0))
+    if (isOwn) return
+    const key = `${classId} ${name}`
+    const others = othersOf.get(key) ?? new Map<number, number>()
+    othersOf.set(key, others.set(compiled, (others.get(compiled) ?? 0) | (1 << kind)))
+  }
+  yield* subjects.forEachUse(isTarget, (classId, name, kind, compiled) => {
+    for (const user of usersIn(snapshot, compiled, name, kind) ?? [classId]) add(user, name, kind, compiled)
   })
   const found: Dependency[] = []
   // Sorted class by class: a sort of all would block for too long.
@@ -82,9 +96,24 @@ export function* dependencies(
     const kinds = kindsOf.get(classId) ?? []
     const own = Array.from(kinds, ([name, bits]) => ({ name, bits, text: index.names.get(name) }))
     own.sort((a, b) => compare(a.text, b.text))
-    for (const { name, bits } of own) found.push({ classId, name, kinds: bits })
+    for (const { name, bits } of own)
+      found.push({ classId, name, kinds: bits, others: othersOf.get(`${classId} ${name}`) ?? NO_OTHERS })
   }
   return found
+}
+
+/** Returns the classes for which the uses of a type in a written class count; undefined if all count for one. */
+function usersIn(
+  snapshot: Snapshot,
+  classId: number,
+  name: number,
+  kind: number,
+): ReadonlySet<number> | undefined {
+  const code = WrittenCode.of(snapshot)
+  const reference = referenceKindOf(kind)
+  if (reference === undefined || !code.isUseShared(classId, name, reference.kind)) return undefined
+  const found = findReferences(snapshot, code, classId, snapshot.index.names.get(name), reference)
+  return new Set(found.map((each) => each.classId))
 }
 
 /** Returns a test of the dependencies that a rule ignores. */
@@ -153,7 +182,7 @@ const SECONDARY = new Set<number>([USE.SYNTHETIC_FIELD, USE.SYNTHETIC_PARAM, USE
 /** Describes a dependency: one violation for each member that has it. */
 export function describeDependency(
   snapshot: Snapshot,
-  { classId, name, kinds }: Dependency,
+  { classId, name, kinds, others }: Dependency,
   members: SourceMembers,
   why: string,
 ): readonly Found[] {
@@ -168,9 +197,8 @@ export function describeDependency(
     const isFirst = before === undefined || (place.lineNumber ?? Infinity) < (before.lineNumber ?? Infinity)
     if (isFirst) found.set(key, { classId, ...place, target, what })
   }
-  const parts = code.partsOf(classId)
-  for (const part of parts) {
-    const bits = parts.length === 1 ? kinds : kindsBetween(snapshot, part, name)
+  let isElsewhere = false
+  for (const [part, bits] of [[classId, kinds] as const, ...others]) {
     const all = Object.values(USE).filter((kind) => (bits & (1 << kind)) !== 0)
     const primary = all.filter((kind) => !SECONDARY.has(kind))
     for (const kind of primary.length > 0 ? primary : all) {
@@ -181,23 +209,13 @@ export function describeDependency(
         continue
       }
       for (const each of findReferences(snapshot, code, part, internal, reference)) {
-        const isOwn = each.classId === classId
-        add(
-          members.place(
-            isOwn ? each.member : null,
-            isOwn ? each.descriptor : null,
-            isOwn ? (each.lineNumber ?? null) : null,
-          ),
-        )
+        if (each.classId === classId)
+          add(members.place(each.member, each.descriptor, each.lineNumber ?? null))
+        else isElsewhere ||= part !== classId
       }
     }
   }
+  // A compiler's class counts for the one around it, but its code for the methods that use it.
+  if (found.size === 0 && isElsewhere) add({ member: null, lineNumber: null })
   return [...found.values()]
-}
-
-/** Returns the bits of the kinds in which a class uses a type. */
-function kindsBetween({ index }: Snapshot, classId: number, name: number): number {
-  let bits = 0
-  for (const { id, kind } of index.usesOf(name)) if (id === classId) bits |= 1 << kind
-  return bits
 }

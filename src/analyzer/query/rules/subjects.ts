@@ -21,11 +21,11 @@ export class Subjects {
 
   /**
    * Calls `visit` for each kind in which a class uses another type, by the id of the type's name; yields often.
-   * A compiler's class is visited as the one for which it counts.
+   * A compiler's class, the last argument, is visited as the one for which it counts.
    */
   *forEachUse(
     isTarget: (name: number) => boolean,
-    visit: (classId: number, name: number, kind: number) => void,
+    visit: (classId: number, name: number, kind: number, compiled: number) => void,
   ): Generator<void, void> {
     const { index } = this.snapshot
     const code = WrittenCode.of(this.snapshot)
@@ -42,7 +42,7 @@ export class Subjects {
           if (index.isHidden(compiled)) continue
           const classId = code.classOf(compiled)
           if (classId !== NOWHERE && index.nameIdOf(classId) !== name)
-            visit(classId, name, uses.kind[use] ?? 0)
+            visit(classId, name, uses.kind[use] ?? 0, compiled)
         }
       }
     }

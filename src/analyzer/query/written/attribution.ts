@@ -22,6 +22,8 @@ export interface Called {
   readonly owner: string
   readonly name: string
   readonly descriptor: string
+  /** Number of arguments before those of the written method: an accessor gets its object as the first. */
+  readonly receivers?: number
 }
 
 /** Maps each class and method to the code that a person wrote, for which it counts. */
@@ -39,7 +41,7 @@ export interface Attribution {
   /** Returns the classes that count for a class, itself first. */
   partsOf(classId: number): readonly number[]
   /** Returns a class and those in which a compiler put code that can count for it. */
-  madeNear(classId: number): readonly number[]
+  sharersFor(classId: number): readonly number[]
   /**
    * Returns the written method or field that a called one stands for; itself if it is written, or is a bridge by
    * which its class has the method of another.
@@ -62,7 +64,7 @@ export const AS_COMPILED: Attribution = {
   isDelegation: () => false,
   classOf: (classId) => classId,
   partsOf: (classId) => [classId],
-  madeNear: (classId) => [classId],
+  sharersFor: (classId) => [classId],
   calledAs: (called) => called,
   isCallCountedElsewhere: () => false,
   isUseCountedElsewhere: () => false,

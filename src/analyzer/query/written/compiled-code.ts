@@ -1,6 +1,6 @@
 import { ACC } from '../../bytecode/access-flags.ts'
 import { type Facts, rows } from '../../bytecode/facts.ts'
-import { WrittenMethods } from '../../bytecode/written-methods.ts'
+import { codeRows, WrittenMethods } from '../../bytecode/written-methods.ts'
 import type { Snapshot } from '../snapshot.ts'
 
 const NONE: ReadonlyMap<number, number> = new Map()
@@ -14,6 +14,12 @@ export class CompiledCode {
 
   constructor(snapshot: Snapshot) {
     this.snapshot = snapshot
+  }
+
+  /** Whether a compiler made a method, by its row in the slice; not if it is CLASS_ITSELF. */
+  isMade(classId: number, method: number): boolean {
+    const { accessFlags } = this.snapshot.index.sliceOf(classId).digest.methods
+    return ((accessFlags[method] ?? 0) & ACC.SYNTHETIC) !== 0
   }
 
   /** Returns the flags of the compiler's methods of a class by their name, from its digest. */
@@ -34,11 +40,11 @@ export class CompiledCode {
   }
 
   /** Returns the names of the written methods of a class, from its digest. */
-  writtenIn(classId: number): readonly number[] {
-    const found: number[] = []
+  writtenIn(classId: number): ReadonlySet<number> {
+    const found = new Set<number>()
     const { name, accessFlags, first, end } = this.#digestOf(classId)
     for (let at = first; at < end; at++)
-      if (((accessFlags[at] ?? 0) & ACC.SYNTHETIC) === 0) found.push(name[at] ?? -1)
+      if (((accessFlags[at] ?? 0) & ACC.SYNTHETIC) === 0) found.add(name[at] ?? -1)
     return found
   }
 
@@ -73,6 +79,13 @@ export class CompiledCode {
   methodsOf(classId: number): WrittenMethods {
     const { facts, row } = this.read(classId)
     return WrittenMethods.of(facts, row)
+  }
+
+  /** Returns the number of rows in the code of a method, or of a class that a compiler made. */
+  sizeOf(classId: number, method: number): number {
+    const { facts, row } = this.read(classId)
+    const methods = this.snapshot.index.isMade(classId) ? rows(facts.classes.firstMethod, row) : [method]
+    return methods.reduce((sum, each) => sum + codeRows(facts, each), 0)
   }
 
   /** Returns the facts of a class with its row. */

@@ -1,5 +1,5 @@
 import { ACC } from '../../bytecode/access-flags.ts'
-import { rows } from '../../bytecode/facts.ts'
+import { type Facts, rows } from '../../bytecode/facts.ts'
 import { KINDS_IN_CODE, type ReferenceKind } from '../../choices.ts'
 import { supertypesOf } from '../types/subtypes.ts'
 import type { CompiledCode } from './compiled-code.ts'
@@ -8,9 +8,13 @@ import type { CompiledCode } from './compiled-code.ts'
 interface Moved {
   /** Names of methods. */
   readonly names: ReadonlySet<number>
-  /** Types, by what names them. */
-  readonly types: Readonly<Record<By, ReadonlySet<number>>>
+  readonly types: Types
+  /** Those in code that counts for other classes; undefined without such code. */
+  readonly shared: Types | undefined
 }
+
+/** Types, by what names them. */
+type Types = Readonly<Record<By, ReadonlySet<number>>>
 
 /** Kind of row in the facts that names a type in code. */
 type By = 'call' | 'dynamicCall' | 'fieldAccess' | 'typeReference' | 'exception'
@@ -32,17 +36,9 @@ const UNKNOWN = 2
 
 const NO_TYPES: ReadonlySet<number> = new Set()
 
-/** Names of methods to which only one method of their class refers, or that stand for one of it. */
-const ORDINARY = /^(?:lambda\$(?!new\$|\d)|\$values$|<init>$)|\$(?:default|annotations)$/
-
-/** Names of lambdas that can be in an initializer, which is part of several constructors. */
-const OF_CONSTRUCTORS = /^lambda\$(?:new\$|\d)|\$lambda\$\d+$/
-
 /** Finds where the counts of digests differ from those of written code; only few classes are read for that. */
 export class CountedCode {
   readonly #compiled: CompiledCode
-  readonly #ordinary = new NameTest(ORDINARY)
-  readonly #ofConstructors = new NameTest(OF_CONSTRUCTORS)
   /** Undefined for classes without such code. */
   readonly #moved = new Map<number, Moved | undefined>()
   readonly #copied = new Map<number, ReadonlySet<number>>()
@@ -79,8 +75,13 @@ export class CountedCode {
   }
 
   /** Whether code of a class counts for others. */
-  hasMoved(classId: number): boolean {
-    return this.#movedIn(classId) !== undefined
+  isShared(classId: number): boolean {
+    return this.#movedIn(classId)?.shared !== undefined
+  }
+
+  /** Whether code of a class that counts for others uses a type. */
+  isUseShared(classId: number, type: number, kind: ReferenceKind): boolean {
+    return this.#movedIn(classId)?.shared?.[COUNTED[kind] ?? 'typeReference'].has(type) === true
   }
 
   /** Whether a compiler made a class, or some of its methods. */
@@ -101,7 +102,7 @@ export class CountedCode {
   /** Returns what the code of a class uses that counts for other classes, for several methods, or for none. */
   #movedIn(classId: number): Moved | undefined {
     if (!this.#moved.has(classId))
-      this.#moved.set(classId, this.#isOrdinary(classId) ? undefined : this.#readMoved(classId))
+      this.#moved.set(classId, this.#hasOnlyBridges(classId) ? undefined : this.#readMoved(classId))
     return this.#moved.get(classId)
   }
 
@@ -132,9 +133,21 @@ export class CountedCode {
 
   #readMoved(classId: number): Moved | undefined {
     const { facts, row } = this.#compiled.read(classId)
-    const { classes, methods, calls, dynamicCalls, fieldAccesses, typeReferences, exceptions, strings } =
-      facts
     const own = this.#compiled.methodsOf(classId)
+    const moved = rows(facts.classes.firstMethod, row).filter((method) => own.holdersOf(method).length !== 1)
+    if (moved.length === 0) return undefined
+    const shared = moved.filter(
+      (method) => own.holdersOf(method).length === 0 && !own.isRepeated(method) && !own.isAlias(method),
+    )
+    return {
+      ...this.#namesIn(facts, moved),
+      shared: shared.length === 0 ? undefined : this.#namesIn(facts, shared).types,
+    }
+  }
+
+  /** Returns the names that the code of methods uses. */
+  #namesIn(facts: Facts, ofMethods: readonly number[]): Omit<Moved, 'shared'> {
+    const { methods, calls, dynamicCalls, fieldAccesses, typeReferences, exceptions, strings } = facts
     const names = new Set<number>()
     const types = {
       call: new Set<number>(),
@@ -143,15 +156,12 @@ export class CountedCode {
       typeReference: new Set<number>(),
       exception: new Set<number>(),
     }
-    let isEmpty = true
     const add = (to: Set<number>, id = -1): void => {
       const text = id < 0 ? undefined : strings.get(id)
       const known = text === undefined ? undefined : this.#compiled.snapshot.index.names.find(elementOf(text))
       if (known !== undefined) to.add(known)
     }
-    for (const method of rows(classes.firstMethod, row)) {
-      if (!isSynthetic(methods.accessFlags[method]) || own.holdersOf(method).length === 1) continue
-      isEmpty = false
+    for (const method of ofMethods) {
       for (const at of rows(methods.firstCall, method)) {
         add(names, calls.name[at])
         add(types.call, calls.owner[at])
@@ -172,37 +182,15 @@ export class CountedCode {
         add(types.typeReference, typeReferences.name[at])
       for (const at of rows(methods.firstException, method)) add(types.exception, exceptions.name[at])
     }
-    return isEmpty ? undefined : { names, types }
+    return { names, types }
   }
 
-  /** Whether the code of each compiler's method of a class counts in the class, once. */
-  #isOrdinary(classId: number): boolean {
+  /** Whether a compiler only added bridges to written methods of a class: their code is read for no other. */
+  #hasOnlyBridges(classId: number): boolean {
     const made = this.#compiled.madeIn(classId)
     if (made.size === 0) return true
-    const { names } = this.#compiled.snapshot.index
-    const constructor = names.find('<init>')
     const written = this.#compiled.writtenIn(classId)
-    const isShared = written.filter((name) => name === constructor).length > 1
-    return [...made].every(([name, flags]) => {
-      if (isBridge(flags)) return written.includes(name)
-      return this.#ordinary.matches(names, name) || (!isShared && this.#ofConstructors.matches(names, name))
-    })
-  }
-}
-
-/** Tests names by their ids, each once. */
-class NameTest {
-  readonly #pattern: RegExp
-  readonly #known = new Map<number, boolean>()
-
-  constructor(pattern: RegExp) {
-    this.#pattern = pattern
-  }
-
-  matches(names: { get(id: number): string }, name: number): boolean {
-    let found = this.#known.get(name)
-    if (found === undefined) this.#known.set(name, (found = this.#pattern.test(names.get(name))))
-    return found
+    return [...made].every(([name, flags]) => isBridge(flags) && written.has(name))
   }
 }
 

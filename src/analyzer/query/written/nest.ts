@@ -1,4 +1,5 @@
 import { rows } from '../../bytecode/facts.ts'
+import { codeRows, sharedRows } from '../../bytecode/written-methods.ts'
 import { lowerBound } from '../../index/lower-bound.ts'
 import type { ProjectIndex } from '../../index/project-index.ts'
 import { lineOf } from '../names.ts'
@@ -11,8 +12,13 @@ export interface Use {
   readonly line: number | null
 }
 
-/** Uses of the compiler's code in a top-level class and those nested in it, by class, or by class and method. */
-export type Nest = ReadonlyMap<string, readonly Use[]>
+/** A top-level class and those nested in it. */
+export interface Nest {
+  /** Uses of the compiler's code, by class, or by class and method. */
+  readonly uses: ReadonlyMap<string, readonly Use[]>
+  /** Rows of code that still may count elsewhere. */
+  left: number
+}
 
 /** Returns the class of a name and those whose names extend it. */
 export function nestedClasses(index: ProjectIndex, name: string): readonly number[] {
@@ -33,6 +39,7 @@ export function readNest(compiled: CompiledCode, classIds: readonly number[]): N
   const byName = new Map(classIds.map((id) => [index.nameOf(id), id]))
   const madeMethods = new Map(classIds.map((id) => [id, compiled.madeMethods(id)]))
   const nest = new Map<string, Use[]>()
+  let count = 0
   const add = (key: string, use: Use): void => {
     const others = nest.get(key)
     if (others === undefined) nest.set(key, [use])
@@ -50,6 +57,7 @@ export function readNest(compiled: CompiledCode, classIds: readonly number[]): N
       return target
     }
     for (const method of rows(classes.firstMethod, row)) {
+      count += codeRows(facts, method)
       if (own.isRepeated(method)) continue
       const use = (owner: number | undefined, line: number | undefined, name = -1, descriptor = -1): void => {
         const target = targetOf(owner)
@@ -76,7 +84,7 @@ export function readNest(compiled: CompiledCode, classIds: readonly number[]): N
         use(typeReferences.name[at], typeReferences.line[at])
     }
   }
-  return nest
+  return { uses: nest, left: sharedRows(count) }
 }
 
 /** Returns the internal name of the top-level class around a class, by its name. */

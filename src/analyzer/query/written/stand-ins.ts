@@ -1,4 +1,5 @@
 import { ACC } from '../../bytecode/access-flags.ts'
+import { OPCODE } from '../../bytecode/columns.ts'
 import { rows } from '../../bytecode/facts.ts'
 import type { Called } from './attribution.ts'
 import type { CompiledCode } from './compiled-code.ts'
@@ -16,11 +17,12 @@ export class StandIns {
 
   /** As `Attribution` describes it. */
   calledAs(called: Called): Called {
-    let at = called
+    let at: Called = called
     for (let steps = 0; steps < MAX_PASSED_ON; steps++) {
       const next = this.#standsFor(at)
       if (next === undefined) return at
-      at = next
+      const receivers = (at.receivers ?? 0) + (next.receivers ?? 0)
+      at = receivers === 0 ? next : { ...next, receivers }
     }
     return called
   }
@@ -38,20 +40,24 @@ export class StandIns {
     const { facts } = this.#compiled.read(classId)
     const { methods, calls, fieldAccesses, strings } = facts
     const own = this.#compiled.methodsOf(classId)
+    const [accessed] = rows(methods.firstFieldAccess, method)
     const memberAt = (table: typeof calls | typeof fieldAccesses, at: number): Called => ({
       owner: strings.get(table.owner[at] ?? 0),
       name: strings.get(table.name[at] ?? 0),
       descriptor: strings.get(table.descriptor[at] ?? 0),
     })
     const ownCalls = rows(methods.firstCall, method)
-    const passedOn = ownCalls.find((call) => own.isDelegation(method, call)) ?? ownCalls[0]
+    // An accessor of a field has calls if it adds to a string, or to a number in an object.
+    const first = accessed === undefined ? ownCalls[0] : undefined
+    const passedOn = ownCalls.find((call) => own.isDelegation(method, call)) ?? first
     if (passedOn !== undefined) {
       const target = memberAt(calls, passedOn)
       // A class can have a method of an invisible parent only by a bridge, which people call.
       const isInherited = own.isAlias(method) && target.owner !== owner && !index.isMade(classId)
-      return isInherited ? undefined : target
+      if (isInherited) return undefined
+      const isStatic = ((methods.accessFlags[method] ?? 0) & ACC.STATIC) !== 0
+      return isStatic && calls.opcode[passedOn] !== OPCODE.INVOKESTATIC ? { ...target, receivers: 1 } : target
     }
-    const [accessed] = rows(methods.firstFieldAccess, method)
     if (accessed !== undefined) return memberAt(fieldAccesses, accessed)
     const [holder] = own.holdersOf(method)
     if (holder === undefined) return undefined

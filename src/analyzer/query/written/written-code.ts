@@ -9,13 +9,8 @@ import { CountedCode } from './counted-code.ts'
 import { type Nest, nestedClasses, readNest, topLevelOf, type Use } from './nest.ts'
 import { StandIns } from './stand-ins.ts'
 
-/** More places than a compiler's method or class has: the code then counts for the class. */
-const MAX_PLACES = 256
-/** More than a compiler nests. */
-const MAX_FOLLOWED = 64
-
-/** Names of the arrays for switches over enums: javac, Kotlin. */
-const SWITCH_MAP = /^\$(?:SwitchMap|EnumSwitchMapping)\$/
+/** Names of fields that javac and Kotlin put into a class for code of others: arrays for switches, and for assertions. */
+const HELPERS = /^\$(?:SwitchMap\$|EnumSwitchMapping\$|assertionsDisabled$)/
 
 /**
  * Code that a person wrote. What a compiler made, which is marked with ACC_SYNTHETIC, counts for it: a
@@ -29,7 +24,11 @@ export class WrittenCode implements Attribution {
   readonly #standIns: StandIns
   readonly #nests = new Map<string, Nest>()
   readonly #places = new Map<string, readonly Place[]>()
-  readonly #switchMaps = new Map<number, boolean>()
+  readonly #helpers = new Map<number, boolean>()
+  /** The compiler's classes, by the written class around them. */
+  #madeAround: ReadonlyMap<number, readonly number[]> | undefined
+  /** Classes with code that can count for others, by their top-level class. */
+  readonly #sharing = new Map<string, readonly number[]>()
 
   private constructor(snapshot: Snapshot) {
     this.#index = snapshot.index
@@ -46,22 +45,23 @@ export class WrittenCode implements Attribution {
   }
 
   isMade(classId: number, method: number): boolean {
-    return this.#index.isMade(classId) || (method >= 0 && this.#methodsOf(classId).isMade(method))
+    return this.#index.isMade(classId) || this.#compiled.isMade(classId, method)
   }
 
   isAlias(classId: number, method: number): boolean {
-    return !this.#index.isMade(classId) && this.#methodsOf(classId).isAlias(method)
+    if (!this.#compiled.isMade(classId, method) || this.#index.isMade(classId)) return false
+    return this.#methodsOf(classId).isAlias(method)
   }
 
   isDelegation(classId: number, method: number, call: number): boolean {
-    return this.#methodsOf(classId).isDelegation(method, call)
+    return this.#compiled.isMade(classId, method) && this.#methodsOf(classId).isDelegation(method, call)
   }
 
   placesOf(classId: number, method: number): readonly Place[] {
     const isClassMade = this.#index.isMade(classId)
-    if (isClassMade && this.#isSwitchMap(classId)) return []
+    if (isClassMade && this.#isHelper(classId)) return []
     if (!isClassMade) {
-      if (method < 0) return [{ classId, method, isInLambda: false }]
+      if (!this.#compiled.isMade(classId, method)) return [{ classId, method, isInLambda: false }]
       const own = this.#methodsOf(classId)
       const holders = own.holdersOf(method)
       const isInLambda = own.isLambdaBody(method)
@@ -78,16 +78,31 @@ export class WrittenCode implements Attribution {
 
   classOf(classId: number): number {
     if (!this.#index.isMade(classId)) return classId
-    return this.#isSwitchMap(classId) ? NOWHERE : (this.#index.classAround(classId) ?? classId)
+    return this.#isHelper(classId) ? NOWHERE : (this.#index.classAround(classId) ?? classId)
   }
 
   partsOf(classId: number): readonly number[] {
-    return this.madeNear(classId).filter((id) => this.classOf(id) === classId)
+    const around = this.#classesAround().get(classId) ?? []
+    return [classId, ...around.filter((id) => this.classOf(id) === classId)]
   }
 
-  madeNear(classId: number): readonly number[] {
-    const all = nestedClasses(this.#index, topLevelOf(this.#index.nameOf(classId)))
-    return [classId, ...all.filter((id) => id !== classId && this.#index.isMade(id))]
+  sharersFor(classId: number): readonly number[] {
+    const name = topLevelOf(this.#index.nameOf(classId))
+    let found = this.#sharing.get(name)
+    if (found === undefined) {
+      const all = nestedClasses(this.#index, name)
+      found = all.filter((id) => this.#index.isMade(id) || this.isShared(id))
+      this.#sharing.set(name, found)
+    }
+    return [classId, ...found.filter((id) => id !== classId)]
+  }
+
+  #classesAround(): ReadonlyMap<number, readonly number[]> {
+    this.#madeAround ??= Map.groupBy(
+      this.#index.byName().filter((id) => this.#index.isMade(id)),
+      (id) => this.#index.classAround(id) ?? id,
+    )
+    return this.#madeAround
   }
 
   calledAs(called: Called): Called {
@@ -102,49 +117,61 @@ export class WrittenCode implements Attribution {
     return this.#counted.isUseCountedElsewhere(classId, type, kind)
   }
 
-  /** Whether code of a class counts for others. */
-  hasMoved(classId: number): boolean {
-    return this.#counted.hasMoved(classId)
+  isUseShared(classId: number, type: number, kind: ReferenceKind): boolean {
+    return this.#counted.isUseShared(classId, type, kind)
   }
 
-  /** Whether a compiler's class only has the arrays for switches over enums, by which nobody uses a constant. */
-  #isSwitchMap(classId: number): boolean {
-    let found = this.#switchMaps.get(classId)
+  /** Whether code of a class counts for others. */
+  isShared(classId: number): boolean {
+    return this.#counted.isShared(classId)
+  }
+
+  /** Whether a compiler's class only helps the code of others: nobody uses a constant by an array for switches. */
+  #isHelper(classId: number): boolean {
+    let found = this.#helpers.get(classId)
     if (found === undefined) {
       const { facts, row } = this.#compiled.read(classId)
       const { classes, fields, strings } = facts
       const names = rows(classes.firstField, row).map((field) => strings.get(fields.name[field] ?? 0))
-      this.#switchMaps.set(classId, (found = names.some((name) => SWITCH_MAP.test(name))))
+      this.#helpers.set(classId, (found = names.some((name) => HELPERS.test(name))))
     }
     return found
   }
 
   /** Returns the places of the code that uses a compiler's method or class, or else the class around it. */
   #findUsers(classId: number, method: number): readonly Place[] {
-    const found = new Map<string, Place>()
+    const nest = this.#nestOf(classId)
+    const size = this.#compiled.sizeOf(classId, method)
+    const found: Place[] = []
+    /** Written methods that use a compiler's class: its code is there once. */
+    const ofClass = new Set<string>()
     /** Classes of the followed methods and classes, by their keys. */
     const seen = new Map<string, number>()
-    const open: Use[] = [{ classId, method, line: null }]
+    const open: (Use & { readonly isOfClass?: boolean })[] = [{ classId, method, line: null }]
     for (const each of open) {
-      if (seen.size > MAX_FOLLOWED || found.size > MAX_PLACES) return this.#around(seen, classId)
+      if (nest.left-- <= 0) return this.#around(seen, classId)
       const isClassMade = this.#index.isMade(each.classId)
       const own = this.#methodsOf(each.classId)
       const holders = isClassMade || each.method < 0 ? [] : own.holdersOf(each.method)
       for (const holder of holders) {
         const place = { classId: each.classId, method: holder, isInLambda: own.isLambdaBody(each.method) }
-        const key = `${place.classId} ${holder} ${each.line}`
-        if (!found.has(key)) found.set(key, each.line === null ? place : { ...place, line: each.line })
+        const key = `${place.classId} ${holder}`
+        if (each.isOfClass === true && ofClass.has(key)) continue
+        if (each.isOfClass === true) ofClass.add(key)
+        found.push(each.line === null ? place : { ...place, line: each.line })
+        nest.left -= size
       }
       if (holders.length > 0) continue
       const key = isClassMade ? `${each.classId}` : `${each.classId} ${each.method}`
       if (seen.has(key)) continue
       seen.set(key, each.classId)
       const enclosing = isClassMade ? this.#enclosingMethod(each.classId) : undefined
-      const uses = enclosing === undefined ? this.#nestOf(each.classId).get(key) : [enclosing]
+      const uses = enclosing === undefined ? this.#nestOf(each.classId).uses.get(key) : [enclosing]
       // The lines of a class's methods are those of the source file, as are those of its users.
-      for (const use of uses ?? []) open.push(isClassMade ? { ...use, line: each.line } : use)
+      for (const use of uses ?? [])
+        open.push(isClassMade ? { ...use, line: each.line, isOfClass: true } : use)
     }
-    return found.size === 0 ? this.#around(seen, classId) : [...found.values()]
+    return found.length === 0 ? this.#around(seen, classId) : found
   }
 
   /** Makes code of which no written user was found count for the class around it. */

@@ -28,14 +28,7 @@ const resolving: ScanProgress = { step: 'resolving', path: null, readCount: 0, c
 const listing: ScanProgress = { ...resolving, step: 'listing' }
 
 test('a start shows what is read, on a terminal in one line that changes and is removed', () => {
-  const states = [
-    undefined,
-    resolving,
-    listing,
-    reading(0),
-    reading(6_000),
-    reading(6_000),
-  ]
+  const states = [undefined, resolving, listing, reading(0), reading(6_000), reading(6_000)]
   expect(shown({ isTTY: true, columns: 200 }, states)).toEqual([
     '\r\u001B[Kresolving the class path',
     '\r\u001B[Klisting classes',

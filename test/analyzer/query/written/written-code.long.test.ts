@@ -1,5 +1,13 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { projectOf, startAnalyzer, type TestAnalyzer } from '../../../support/analyzer/analyzer-server.ts'
+import {
+  emptyProject,
+  projectOf,
+  startAnalyzer,
+  type TestAnalyzer,
+} from '../../../support/analyzer/analyzer-server.ts'
 import { allAnswers, type Asked } from '../../../support/analyzer/declared/all-answers.ts'
 import { declaredNames } from '../../../support/analyzer/declared/declared-names.ts'
 
@@ -50,6 +58,77 @@ function undeclaredIn(answer: unknown): readonly string[] {
   visit(answer)
   return found
 }
+
+/** Strings are added as for Java 8, and equal lambdas are not shared: only accessors differ. */
+const DIRECT = ['-XDstringConcat=inline', '-XDdeduplicateLambdas=false']
+
+/** Access constructors and accessors have further parameters. */
+const SIGNATURES = new Set(['descriptor', 'methodDescriptor', 'calledDescriptor', 'constantArgs'])
+
+/** Returns the rows of an answer as texts in any order, for which it does not matter how members are accessed. */
+function rowsOf({ request, answer }: Asked): readonly string[] {
+  const { callers, references, methods, violations } = answer as Readonly<Record<string, readonly object[]>>
+  const rows = request.startsWith('/calls/')
+    ? methods?.flatMap(({ calls, ...method }: any) => calls.map((call: object) => ({ ...method, ...call })))
+    : (callers ?? references ?? violations)
+  return (rows ?? [])
+    .flatMap((row: any) => {
+      // Accessors pass texts on as objects, and the enum of an older compiler is not sealed.
+      const isText = [row.detail, row.methodName, row.target].some((name) => /\bappend\b/.test(name))
+      if (isText || row.kind === 'PERMITS') return []
+      return [JSON.stringify(row, (key, value) => (SIGNATURES.has(key) ? undefined : value))]
+    })
+    .toSorted()
+}
+
+test('every answer about calls, references and rules is the same with accessors and without', async () => {
+  const [direct, accessed] = await Promise.all(
+    [DIRECT, [...DIRECT, '--release', '8']].map(async (options) => {
+      const analyzer = await startAnalyzer(projectOf('written', options))
+      try {
+        return await allAnswers(analyzer, declared, TYPES)
+      } finally {
+        await analyzer.stop()
+      }
+    }),
+  )
+  const expected = new Map(direct?.map((asked) => [asked.request, rowsOf(asked)]))
+  const differing = accessed?.filter((asked) => {
+    if (!/^(?:\/callers|\/calls|\/xref|rule (?:use|only|used|call|access)) ?/.test(asked.request))
+      return false
+    return rowsOf(asked).join('\n') !== expected.get(asked.request)?.join('\n')
+  })
+  expect(differing?.map(({ request }) => request)).toEqual([])
+})
+
+test('every user of a private member is a caller, regardless of their number', async () => {
+  const users = Array.from({ length: 300 }, (_, at) => `void m${at}() { log(); field = ${at}; }`)
+  const source = `package w; class Wide { private static void log() {} private static int field;
+    static class In {
+      ${users.join('\n')}
+    }
+    ${users.map((_, at) => `Runnable r${at}() { return () -> System.gc(); }`).join('\n')}
+  }`
+  const root = emptyProject()
+  const classes = join(root, 'target/classes')
+  mkdirSync(classes, { recursive: true })
+  writeFileSync(join(root, 'Wide.java'), source)
+  execFileSync('javac', ['-nowarn', '--release', '8', '-g:source', '-d', classes, join(root, 'Wide.java')], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  const analyzer = await startAnalyzer(root)
+  try {
+    const all = { size: 1000 }
+    const { callers, totalCount } = await analyzer.get('/callers/w.Wide%23log', all)
+    expect([callers.length, totalCount]).toEqual([300, 300])
+    const written = await analyzer.get('/xref/w.Wide', { ...all, kind: 'FIELD_WRITE' })
+    expect([written.references.length, written.totalCount]).toEqual([300, 300])
+    const lambdas = await analyzer.get('/callers/java.lang.System%23gc', all)
+    expect(new Set(lambdas.callers.map(({ methodName }: any) => methodName)).size).toBe(300)
+  } finally {
+    await analyzer.stop()
+  }
+})
 
 describe.each([
   ['the JDK of the tests', []],

@@ -126,6 +126,16 @@ describe('code that a compiler made', () => {
     }
   })
 
+  test('does not start paths from a class at its bridges', async () => {
+    for (const [from, to] of [
+      ['w.Shout$Seen', 'w.Shout$Unseen#seen'],
+      ['w.Shout$Covariant', 'w.Shout$Covariant#make'],
+    ] as const) {
+      const { paths } = await analyzer.get('/path', { from, to })
+      expect(paths).toEqual([])
+    }
+  })
+
   test('counts a lambda in an initializer for each constructor that runs it', async () => {
     const field = lineOf('Built', 'Built.given("field")')
     const other = lineOf('Built', 'loudly("initializer")')

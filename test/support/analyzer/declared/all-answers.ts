@@ -98,14 +98,14 @@ async function askImpact(analyzer: TestAnalyzer, asked: Asked[], classes: readon
     ...lines.map((each) => ({ files: each })),
   ]
   for (const changed of changes)
-    for (const of of ['method', 'entry']) {
+    for (const level of ['method', 'entry']) {
       const response = await fetch(`${url}/api/v1/impact`, {
         method: 'POST',
         headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ ...changed, of, size: 5_000 }),
+        body: JSON.stringify({ ...changed, of: level, size: 5_000 }),
       })
       const answer = await response.json()
       if (response.status !== 200) throw new Error(`impact: ${response.status} ${JSON.stringify(answer)}`)
-      asked.push({ request: `impact ${of} ${JSON.stringify(changed).slice(0, 80)}`, answer })
+      asked.push({ request: `impact ${level} ${JSON.stringify(changed).slice(0, 80)}`, answer })
     }
 }
