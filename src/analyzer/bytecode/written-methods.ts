@@ -89,6 +89,14 @@ export class WrittenMethods {
     return this.#delegations.get(method) === call
   }
 
+  /** Whether a call is of a compiler's method whose own calls count for the caller. */
+  isOfPart(call: number): boolean {
+    const { classes, calls } = this.#facts
+    if (this.#made.size === 0 || calls.owner[call] !== classes.name[this.#row]) return false
+    const called = this.#made.get(keyOf(calls.name[call], calls.descriptor[call])) ?? -1
+    return this.#holders.has(called) && !this.#delegations.has(called)
+  }
+
   /** Whether a method is the body of a lambda. */
   isLambdaBody(method: number): boolean {
     return this.#bodies.has(method)

@@ -83,6 +83,8 @@ class CallSearch {
   readonly #snapshot: Snapshot
   readonly #name: string
   readonly #nameId: number | undefined
+  /** Name of the method with which a Kotlin compiler fills in default arguments, which it calls instead. */
+  readonly #filledIn: string
   readonly #filter: CallerFilter
   readonly #code: Attribution
   /** Whether any class calls such a method on one of the owners, including libraries and the JDK. */
@@ -92,6 +94,7 @@ class CallSearch {
     this.#snapshot = snapshot
     this.#name = name
     this.#nameId = snapshot.index.names.find(name)
+    this.#filledIn = `${name}$default`
     this.#filter = filter
     this.#code = filter.synthetic ? AS_COMPILED : WrittenCode.of(snapshot)
   }
@@ -106,12 +109,20 @@ class CallSearch {
     const { index } = this.#snapshot
     const ranks = index.ranks()
     const all = callingClasses(this.#snapshot, owners, this.#nameId)
+    const filledIn = this.#filter.synthetic
+      ? []
+      : callingClasses(this.#snapshot, owners, index.names.find(this.#filledIn))
+    const mixed = new Set(filledIn.map(({ id }) => id))
     this.isCalled ||= all.length > 0 && descriptor === undefined
     const groups: CallGroup[] = []
-    for (const { id, count } of all) {
+    for (const { id, count } of [...all.filter((each) => !mixed.has(each.id)), ...filledIn]) {
       if (!this.#snapshot.counts(id, includeLibraries) || index.isHidden(id)) continue
       // Only the facts of calls contain descriptors.
-      if (descriptor === undefined && !this.#code.isCallCountedElsewhere(id, this.#nameId ?? -1)) {
+      if (
+        descriptor === undefined &&
+        !mixed.has(id) &&
+        !this.#code.isCallCountedElsewhere(id, this.#nameId ?? -1)
+      ) {
         groups.push({ id, count, found: undefined })
         continue
       }
@@ -143,18 +154,20 @@ class CallSearch {
     const { descriptor } = this.#filter
     const matches = (owner: number, called: number): boolean =>
       owner >= 0 &&
-      strings.get(called) === this.#name &&
+      (strings.get(called) === this.#name || strings.get(called) === this.#filledIn) &&
       owners.has(this.#snapshot.index.names.find(strings.get(owner)) ?? -1)
     const found: FoundCaller[] = []
     const add = (
       method: number,
       owner: number,
+      name: number,
       of: number,
       line: number | undefined,
       via: Caller['via'],
     ): void => {
-      const named = { owner: strings.get(owner), name: this.#name, descriptor: strings.get(of) }
+      const named = { owner: strings.get(owner), name: strings.get(name), descriptor: strings.get(of) }
       const called = this.#code.calledAs(named)
+      if (named.name !== this.#name && called.name !== this.#name) return
       if (descriptor !== undefined && descriptor !== called.descriptor && descriptor !== named.descriptor)
         return
       for (const place of this.#code.placesOf(id, method))
@@ -173,12 +186,13 @@ class CallSearch {
       for (const at of rows(methods.firstCall, method)) {
         const [owner = -1, called = -1, of = -1] = [calls.owner[at], calls.name[at], calls.descriptor[at]]
         if (matches(owner, called) && !this.#code.isDelegation(id, method, at))
-          add(method, owner, of, calls.line[at], 'call')
+          add(method, owner, called, of, calls.line[at], 'call')
       }
       for (const at of rows(methods.firstDynamicCall, method)) {
         const owner = dynamicCalls.handleOwner[at] ?? -1
-        if (!matches(owner, dynamicCalls.handleName[at] ?? -1) || !own.isMethodReference(at)) continue
-        add(method, owner, dynamicCalls.handleDescriptor[at] ?? -1, dynamicCalls.line[at], 'methodRef')
+        const name = dynamicCalls.handleName[at] ?? -1
+        if (!matches(owner, name) || !own.isMethodReference(at)) continue
+        add(method, owner, name, dynamicCalls.handleDescriptor[at] ?? -1, dynamicCalls.line[at], 'methodRef')
       }
     }
     return found

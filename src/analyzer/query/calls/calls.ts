@@ -140,6 +140,7 @@ class CallList {
       const found = [
         ...rows(facts.methods.firstCall, method)
           .filter((call) => !this.#code.isDelegation(classId, method, call))
+          .filter((call) => this.#code === AS_COMPILED || !own.isOfPart(call))
           .flatMap((call) => this.#callView(facts, call)),
         ...rows(facts.methods.firstDynamicCall, method)
           .filter((each) => this.#wants.references && own.isMethodReference(each))
@@ -147,7 +148,7 @@ class CallList {
       ]
       for (const place of places) {
         const isDirect = place.classId === classId && place.method === method
-        if (!isDirect && !this.#wants.lambdas) continue
+        if (place.isInLambda && !this.#wants.lambdas) continue
         const others = this.#byMethod.get(place.method) ?? []
         this.#byMethod.set(place.method, others)
         if (!isDirect || this.#wants.references) this.#unordered.add(place.method)

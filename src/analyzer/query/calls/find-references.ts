@@ -22,17 +22,22 @@ interface FoundReference extends Member, Details {
   readonly classId: number
 }
 
-/** Returns the references in a class to a type, in the order of the class file, where they count. */
+/**
+ * Returns the references in a class to a type, in the order of the class file, where they count.
+ *
+ * @param isNaming whether accesses of fields by accessors, which are in other classes, are included
+ */
 export function findReferences(
   snapshot: Snapshot,
   code: Attribution,
   classId: number,
   name: string,
   { kind, isSynthetic }: CountedKind,
+  isNaming = false,
 ): readonly FoundReference[] {
   const { facts, row } = readClass(snapshot, classId)
   const found = finders[kind](facts, row, name, isSynthetic)
-  return attributed(snapshot, code, classId, found, isSynthetic)
+  return attributed(snapshot, code, classId, found, { isSynthetic, isNaming })
 }
 
 /** Returns the calls in a class that pass a test, where they count. */
@@ -43,7 +48,10 @@ export function findCalls(
   isWanted: (call: number) => boolean,
 ): readonly FoundReference[] {
   const { facts, row } = readClass(snapshot, classId)
-  return attributed(snapshot, code, classId, callReferences(facts, row, isWanted), false)
+  return attributed(snapshot, code, classId, callReferences(facts, row, isWanted), {
+    isSynthetic: false,
+    isNaming: false,
+  })
 }
 
 function readClass(snapshot: Snapshot, classId: number) {
@@ -56,7 +64,7 @@ function attributed(
   code: Attribution,
   classId: number,
   found: readonly CompiledReference[],
-  isSynthetic: boolean,
+  { isSynthetic, isNaming }: { readonly isSynthetic: boolean; readonly isNaming: boolean },
 ): readonly FoundReference[] {
   const own: FoundReference[] = []
   const keys = new Set<string>()
@@ -66,7 +74,7 @@ function attributed(
   for (const { method, call, called: compiledName, details: compiled, ...member } of found) {
     const called = compiledName === undefined ? undefined : calledIn(snapshot, code, compiledName)
     // The access of a field by an accessor is where the accessor counts.
-    if (call !== undefined && called?.descriptor.startsWith('(') === false) continue
+    if (!isNaming && call !== undefined && called?.descriptor.startsWith('(') === false) continue
     const details = called === undefined ? compiled : detailsOf(called, compiled)
     if (method === undefined) {
       const isMade = code.isMade(classId, CLASS_ITSELF) || (isSynthetic && code !== AS_COMPILED)

@@ -26,7 +26,7 @@ export function membersNaming(
   const reference = referenceKindOf(kind)
   const counted = code.classOf(id)
   if (reference !== undefined) {
-    const found = findReferences(snapshot, code, id, name, reference)
+    const found = findReferences(snapshot, code, id, name, reference, true)
     return new Set(found.map(({ classId, member }) => (classId === counted ? member : null)))
   }
   const slice = snapshot.index.sliceOf(id)

@@ -68,17 +68,22 @@ export class ReachSteps {
   ): readonly Step[] {
     const steps: Step[] = []
     let first: Step | undefined
+    /** The last one from code with lines of its file, which accessors do not have. */
+    let located: Step | undefined
     for (const [at, { from, to, step }] of path.entries()) {
       const isLast = at === path.length - 1
+      if (located === undefined || !this.#isAccessor(from)) located = step
       if (first === undefined && this.#isMade(from))
         first = { ...step, ...this.callerFields(from), via: 'lambda' }
       if (!isLast && this.#isMade(to)) {
         first ??= step
         continue
       }
-      const joined = first === undefined ? step : this.#join(first, step)
+      const joined =
+        first === undefined ? step : this.#join(first, { ...step, lineNumber: located.lineNumber })
       const shown = isLast && this.#isMade(to) ? { ...joined, ...calleeFields(this.methodView(to)) } : joined
       first = undefined
+      located = undefined
       const isRepeated =
         shown.calleeFqn === shown.classFqn &&
         shown.calleeName === shown.methodName &&
@@ -104,6 +109,12 @@ export class ReachSteps {
     if (method < 0) return false
     const { classId, row } = this.#code.graph.placeOf(method)
     return this.#written.isMade(classId, row)
+  }
+
+  /** Whether the code of a method is where others use it. */
+  #isAccessor(method: number): boolean {
+    const { classId, row } = this.#code.graph.placeOf(method)
+    return this.#written.placesOf(classId, row).some(({ line }) => line !== undefined)
   }
 
   /**

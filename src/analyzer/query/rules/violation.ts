@@ -80,21 +80,28 @@ function labelOf(classFqn: string, member: MemberOf): string {
   return `${classFqn}#${name}${parameters}`
 }
 
-/** Methods of a class, with their lines. */
+/** Methods of a class, with their lines, which are read when they are first needed. */
 export class SourceMembers {
+  readonly #snapshot: Snapshot
   readonly #classId: number
   /** First lines by name and descriptor. */
-  readonly #lines = new Map<string, number | null>()
+  #lines: ReadonlyMap<string, number | null> | undefined
 
   constructor(snapshot: Snapshot, classId: number) {
+    this.#snapshot = snapshot
     this.#classId = classId
-    const slice = snapshot.index.sliceOf(classId)
-    const { classes, methods, strings } = snapshot.facts(slice)
-    for (const method of rows(classes.firstMethod, classId - slice.firstClass)) {
-      const name = strings.get(methods.name[method] ?? 0)
-      const descriptor = strings.get(methods.descriptor[method] ?? 0)
-      this.#lines.set(`${name}${descriptor}`, lineOf(methods.firstLine[method]))
-    }
+  }
+
+  #readLines(): ReadonlyMap<string, number | null> {
+    const slice = this.#snapshot.index.sliceOf(this.#classId)
+    const { classes, methods, strings } = this.#snapshot.facts(slice)
+    return new Map(
+      rows(classes.firstMethod, this.#classId - slice.firstClass).map((method) => {
+        const name = strings.get(methods.name[method] ?? 0)
+        const descriptor = strings.get(methods.descriptor[method] ?? 0)
+        return [`${name}${descriptor}`, lineOf(methods.firstLine[method])]
+      }),
+    )
   }
 
   /** Returns the members of a class, which may be those of the last one. */
@@ -110,8 +117,10 @@ export class SourceMembers {
     lineNumber: number | null,
   ): Pick<Found, 'member' | 'lineNumber'> {
     if (member === null) return { member: null, lineNumber }
-    const line = descriptor === null ? undefined : this.#lines.get(`${member}${descriptor}`)
-    return { member: { name: member, descriptor }, lineNumber: lineNumber ?? line ?? null }
+    const place = { name: member, descriptor }
+    if (lineNumber !== null || descriptor === null) return { member: place, lineNumber }
+    this.#lines ??= this.#readLines()
+    return { member: place, lineNumber: this.#lines.get(`${member}${descriptor}`) ?? null }
   }
 }
 

@@ -90,6 +90,47 @@ describe('private members that nested classes use by accessors', () => {
     expect(found).toContain(`${INSIDE}#add @${line}`)
   })
 
+  test('are dependencies of nested classes, also if only fields are used', async () => {
+    const [found, expected] = await inBoth(async (of) => {
+      const { outgoing } = await of.get(`/dependencies/${encodeURIComponent('w.Guarded$Reset')}`)
+      return outgoing.map(({ classFqn, location }: any) => `${classFqn} ${location}`)
+    })
+    expect(found).toEqual(expected)
+    expect(found).toEqual(['w.Guarded reset'])
+    const { outgoing } = await accessed.get('/dependencies/w.Guarded', { includeLibraries: true })
+    const ofNobody = outgoing.filter(
+      ({ dependencyType, location }: any) => dependencyType.startsWith('METHOD') && location === null,
+    )
+    expect(ofNobody).toEqual([])
+  })
+
+  test('are called in methods that are chosen by what they return', async () => {
+    const [found, expected] = await inBoth(async (of) => {
+      const { methods } = await of.get(`/calls/${encodeURIComponent(INSIDE)}`, { inMethodsReturning: 'void' })
+      return methods.map(({ methodName, calls }: any) => `${methodName} ${calls.length}`)
+    })
+    expect(found).toEqual(expected)
+    expect(found).toContain('add 4')
+  })
+
+  test('are reached from the lines of lambdas that use them', async () => {
+    const line = lineOf('private void note') + 1
+    const [found, expected] = await inBoth(async ({ url, token }) => {
+      const response = await fetch(`${url}/api/v1/impact`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ files: [{ path: 'w/Guarded.java', lines: [[line, line]] }], of: 'method' }),
+      })
+      const { affected } = (await response.json()) as any
+      return affected
+        .flatMap(({ steps }: any) => steps)
+        .map((each: any) => `${each.classFqn}#${each.methodName} > ${each.calleeName} @${each.lineNumber}`)
+        .toSorted()
+    })
+    expect(found).toEqual(expected)
+    expect(found).not.toEqual([])
+  })
+
   test('do not make an anonymous class a dependency, by which their constructors differ', async () => {
     const users = async (of: TestAnalyzer): Promise<readonly string[]> => {
       const { incoming } = await of.get(`/dependencies/${encodeURIComponent('w.Guarded$1')}`)

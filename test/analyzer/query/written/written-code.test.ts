@@ -5,7 +5,7 @@ import { projectOf, startAnalyzer, type TestAnalyzer } from '../../../support/an
 import { checkRules } from '../../../support/analyzer/check-rules.ts'
 import { lineIn } from '../../../support/analyzer/fixture-line.ts'
 import { ringClass } from '../../../support/analyzer/ring-class.ts'
-import { renamedClass } from '../../../support/analyzer/renamed-class.ts'
+import { markedClass, renamedClass } from '../../../support/analyzer/renamed-class.ts'
 
 const calleeOf = ({ calleeFqn, calleeName }: any): string => `${calleeFqn}#${calleeName}`
 
@@ -255,6 +255,30 @@ describe('code that another compiler made', () => {
     try {
       const callers = await callersOf(analyzer, 'w.Tariff#weigh')
       expect(callers.filter((each) => each.startsWith('w.Tariff'))).toEqual(weighing)
+    } finally {
+      await analyzer.stop()
+    }
+  })
+
+  test('fills in arguments for the method that somebody called, or is part of those that call it', async () => {
+    const root = projectOf('filled')
+    const file = join(root, 'target/classes/k/Filled.class')
+    writeFileSync(
+      file,
+      markedClass(readFileSync(file), (name) => name.includes('$')),
+    )
+    const analyzer = await startAnalyzer(root)
+    try {
+      expect(await callersOf(analyzer, 'k.Filled#sum')).toEqual([
+        'k.Filled#use',
+        'k.Other#call',
+        'k.Other#later',
+      ])
+      const { methods } = await analyzer.get('/calls/k.Filled', { method: 'close' })
+      const closing = methods[0].calls.filter(({ methodName }: any) => methodName === 'close')
+      expect(await callersOf(analyzer, 'java.lang.AutoCloseable#close')).toEqual(
+        closing.map(() => 'k.Filled#close'),
+      )
     } finally {
       await analyzer.stop()
     }
