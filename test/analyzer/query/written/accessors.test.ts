@@ -114,7 +114,7 @@ describe('private members that nested classes use by accessors', () => {
   })
 
   test('are reached from the lines of lambdas that use them', async () => {
-    const line = lineOf('private void note') + 1
+    const line = lineOf('private static String named') + 1
     const [found, expected] = await inBoth(async ({ url, token }) => {
       const response = await fetch(`${url}/api/v1/impact`, {
         method: 'POST',
