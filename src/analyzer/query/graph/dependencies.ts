@@ -1,4 +1,3 @@
-import { USE } from '../../index/digest.ts'
 import { type DependencyType, dependencyType, isOfDescriptor } from './dependency-type.ts'
 import { compare } from '../sort-in-turns.ts'
 import { type MemberName, membersNaming } from '../calls/members-naming.ts'
@@ -41,7 +40,7 @@ export function dependenciesOf(snapshot: Snapshot, fqn: string, includeLibraries
       !snapshot.counts(user, includeLibraries)
     )
       continue
-    const members = membersUsing(snapshot, user, targetName, kind)
+    const members = membersNaming(snapshot, user, targetName, kind)
     incoming.add(index.nameIdOf(counted), typeOf(snapshot, user, kind), members)
   }
   return { targetClass: toFqn(targetName), outgoing: outgoing.sorted(), incoming: incoming.sorted() }
@@ -56,16 +55,9 @@ function addOutgoing(list: DependencyList, snapshot: Snapshot, id: number, inclu
     if (used === undefined ? !includeLibraries : !snapshot.counts(used, includeLibraries)) continue
     const counted = used === undefined ? undefined : code.classOf(used)
     if (counted === NOWHERE || (counted !== undefined && counted === code.classOf(id))) continue
-    const members = membersUsing(snapshot, id, index.names.get(name), kind)
+    const members = membersNaming(snapshot, id, index.names.get(name), kind)
     list.add(counted === undefined ? name : index.nameIdOf(counted), typeOf(snapshot, id, kind), members)
   }
-}
-
-/** Returns members that use a type, without those of descriptors of accessors, which are code of other classes. */
-function membersUsing(snapshot: Snapshot, user: number, name: string, kind: number): ReadonlySet<MemberName> {
-  const members = membersNaming(snapshot, user, name, kind)
-  const isOfMethod = kind === USE.SYNTHETIC_PARAM || kind === USE.SYNTHETIC_RETURN
-  return isOfMethod ? new Set([...members].filter((member) => member !== null)) : members
 }
 
 /** Returns the type of a dependency; nobody declared those of a compiler's class. */
