@@ -101,6 +101,8 @@ async function whyNot(workspace: Workspace | undefined, path: string): Promise<s
 async function punch(path: string, signal: AbortSignal): Promise<number> {
   const file = await open(path, constants.O_RDWR | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   try {
+    // While data is being written, the kernel can count its blocks twice: as reserved and as allocated.
+    await file.sync()
     const before = await file.stat()
     if (!before.isFile()) throw new Error('it is not a regular file')
     // A second name may belong to a running VM.
