@@ -13,18 +13,31 @@ const settings = JSON.parse(process.argv[2] ?? '{}') as ChildSettings
 // Before threads start, which inherit it.
 if (settings.niceness !== undefined) setPriority(settings.niceness)
 const running = new Map<number, AbortController>()
+/** Ids of threads that have started. */
+const ready = new Set<number>()
 
 const piscina = new Piscina({
   filename: fileURLToPath(siblingModule(import.meta.url, './thread')),
   maxThreads: settings.maxThreads,
   // Piscina replaces a lost thread only up to the minimum; below the maximum, queued tasks would wait forever.
   minThreads: settings.maxThreads,
+  // Piscina also gives tasks to threads that are starting. If such a task is cancelled, it takes the end of its thread for
+  // a failure to start and replaces no lost thread from then on.
+  loadBalancer: (_task, threads) =>
+    threads.find(({ id, currentUsage }) => currentUsage === 0 && ready.has(id)) ?? null,
   workerData: { preload: settings.preload } satisfies ThreadData,
   ...(settings.maxHeapMb === undefined
     ? {}
     : { resourceLimits: { maxOldGenerationSizeMb: settings.maxHeapMb } }),
 })
-// A thread died between tasks; Piscina has replaced it.
+piscina.on('workerCreate', ({ id }) => ready.add(id))
+// Piscina replaces a lost thread at once, unless a thread failed to start. Queued tasks would wait forever.
+piscina.on('workerDestroy', () =>
+  queueMicrotask(() => {
+    if (piscina.threads.length < settings.maxThreads) process.kill(process.pid, 'SIGKILL')
+  }),
+)
+// A thread died between tasks.
 piscina.on('error', (error: Error) => process.stderr.write(`pool thread: ${error.stack ?? error.message}\n`))
 
 process.on('message', (order: Order) => {

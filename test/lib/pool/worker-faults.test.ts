@@ -1,6 +1,9 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { Fault } from '../../../src/lib/errors/fault.ts'
 import { actingPool, type ActingPool } from '../../support/pool.ts'
+import { tempDir } from '../../support/temp-dir.ts'
 
 /** Expects that the pool's process survived: one task failed, and the next one runs in the same process. */
 async function expectSameProcess(pool: ActingPool, pid: unknown): Promise<void> {
@@ -96,4 +99,32 @@ it('F13 a pool replaces workers that are lost one after the other', async () => 
   )
   for (const end of await Promise.allSettled(lost)) expect(end.status).toBe('rejected')
   expect(await Promise.all([1, 2, 3, 4].map(() => pool.act({ do: 'pid' })))).toEqual([pid, pid, pid, pid])
+})
+
+it('F13 a pool replaces lost workers after a task that waited for a starting one is cancelled', async () => {
+  const started = join(tempDir(), 'started')
+  const preload = [new URL(`../../fixtures/pool/slow-start.ts?until=${started}`, import.meta.url)]
+  const pool = actingPool({ preload })
+  const pid = await pool.act({ do: 'pid' })
+  await Promise.allSettled([pool.act({ do: 'exit' }), pool.act({ do: 'exit' })])
+  const cancel = new AbortController()
+  const first = pool.act({ do: 'pid' })
+  const second = pool.act({ do: 'hang' }, { signal: cancel.signal })
+  await first
+  cancel.abort()
+  await expect(second).rejects.toMatchObject({ name: 'AbortError' })
+  writeFileSync(started, '')
+  const folder = tempDir()
+  await Promise.all([pool.act({ do: 'meet', folder }), pool.act({ do: 'meet', folder })])
+  const tasks = [pool.act({ do: 'exit' }), pool.act({ do: 'exit' }), pool.act({ do: 'pid' })]
+  expect((await Promise.allSettled(tasks)).at(-1)).toMatchObject({ value: pid })
+})
+
+it('F13 a pool whose workers no longer start fails its tasks and starts a new process', async () => {
+  const preload = [new URL('../../fixtures/pool/no-restart.ts', import.meta.url)]
+  const pool = actingPool({ preload })
+  const pid = await pool.act({ do: 'pid' })
+  const tasks = [pool.act({ do: 'exit' }), pool.act({ do: 'exit' }), pool.act({ do: 'pid' })]
+  expect((await Promise.allSettled(tasks)).at(-1)).toMatchObject({ reason: { code: 'POOL_CRASHED' } })
+  expect(await pool.act({ do: 'pid' })).not.toBe(pid)
 })
