@@ -1,4 +1,4 @@
-import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs'
+import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { FilesInUse } from '../../../src/workspace/disk/files-in-use.ts'
@@ -13,9 +13,14 @@ function openFile(dir: string): string {
 }
 
 test.runIf(process.platform === 'linux')('a file is in use while a process has it open', async () => {
-  const path = openFile(tempDir())
-  expect(await (await FilesInUse.read()).userOfFile(path)).toBe(`process ${process.pid} has it open`)
-  expect(await (await FilesInUse.read()).userOfFile(join(tempDir(), 'disk.img'))).toBe('')
+  const dir = tempDir()
+  const path = openFile(dir)
+  // Before the snapshot: a later file can have the inode of one that was open then.
+  const other = join(dir, 'other.img')
+  writeFileSync(other, '')
+  const inUse = await FilesInUse.read()
+  expect(await inUse.userOfFile(path)).toBe(`process ${process.pid} has it open`)
+  expect(await inUse.userOfFile(other)).toBe('')
 })
 
 // Only root may write there.
