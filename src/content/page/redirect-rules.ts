@@ -1,5 +1,6 @@
+import { comparable } from '../name-form.ts'
 import { isKey } from '../store/store.ts'
-import { formatPath } from './request-path.ts'
+import { formatPath, pathPartOf } from './request-path.ts'
 
 /** File with the redirects of a repository or version. */
 export const REDIRECTS_FILE = '_redirects'
@@ -20,30 +21,39 @@ export interface Redirection {
   readonly path: { readonly segments: readonly string[]; readonly isDirectory: boolean } | undefined
   /** An http or https URL, or the query and fragment of the path. */
   readonly rest: string
+  /** Line of the rule. */
+  readonly line: number
 }
 
-interface Rule {
-  /** Decoded segments; `*` as the last one matches any number of them, `:name` matches one. */
-  readonly from: readonly string[]
+/** A part of FROM: decoded text in the form in which paths are compared, or a placeholder for any one segment. */
+type RulePart = string | { readonly name: string }
+
+/** A line of a file of redirects. */
+export interface Rule {
+  readonly line: number
+  readonly from: readonly RulePart[]
+  /** Whether any number of segments may follow, which are `:splat` in the target. */
+  readonly hasSplat: boolean
   readonly to: string
   readonly isUrl: boolean
   readonly status: RedirectStatus
 }
 
 /** A mistake in a file of rules. */
-interface RuleMistake {
+export interface RuleMistake {
   readonly line: number
   readonly message: string
 }
 
 const PLACEHOLDER = /:([A-Za-z]\w*)/g
+const SPLAT = 'splat'
 
 /**
  * Rules of a `_redirects` file, in the part of the syntax that Netlify and Cloudflare Pages share: `FROM TO [STATUS]`.
  * Paths are relative to the folder of the file, and a rule cannot name a page outside of it. The first rule that
- * matches decides.
+ * matches decides. Iterates over the rules in this order.
  */
-export class RedirectRules {
+export class RedirectRules implements Iterable<Rule> {
   readonly #rules: readonly Rule[]
 
   private constructor(rules: readonly Rule[]) {
@@ -56,7 +66,7 @@ export class RedirectRules {
     const mistakes: RuleMistake[] = []
     for (const [at, line] of text.split(/\r?\n/).entries()) {
       if (/^\s*(?:#|$)/.test(line)) continue
-      const rule = rules.length < MAX_RULES ? parseRule(line) : `only ${MAX_RULES} rules are allowed`
+      const rule = rules.length < MAX_RULES ? parseRule(line, at + 1) : `only ${MAX_RULES} rules are allowed`
       if (typeof rule !== 'string') rules.push(rule)
       else mistakes.push({ line: at + 1, message: rule })
       if (rules.length >= MAX_RULES && typeof rule === 'string') break
@@ -69,10 +79,15 @@ export class RedirectRules {
     return this.#rules.length
   }
 
+  [Symbol.iterator](): Iterator<Rule> {
+    return this.#rules[Symbol.iterator]()
+  }
+
   /** Returns the target of a path; undefined without a rule. @param segments decoded, relative to the folder */
   find(segments: readonly string[]): Redirection | undefined {
+    const compared = segments.map(comparable)
     for (const rule of this.#rules) {
-      const values = match(rule.from, segments)
+      const values = match(rule, segments, compared)
       const target = values && targetOf(rule, values)
       if (target !== undefined) return target
     }
@@ -81,9 +96,9 @@ export class RedirectRules {
 }
 
 /** Parses a line to a rule, or returns what is wrong with it. */
-function parseRule(line: string): Rule | string {
-  if (line.length > MAX_LINE) return `the line has more than ${MAX_LINE} characters`
-  const [from = '', to, statusText = String(DEFAULT_STATUS), ...more] = line
+function parseRule(text: string, line: number): Rule | string {
+  if (text.length > MAX_LINE) return `the line has more than ${MAX_LINE} characters`
+  const [from = '', to, statusText = String(DEFAULT_STATUS), ...more] = text
     .replace(/\s#.*$/, '')
     .trim()
     .split(/\s+/)
@@ -91,41 +106,77 @@ function parseRule(line: string): Rule | string {
   if (more.length > 0 || /^[^/:]+=/.test(to)) return 'conditions and query parameters are not supported'
   const status = STATUSES.find((each) => String(each) === statusText)
   if (status === undefined) return `the status "${statusText}" is not one of ${STATUSES.join(', ')}`
-  const segments = from.startsWith('/') ? decoded(from) : undefined
-  if (segments === undefined) return `"${from}" is not a path that begins with "/"`
-  if (segments.slice(0, -1).some((each) => each.includes('*')) || /.\*|\*./.test(segments.at(-1) ?? ''))
-    return '"*" is allowed only as the last part of a path'
+  const source = parseFrom(from)
+  if (typeof source === 'string') return source
   const isUrl = !to.startsWith('/')
-  if (isUrl && !isSafeUrl(to)) return `"${to}" is neither a path nor an http or https URL with a fixed host`
-  const names = segments.flatMap((each) => (each === '*' ? ['splat'] : nameOf(each)))
-  const unknown = [...to.matchAll(PLACEHOLDER)].find(([, name = '']) => !names.includes(name))
-  if (unknown !== undefined) return `"${unknown[0]}" does not occur in "${from}"`
+  const rule = { line, ...source, to, isUrl, status }
+  if (isUrl && !isSafeUrl(rule)) return `"${to}" is neither a path nor an http or https URL with a fixed host`
   if (isUrl && status === 200) return 'status 200 serves a page of this site; the target must be a path'
-  if (!isUrl && (to.startsWith('//') || decoded(pathOf(to)) === undefined))
+  if (!isUrl && (to.startsWith('//') || decodeParts(partsOf(pathPartOf(to))) === undefined))
     return `"${to}" is not a valid path of this site`
-  return { from: segments, to, isUrl, status }
+  return rule
 }
 
-function nameOf(segment: string): readonly string[] {
-  const [, name] = /^:([A-Za-z]\w*)$/.exec(segment) ?? []
-  return name === undefined ? [] : [name]
+/** Parses the path that a rule matches, or returns why no request can match it. */
+function parseFrom(from: string): Pick<Rule, 'from' | 'hasSplat'> | string {
+  if (!from.startsWith('/')) return `"${from}" is not a path that begins with "/"`
+  const [mark] = /[?#]/.exec(from) ?? []
+  if (mark !== undefined)
+    return `"${from}" never matches, because a rule matches paths without ${mark === '?' ? 'query' : 'fragment'}; remove it, or write "${encodeURIComponent(mark)}" if "${mark}" is part of a name`
+  const texts = [...partsOf(from)]
+  const hasSplat = texts.at(-1) === '*'
+  if (hasSplat) texts.pop()
+  if (texts.some((text) => text.includes('*'))) return '"*" is allowed only as the last part of a path'
+  const inside = texts.find((text) => /^:[A-Za-z]\w*\W/.test(text))
+  if (inside !== undefined)
+    return `the placeholder in "${inside}" must be a whole part of the path; write "%3A" if ":" is part of a name`
+  const parts = decodeParts(texts)?.map((part, at): RulePart => {
+    const [, name] = /^:([A-Za-z]\w*)$/.exec(texts[at] ?? '') ?? []
+    return name === undefined ? comparable(part) : { name }
+  })
+  if (parts === undefined) return `"${from}" never matches, because no page can have this path`
+  const names = namesOf({ from: parts, hasSplat })
+  const again = names.find((name, at) => names.indexOf(name) !== at)
+  if (again !== undefined) return `":${again}" occurs twice in "${from}"; give each part another name`
+  return { from: parts, hasSplat }
 }
 
-/** Returns the decoded segments of a path; undefined if it is not valid. */
-function decoded(path: string): readonly string[] | undefined {
+/** Returns the names of the placeholders that a rule defines. */
+function namesOf({ from, hasSplat }: Pick<Rule, 'from' | 'hasSplat'>): readonly string[] {
+  const names = from.flatMap((part) => (typeof part === 'string' ? [] : [part.name]))
+  return hasSplat ? [...names, SPLAT] : names
+}
+
+/** Returns the parts of a path between its slashes. */
+function partsOf(path: string): readonly string[] {
   const inner = path.replace(/^\/|\/$/g, '')
-  if (inner === '') return []
+  return inner === '' ? [] : inner.split('/')
+}
+
+/** Decodes parts of a path; undefined if no page can have it. */
+function decodeParts(parts: readonly string[]): readonly string[] | undefined {
+  if (parts.length === 0) return []
   try {
-    const segments = inner.split('/').map(decodeURIComponent)
+    const segments = parts.map(decodeURIComponent)
     return segments.every((each) => !each.includes('/')) && isKey(segments.join('/')) ? segments : undefined
   } catch {
+    // A sequence after "%" that is not valid UTF-8.
     return undefined
   }
 }
 
-/** Whether a URL keeps its scheme and host for all values of its placeholders, and has no credentials. */
-function isSafeUrl(to: string): boolean {
-  const [one, two] = ['a', 'b.c'].map((value) => to.replace(PLACEHOLDER, value))
+/** Replaces the placeholders of a text that have a value; any other `:name` is text, such as a part of a URN. */
+function fill(text: string, valueOf: (name: string) => string | undefined): string {
+  return text.replace(PLACEHOLDER, (whole, name: string) => valueOf(name) ?? whole)
+}
+
+/** Whether the URL of a rule keeps its scheme and host for all values of its placeholders, and has no credentials. */
+function isSafeUrl(rule: Rule): boolean {
+  const { to } = rule
+  const names = namesOf(rule)
+  const [one, two] = ['a', 'b.c'].map((value) =>
+    fill(to, (name) => (names.includes(name) ? value : undefined)),
+  )
   if (one === undefined || two === undefined || !URL.canParse(one) || !URL.canParse(two)) return false
   const [first, second] = [new URL(one), new URL(two)]
   return (
@@ -137,49 +188,43 @@ function isSafeUrl(to: string): boolean {
   )
 }
 
-/** Returns the values of the placeholders if a path matches. */
+/**
+ * Returns the values of the placeholders if a path matches.
+ *
+ * @param compared the segments in the form in which they are compared
+ */
 function match(
-  from: readonly string[],
+  { from, hasSplat }: Rule,
   segments: readonly string[],
+  compared: readonly string[],
 ): ReadonlyMap<string, readonly string[]> | undefined {
-  const hasSplat = from.at(-1) === '*'
-  const fixed = hasSplat ? from.length - 1 : from.length
-  if (segments.length < fixed || (!hasSplat && segments.length > fixed)) return undefined
+  if (segments.length < from.length || (!hasSplat && segments.length > from.length)) return undefined
   const values = new Map<string, readonly string[]>()
-  for (const [at, part] of from.slice(0, fixed).entries()) {
-    const segment = segments[at] ?? ''
-    const [name] = nameOf(part)
-    if (name !== undefined) values.set(name, [segment])
-    else if (part !== segment) return undefined
+  for (const [at, part] of from.entries()) {
+    if (typeof part !== 'string') values.set(part.name, segments.slice(at, at + 1))
+    else if (part !== compared[at]) return undefined
   }
-  if (hasSplat) values.set('splat', segments.slice(fixed))
+  if (hasSplat) values.set(SPLAT, segments.slice(from.length))
   return values
 }
 
 function targetOf(
-  { to, isUrl, status }: Rule,
+  { line, to, isUrl, status }: Rule,
   values: ReadonlyMap<string, readonly string[]>,
 ): Redirection | undefined {
-  const fill = (text: string): string =>
-    text.replace(PLACEHOLDER, (whole, name: string) =>
-      values.has(name) ? (values.get(name) ?? []).map(encodeURIComponent).join('/') : whole,
-    )
+  const filled = (text: string): string =>
+    fill(text, (name) => values.get(name)?.map(encodeURIComponent).join('/'))
   if (isUrl) {
-    const url = fill(to)
-    return URL.canParse(url) ? { status, path: undefined, rest: new URL(url).href } : undefined
+    const url = filled(to)
+    return URL.canParse(url) ? { status, path: undefined, rest: new URL(url).href, line } : undefined
   }
-  const path = pathOf(to)
-  const filled = fill(path)
-  const segments = decoded(filled.replace(/\/+$/, '/'))
+  const inner = pathPartOf(to)
+  const path = filled(inner)
+  const segments = decodeParts(partsOf(path.replace(/\/+$/, '/')))
   if (segments === undefined) return undefined
   // As a header, the address must be in ASCII.
-  const { search, hash } = new URL(fill(to.slice(path.length)), 'http://here.invalid/')
-  return { status, path: { segments, isDirectory: filled.endsWith('/') }, rest: search + hash }
-}
-
-/** Returns the part of a target before its query and fragment. */
-function pathOf(to: string): string {
-  return /^[^?#]*/.exec(to)?.[0] ?? ''
+  const { search, hash } = new URL(filled(to.slice(inner.length)), 'http://here.invalid/')
+  return { status, path: { segments, isDirectory: path.endsWith('/') }, rest: search + hash, line }
 }
 
 /**

@@ -24,6 +24,11 @@ export function parsePath(path: string): RequestPath | undefined {
   return path.startsWith('/') && isKey(segments.join('/')) ? { segments, isDirectory } : undefined
 }
 
+/** Returns the part of an address before its query and fragment. */
+export function pathPartOf(address: string): string {
+  return /^[^?#]*/.exec(address)?.[0] ?? ''
+}
+
 /** Returns the path of a request without its query. */
 export function pathOf({ url = '/' }: { readonly url?: string | undefined }): string {
   const end = url.indexOf('?')

@@ -26,6 +26,13 @@ test.each([
   ['/x/* https://ex.example/:splat?a=1', 'x/y/..%2f', '302 https://ex.example/y/..%252f?a=1'],
   ['/x http://ex.example:8080/ü', 'x', '302 http://ex.example:8080/%C3%BC'],
   ['# no rule\n\n/a /b # note\n/a /c', 'a', '302 /repos/guide/2.0/b'],
+  ['/wiki https://wiki.example/Help:Contents', 'wiki', '302 https://wiki.example/Help:Contents'],
+  ['/urn https://r.example/urn:isbn:123?in=a:b', 'urn', '302 https://r.example/urn:isbn:123?in=a:b'],
+  ['/p/:id https://t.example/Ticket:Open?id=:id', 'p/7', '302 https://t.example/Ticket:Open?id=7'],
+  ['/p/:id https://t.example:8443/:id:8', 'p/7', '302 https://t.example:8443/7:8'],
+  ['/f/:n /data:set.html#sec:one', 'f/7', '302 /repos/guide/2.0/data%3Aset.html#sec:one'],
+  ['/a /b/:name', 'a', '302 /repos/guide/2.0/b/%3Aname'],
+  ['/a:b/%3Ac/%2A /d', 'a:b/:c/*', '302 /repos/guide/2.0/d'],
   ['/a /b', 'A', undefined],
   ['/a /b', 'a/b', undefined],
 ])('rule %j for %j: %s', (text, path, expected) => {
@@ -41,8 +48,20 @@ test.each([
   ['/a id=:id /b', 'are not supported'],
   ['/a/*/b /c', 'only as the last part'],
   ['/a/x* /c', 'only as the last part'],
-  ['/a /b/:name', '":name" does not occur'],
-  ['/a /b/:splat', '":splat" does not occur'],
+  ['/dl/:name.zip /files/:name.zip', 'placeholder in ":name.zip" must be a whole part'],
+  ['/a/:b/:b /c', '":b" occurs twice'],
+  ['/a/:splat/* /c', '":splat" occurs twice'],
+  ['/old?id=7 /new', 'without query; remove it, or write "%3F"'],
+  ['/old? /new', 'without query'],
+  ['/old/*?a=:b /new', 'without query'],
+  ['/old#part /new', 'without fragment; remove it, or write "%23"'],
+  ['/a//b /new', 'no page can have this path'],
+  ['//a /new', 'no page can have this path'],
+  ['/a// /new', 'no page can have this path'],
+  ['/a/../b /new', 'no page can have this path'],
+  ['/a/%2e /new', 'no page can have this path'],
+  ['/a%2Fb /new', 'no page can have this path'],
+  ['/a%ff /new', 'no page can have this path'],
   ['/a https://ex.example/ 200', 'must be a path'],
   ['/:h https://:h/', 'fixed host'],
   ['/:h https://ex.example:h/', 'fixed host'],
@@ -62,6 +81,16 @@ test.each([
   const { rules, mistakes } = RedirectRules.parse(`# first\n${line}\n`)
   expect(rules.size).toBe(0)
   expect(mistakes).toEqual([{ line: 2, message: expect.stringContaining(message) as string }])
+})
+
+test('a rule matches a name in any form of Unicode, and keeps the form of what it inserts', () => {
+  const forms = ['\u00e9\u00e9', 'e\u0301e\u0301', '\u00e9e\u0301']
+  for (const from of [...forms, ...forms.map(encodeURIComponent)])
+    for (const path of forms)
+      expect(go(`/${from}/* /x/:splat`, `${path}/${path}`)).toBe(
+        `302 /repos/guide/2.0/x/${encodeURIComponent(path)}`,
+      )
+  expect(go('/\u212bngstrom /x', 'A\u030angstrom')).toBe('302 /repos/guide/2.0/x')
 })
 
 test('the number of rules is bounded', () => {
