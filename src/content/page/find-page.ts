@@ -122,20 +122,36 @@ export class PageFinder {
   async #search(asked: RequestPath, grants: Grants): Promise<Page> {
     const found = await this.#versions.resolve(asked)
     const { path } = found
-    const { segments, isDirectory } = path
+    const { segments } = path
     const object = await this.#file(path, found)
     if (object !== undefined) return object
     if (segments.length === 0) return { is: 'home' }
     const derived = (await this.#llms(path, found)) ?? (await this.#markdown(asked, found))
     if (derived !== undefined) return derived
-    const index = `${baseOf(path).join('/')}/${INDEX}`
-    if (!isDirectory && (await this.#object(index, found)) !== undefined)
-      return { is: 'redirect', to: formatPath(asked.segments, true) }
-    const clean = isDirectory ? undefined : await this.#object(`${keyOf(path)}.html`, found)
+    const clean = await this.#clean(asked, found)
     if (clean !== undefined) return clean
     if (repoOf(segments) !== undefined) return this.#otherInRepo(asked, found)
     const other = await this.#repoRedirect(path, grants)
     return other ?? (await this.#object(`${ROOT}/${NOT_FOUND}`, found, true)) ?? { is: 'missing' }
+  }
+
+  /**
+   * Returns the page of an address without a file: `page` is `page.html`, and redirects to `page/` if that is a folder
+   * with an index; `page/` without an index redirects to `page`.
+   */
+  async #clean(asked: RequestPath, found: VersionPath): Promise<Page | undefined> {
+    const { segments, isDirectory } = found.path
+    // Beside the folder of a repository there are no files of it.
+    const isFile = segments.length !== (repoOf(segments) === undefined ? 0 : 2)
+    const file = isFile
+      ? await this.#file(withSuffix({ segments, isDirectory: false }, '.html'), found)
+      : undefined
+    if (!isDirectory) {
+      const isFolder =
+        file === undefined && (await this.#file({ segments, isDirectory: true }, found)) !== undefined
+      return isFolder ? { is: 'redirect', to: formatPath(asked.segments, true) } : file
+    }
+    return file && { is: 'redirect', to: formatPath(asked.segments, false) }
   }
 
   /** Returns the list of pages at an address without a published one. */
