@@ -9,7 +9,7 @@ import {
   RedirectRules,
   type RedirectStatus,
 } from './redirect-rules.ts'
-import { formatPath, repoOf, type RequestPath } from './request-path.ts'
+import { formatPath, parsePath, pathPartOf, repoOf, type RequestPath } from './request-path.ts'
 import { isHtmlPage } from './content-type.ts'
 import type { VersionPath, VersionPaths } from './version-path.ts'
 import type { VersionSwitcher } from './version-switcher.ts'
@@ -36,6 +36,8 @@ export type Page =
       readonly isNotFound: boolean
       /** Path of the page whose Markdown was requested by its address with `.md` appended. */
       readonly markdownOf?: RequestPath
+      /** The rule that serves it under another path. */
+      readonly rule?: RuleId
     }
   | {
       readonly is: 'redirect'
@@ -43,12 +45,38 @@ export type Page =
       readonly to: string
       /** Default: 302. */
       readonly status?: RedirectStatus
+      /** The rule that redirects. */
+      readonly rule?: RuleId
     }
   /** The generated list of repositories. */
   | { readonly is: 'home' }
   /** The generated `llms.txt` of a version, a repository or the site. */
   | { readonly is: 'llms'; readonly repo?: string; readonly version?: string }
-  | { readonly is: 'missing' }
+  | {
+      readonly is: 'missing'
+      /** An existing repository, which the reader may read, that has no such page. */
+      readonly repo?: string
+    }
+
+/** A rule: the key of its file and its line. */
+export type RuleId = `${string}:${number}`
+
+/** Result of following the redirects of a path within the site. */
+export interface Followed {
+  /** Path of the last page. */
+  readonly path: RequestPath
+  /** The last page; a redirect if it is to another site, or if the redirects never end. */
+  readonly page: Page
+  /** Rules that redirect, in order; the last one again if they never end. */
+  readonly rules: readonly RuleId[]
+  readonly isEndless: boolean
+}
+
+/** Returns the path of an http or https URL in this site; undefined for other sites. */
+type PathOfUrl = (url: string) => RequestPath | undefined
+
+/** Redirects of one request; browsers follow twenty, and crawlers ten. */
+const MAX_REDIRECTS = 10
 
 /** Resolves a path. @throws STORE_UNAVAILABLE when the store fails */
 export class PageFinder {
@@ -69,13 +97,36 @@ export class PageFinder {
 
   /**
    * Returns the page of a path; synchronously if it is in memory. A repository that the reader may not read is missing.
+   * So is a path whose redirects would never end: another publication can complete a circle that `publish` cannot see.
    *
    * @param path on a repository's host, preceded by `repos` and the repository's name
+   * @param pathOf returns the path of a URL of this site
    */
-  find(path: RequestPath, grants: Grants): Page | Promise<Page> {
+  find(path: RequestPath, grants: Grants, pathOf?: PathOfUrl): Page | Promise<Page> {
+    const page = this.step(path, grants)
+    return page instanceof Promise ? page.then((found) => this.#ending(found, path, grants, pathOf)) : page
+  }
+
+  /** Returns the page of a path as `find` does, also if its redirects never end. */
+  step(path: RequestPath, grants: Grants): Page | Promise<Page> {
     const repo = repoOf(path.segments)
     if (isReadable(repo, grants)) return this.#find(path, grants)
     return repo === undefined ? this.#otherThanSite(path, grants) : this.#denied(path, grants)
+  }
+
+  /** Follows the redirects of a path within the site, until a rule would redirect a second time. */
+  async follow(path: RequestPath, grants: Grants, pathOf?: PathOfUrl): Promise<Followed> {
+    const rules: RuleId[] = []
+    let at = path
+    for (let redirects = 0; ; redirects++) {
+      const page = await this.step(at, grants)
+      const next = page.is === 'redirect' ? targetOf(page.to, pathOf) : undefined
+      if (page.is !== 'redirect' || next === undefined) return { path: at, page, rules, isEndless: false }
+      const isAgain = page.rule !== undefined && rules.includes(page.rule)
+      if (page.rule !== undefined) rules.push(page.rule)
+      if (isAgain || redirects === MAX_REDIRECTS) return { path: at, page, rules, isEndless: true }
+      at = next
+    }
   }
 
   /**
@@ -92,6 +143,15 @@ export class PageFinder {
     return object === undefined
       ? this.#search(path, grants)
       : { is: 'object', object, staleMs: undefined, isNotFound: false }
+  }
+
+  async #ending(page: Page, path: RequestPath, grants: Grants, pathOf?: PathOfUrl): Promise<Page> {
+    if (page.is !== 'redirect' || page.rule === undefined) return page
+    if (!(await this.follow(path, grants, pathOf)).isEndless) return page
+    const isInRepo = repoOf(path.segments) !== undefined
+    // The only other paths that rules redirect are those of `#repoRedirect`.
+    const inRepo = isInRepo ? path : { ...path, segments: ['repos', ...path.segments] }
+    return this.#notFound(await this.#versions.resolve(inRepo))
   }
 
   #fresh(path: RequestPath, key: string): Sendable | undefined {
@@ -224,20 +284,21 @@ export class PageFinder {
       const folder = segments.slice(0, depth)
       const target = (await this.#rulesIn(folder))?.find(segments.slice(depth))
       if (target === undefined) continue
+      const { status, line } = target
+      const rule: RuleId = `${keyOfRules(folder)}:${line}`
       // An alias remains in the address.
-      const { status } = target
       if (status !== 200)
-        return { is: 'redirect', to: addressOf(target, asked.segments.slice(0, depth)), status }
+        return { is: 'redirect', to: addressOf(target, asked.segments.slice(0, depth)), status, rule }
       const { segments: inner, isDirectory } = target.path ?? { segments: [], isDirectory: true }
       const path = { segments: [...folder, ...inner], isDirectory: isDirectory || inner.length === 0 }
-      const page = isOwnFile(keyOf(path)) ? undefined : await this.#object(keyOf(path), found)
-      if (page !== undefined) return page
+      const page = (await this.#file(path, found)) ?? (await this.#clean(path, { ...found, path }))
+      if (page?.is === 'object') return { ...page, rule }
     }
     return undefined
   }
 
   async #rulesIn(folder: readonly string[]): Promise<RedirectRules | undefined> {
-    const key = `${folder.join('/')}/${REDIRECTS_FILE}`
+    const key = keyOfRules(folder)
     const file = this.#objects.fresh(key) ?? (await this.#objects.lookUp(key)).known
     if (file.is !== 'cached' || file.bytes.length > MAX_REDIRECTS_BYTES) return undefined
     let rules = this.#rules.get(file)
@@ -272,6 +333,15 @@ export class PageFinder {
     if (object.is === 'missing') return undefined
     return { is: 'object', object: this.#shown(object, found), staleMs, isNotFound }
   }
+}
+
+/** Returns the path to which a redirect goes, if that is in this site. */
+function targetOf(to: string, pathOf: PathOfUrl | undefined): RequestPath | undefined {
+  return to.startsWith('/') ? parsePath(pathPartOf(to)) : pathOf?.(to)
+}
+
+function keyOfRules(folder: readonly string[]): string {
+  return `${folder.join('/')}/${REDIRECTS_FILE}`
 }
 
 function withoutMarkdown({ segments, isDirectory }: RequestPath): RequestPath | undefined {

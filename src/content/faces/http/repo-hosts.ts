@@ -1,5 +1,5 @@
 import type { ContentConfig } from '../../config.ts'
-import { formatPath, type RequestPath } from '../../page/request-path.ts'
+import { formatPath, parsePath, type RequestPath } from '../../page/request-path.ts'
 
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
 const ENCODED = /^x--((?:[0-9a-f]{2})+)$/
@@ -56,6 +56,22 @@ export class RepoHosts {
   /** Returns `//HOST:PORT` of the common host. @param host the host of the request */
   commonOrigin(host: string): string {
     return this.#publicUrl === undefined ? `//${this.#domain}${portOf(host)}` : this.#publicUrl.origin
+  }
+
+  /**
+   * Returns the common host's path of an address on this site; undefined for other sites.
+   *
+   * @param host the host of the request
+   */
+  pathOf(address: string, host: string): RequestPath | undefined {
+    const url = new URL(address)
+    const isHere =
+      url.host === host.toLowerCase() ||
+      url.origin === this.#publicUrl?.origin ||
+      url.hostname === this.#domain ||
+      this.repoOf(url.host) !== undefined
+    const path = isHere ? parsePath(url.pathname) : undefined
+    return path && this.inside(url.host, path)
   }
 
   /** Converts a path of any host to the common host's. */

@@ -7,7 +7,7 @@ import { fault } from '../../../errors.ts'
 import { prefersMarkdown } from '../../../page/accepts.ts'
 import { isHtmlPage } from '../../../page/content-type.ts'
 import type { Page } from '../../../page/find-page.ts'
-import { parsePath, pathOf } from '../../../page/request-path.ts'
+import { parsePath, pathOf, pathPartOf } from '../../../page/request-path.ts'
 import { SWITCHER_PATH } from '../../../page/version-switcher.ts'
 import { formTokenOf } from '../../../session/sessions.ts'
 import { PAGES, readerOf } from '../admission.ts'
@@ -80,7 +80,7 @@ export function pageRoutes({ app }: HttpServer, face: ContentFace, inMemory: Pag
         return 'sent'
       }
       const attempt = (): Sent | Promise<Sent> => {
-        const page = face.finder.find(inside, grants)
+        const page = face.finder.find(inside, grants, (url) => hosts.pathOf(url, host))
         return page instanceof Promise ? page.then(sendPage) : sendPage(page)
       }
       const sent = attempt()
@@ -120,7 +120,7 @@ async function sendHome(face: ContentFace, request: FastifyRequest, reply: Fasti
 /** Returns the address of a path of the common host, on the host that serves it; other addresses are unchanged. */
 function addressOf({ hosts }: ContentFace, host: string, to: string): string {
   if (!to.startsWith('/')) return to
-  const [plain = ''] = /^[^?#]*/.exec(to) ?? []
+  const plain = pathPartOf(to)
   const path = parsePath(plain)
   const elsewhere = path && hosts.redirect(host, path)
   const address = elsewhere === undefined || elsewhere === 'nowhere' ? hosts.outside(host, plain) : elsewhere

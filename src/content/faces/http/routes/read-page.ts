@@ -3,13 +3,10 @@ import { type Page as WirePage, pageQuerySchema, pageSchema } from '../../../api
 import type { CachedObject } from '../../../cache/object-cache.ts'
 import { fault } from '../../../errors.ts'
 import { isHtmlPage } from '../../../page/content-type.ts'
-import { formatPath, parsePath, type RequestPath } from '../../../page/request-path.ts'
+import { formatPath, parsePath, pathPartOf, type RequestPath } from '../../../page/request-path.ts'
 import { readerOf } from '../admission.ts'
 import type { ContentFace, Reader } from '../face.ts'
 import { logRead } from '../log-reads.ts'
-
-/** Redirects to follow; no site needs more. */
-const MAX_REDIRECTS = 5
 
 interface FoundPage {
   readonly path: RequestPath
@@ -29,7 +26,7 @@ export function readPageRoute({ app }: HttpServer, face: ContentFace): void {
       },
     },
     async (request, reply): Promise<WirePage> => {
-      const [plain = ''] = /^[^?#]*/.exec(request.query.path) ?? []
+      const plain = pathPartOf(request.query.path)
       const path = parsePath(plain)
       const reader = readerOf(request)
       const found = path && (await findPage(face, path, reader))
@@ -51,18 +48,11 @@ export function readPageRoute({ app }: HttpServer, face: ContentFace): void {
 
 /** Returns the HTML page of a path, after redirects inside the site. */
 async function findPage(
-  face: ContentFace,
-  path: RequestPath,
-  reader: Reader,
-  redirects = 0,
+  { finder }: ContentFace,
+  asked: RequestPath,
+  { grants }: Reader,
 ): Promise<FoundPage | undefined> {
-  const page = await face.finder.find(path, reader.grants)
-  if (page.is === 'object') {
-    const { object, isNotFound, markdownOf } = page
-    return isNotFound || !isHtmlPage(object) ? undefined : { path: markdownOf ?? path, object }
-  }
-  if (page.is !== 'redirect' || redirects === MAX_REDIRECTS) return undefined
-  const [to = ''] = /^[^?#]*/.exec(page.to) ?? []
-  const next = parsePath(to)
-  return next && findPage(face, next, reader, redirects + 1)
+  const { path, page } = await finder.follow(asked, grants)
+  if (page.is !== 'object' || page.isNotFound || !isHtmlPage(page.object)) return undefined
+  return { path: page.markdownOf ?? path, object: page.object }
 }
