@@ -268,13 +268,10 @@ export class PageFinder {
     return page.is === 'redirect' ? page : { is: 'redirect', to: formatPath(inRepo.segments, isDirectory) }
   }
 
-  /** Returns the object of a path, also if its name was published in the other Unicode form (macOS). */
+  /** Returns the object of exactly a path. */
   async #file(path: RequestPath, found: VersionPath): Promise<Page | undefined> {
-    for (const key of new Set([keyOf(path), ...normalForms(path).map(keyOf)])) {
-      const object = isOwnFile(key) ? undefined : await this.#object(key, found)
-      if (object !== undefined) return object
-    }
-    return undefined
+    const key = keyOf(path)
+    return isOwnFile(key) ? undefined : this.#object(key, found)
   }
 
   /** Applies the redirects of the version, else of the repository. Pages that exist take precedence over rules. */
@@ -365,17 +362,6 @@ function baseOf({ segments }: RequestPath): readonly string[] {
 /** Whether a key is that of a file for servers. */
 function isOwnFile(key: string): boolean {
   return (key.endsWith('.json') || key.endsWith(REDIRECTS_FILE)) && OWN_FILE.test(key)
-}
-
-/** Returns a path with the names of its files in both normal forms of Unicode; nothing if all are in ASCII. */
-function normalForms({ segments, isDirectory }: RequestPath): readonly RequestPath[] {
-  // oxlint-disable-next-line no-control-regex -- the range of ASCII begins with them
-  if (segments.every((segment) => /^[\u0000-\u007f]*$/.test(segment))) return []
-  const from = repoOf(segments) === undefined ? 0 : 2
-  return (['NFC', 'NFD'] as const).map((form) => ({
-    segments: segments.map((segment, at) => (at < from ? segment : segment.normalize(form))),
-    isDirectory,
-  }))
 }
 
 /** Returns the key of the object that a path names. */

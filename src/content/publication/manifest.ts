@@ -1,6 +1,8 @@
+import { isAscii } from 'node:buffer'
 import type { Static } from 'typebox'
 import { parseJson } from '../../lib/schema/parse-json.ts'
 import { Type } from '../../lib/schema/type.ts'
+import { comparable } from '../name-form.ts'
 import { contentKey, isContentKey, withForms } from './content-key.ts'
 
 /** File in which a repository or version lists its published files. Replacing it publishes all of them at once. */
@@ -171,6 +173,17 @@ export class IndexedManifest {
       else high = middle
     }
     return undefined
+  }
+
+  /** Returns the paths of files that are not in the form in which paths are compared, by that form. */
+  otherForms(): ReadonlyMap<string, string> {
+    const found = new Map<string, string>()
+    if (isAscii(this.#bytes)) return found
+    for (const { path } of this.files()) {
+      const form = comparable(path)
+      if (form !== path) found.set(form, path)
+    }
+    return found
   }
 
   *files(): Generator<Published> {

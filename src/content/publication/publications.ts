@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache'
 import type { Clock } from '../../lib/clock/clock.ts'
 import { isFault } from '../../lib/errors/fault.ts'
 import { fault } from '../errors.ts'
+import { comparable } from '../name-form.ts'
 import { readObject } from '../store/read-object.ts'
 import { inTime, SharedReads } from '../store/shared-reads.ts'
 import type { Store } from '../store/store.ts'
@@ -27,11 +28,12 @@ export class Publication {
   readonly #manifest: IndexedManifest
   readonly #hidden: ReadonlySet<string>
   readonly #parsed = new Map<string, Published>()
+  #otherForms: ReadonlyMap<string, string> | undefined
 
   constructor(etag: string, manifest: IndexedManifest) {
     this.etag = etag
     this.#manifest = manifest
-    this.#hidden = new Set(manifest.retired(true).map(({ key }) => key))
+    this.#hidden = new Set(manifest.retired(true).map(({ key }) => comparable(key)))
   }
 
   /** Memory that it uses, without parsed entries. */
@@ -39,8 +41,16 @@ export class Publication {
     return this.#manifest.byteLength
   }
 
-  /** Returns a file by its path in the folder. Returns the same object each time while it is in use. */
+  /**
+   * Returns a file by its path in the folder, in any form of Unicode; the one with exactly this path precedes. Returns
+   * the same object each time while it is in use.
+   */
   find(path: string): Published | undefined {
+    const form = comparable(path)
+    return this.#find(path) ?? (form === path ? undefined : this.#find(form)) ?? this.#findOther(form)
+  }
+
+  #find(path: string): Published | undefined {
     const known = this.#parsed.get(path)
     if (known !== undefined) return known
     const file = this.#manifest.find(path)
@@ -50,9 +60,15 @@ export class Publication {
     return file
   }
 
+  #findOther(form: string): Published | undefined {
+    this.#otherForms ??= this.#manifest.otherForms()
+    const path = this.#otherForms.get(form)
+    return path === undefined ? undefined : this.#find(path)
+  }
+
   /** Whether an object in the folder belongs to another publication or is stored by its content. */
   isHidden(path: string): boolean {
-    return this.#hidden.has(path) || isContentKey(path)
+    return this.#hidden.has(comparable(path)) || isContentKey(path)
   }
 }
 

@@ -1,5 +1,6 @@
 import type { CacheEntry, LookupResult, ObjectCache, Sendable } from '../cache/object-cache.ts'
 import type { CachedMetas } from '../repo/cached-metas.ts'
+import { formsOf } from '../name-form.ts'
 import { isRepoName } from '../repo/meta.ts'
 import { REPOS } from '../repo/repo-list.ts'
 import { contentKey } from './content-key.ts'
@@ -20,6 +21,7 @@ const MISSING: CacheEntry = { is: 'missing' }
 /**
  * Objects of the site by key. In a repository or version with a manifest, they are the files of one publication, and
  * all change at once; all others are the store's objects under the same keys. Those of an expired version are missing.
+ * Below the name of its repository, a key is found in any form of Unicode.
  */
 export class SiteObjects {
   readonly #cache: ObjectCache
@@ -76,9 +78,16 @@ export class SiteObjects {
   async #lookUpOnce(key: string): Promise<LookupResult> {
     const place = await this.#place(key)
     if (place.is === 'hidden') return { known: MISSING, staleMs: undefined }
-    if (place.is === 'key') return this.#cache.lookUp(key)
+    if (place.is === 'key') return this.#lookUpKey(key)
     const { known, staleMs } = await this.#cache.lookUp(place.key)
     return { known: this.#asFile(place.file, known), staleMs }
+  }
+
+  async #lookUpKey(key: string): Promise<LookupResult> {
+    const [first = key, ...others] = keyForms(key)
+    let result = await this.#cache.lookUp(first)
+    for (const other of others) if (result.known.is === 'missing') result = await this.#cache.lookUp(other)
+    return result
   }
 
   async #place(key: string): Promise<Place> {
@@ -89,9 +98,17 @@ export class SiteObjects {
 
   #freshAt(key: string, place: Place): CacheEntry | undefined {
     if (place.is === 'hidden') return MISSING
-    if (place.is === 'key') return this.#cache.fresh(key)
+    if (place.is === 'key') return this.#freshKey(key)
     const entry = this.#cache.fresh(place.key)
     return entry === undefined ? undefined : this.#asFile(place.file, entry)
+  }
+
+  #freshKey(key: string): CacheEntry | undefined {
+    for (const form of keyForms(key)) {
+      const entry = this.#cache.fresh(form)
+      if (entry?.is !== 'missing') return entry
+    }
+    return MISSING
   }
 
   #placeOf(key: string, folders: readonly string[], found: readonly (Publication | undefined)[]): Place {
@@ -123,6 +140,12 @@ export class SiteObjects {
     this.#views.set(file, { of: content, view })
     return view
   }
+}
+
+/** Returns a key in all forms that name the same object. The name of a repository has one: it decides who may read it. */
+function keyForms(key: string): readonly string[] {
+  const folder = foldersOf(key).at(-1) ?? (key.startsWith(REPOS) ? key : '')
+  return formsOf(key.slice(folder.length)).map((path) => folder + path)
 }
 
 /** Returns the folders that may have a manifest with a key, the innermost first: its version's and its repository's. */

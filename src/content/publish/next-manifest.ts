@@ -16,7 +16,7 @@ interface Found {
   /** Whether files that are not in the folder are no longer published. */
   readonly deletes: boolean
   /** Whether a file is no longer published even if others that are not in the folder are. */
-  readonly isLeftOut?: (path: string) => boolean
+  readonly isRemoved?: (path: string) => boolean
   /** Keys of the contents in the store, relative to the manifest's folder. */
   readonly there: KeySet
   readonly nowMs: number
@@ -41,8 +41,8 @@ export function nextManifest(found: Found): Manifest {
 }
 
 /** Whether a published file that is not in the folder remains. */
-function isKept({ deletes, isLeftOut }: Found, path: string): boolean {
-  return !deletes && isLeftOut?.(path) !== true
+function isKept({ deletes, isRemoved }: Found, path: string): boolean {
+  return !deletes && isRemoved?.(path) !== true
 }
 
 function* nextFiles(found: Found): Generator<Published> {

@@ -29,6 +29,7 @@ import {
   storedIndex,
 } from './next-manifest.ts'
 import { listContents, MAX_TEXT_BYTES, missingContents, sendContents } from './send-contents.ts'
+import { areReplacedBy, areWithin } from './removed-paths.ts'
 import { keptMs, removeUnfinished, sweepRetired } from './sweep.ts'
 
 const PARALLEL = 16
@@ -140,7 +141,8 @@ interface Local {
   /** All files of the folder. */
   readonly found: readonly LocalFile[]
   readonly files: readonly LocalFile[]
-  readonly isLeftOut: (path: string) => boolean
+  /** Whether a published file that is not in the folder is removed even without `deletes`. */
+  readonly isRemoved: (path: string) => boolean
   readonly memory: HashMemory | undefined
 }
 
@@ -171,7 +173,9 @@ async function publishTo(
   deps.onListed?.(listed)
   if (files.length === 0)
     throw fault('PUBLISH_INVALID', `the folder ${request.folder} has no files to publish`)
+  const isReplaced = areReplacedBy(files)
   const isLeftOut = areWithin(listed.leftOut)
+  const isRemoved = (path: string): boolean => isLeftOut(path) || isReplaced(path)
   const check = (meta: Repo): Promise<void> => checkAliases(request, meta, store, files)
   await check(await readMeta(store, request.repo, `${REPOS}${request.repo}/`))
   const redirects = await checkRedirects(files)
@@ -179,7 +183,7 @@ async function publishTo(
     store,
     target,
     async (before) => {
-      const result = await send(target, { found, files, isLeftOut, memory }, before, request, deps)
+      const result = await send(target, { found, files, isRemoved, memory }, before, request, deps)
       const isSame = before !== undefined && isSameManifest(before, result.manifest)
       return { next: isSame ? 'same' : result.manifest, result }
     },
@@ -211,7 +215,7 @@ async function publishTo(
 /** Sends the contents that the store does not have, and returns the manifest that follows another. */
 async function send(
   target: string,
-  { found, files, isLeftOut, memory }: Local,
+  { found, files, isRemoved, memory }: Local,
   earlier: Manifest | undefined,
   request: PublishRequest,
   { store, nowMs, onProgress }: PublishDeps,
@@ -230,14 +234,14 @@ async function send(
   // Not earlier: its file may be in the folder, and would change before it is sent.
   await memory?.remember(found, nowMs)
 
-  const gone = absentPaths(before, files).filter((path) => request.deletes || isLeftOut(path))
+  const gone = absentPaths(before, files).filter((path) => request.deletes || isRemoved(path))
   const indexed = files.filter((file) => isSearched(file) && isIndexable(file))
   const findings: PageFindings = { partlySearched: [], rootLinks: [] }
   const isIndexed = arePublished(before, indexed) && !gone.some((path) => isPage({ path }))
   const index =
     (isIndexed ? storedIndex(before, there) : undefined) ??
     (await sendIndex(store, target, readPages(indexed, findings), there))
-  const manifest = nextManifest({ before, files, index, deletes: request.deletes, isLeftOut, there, nowMs })
+  const manifest = nextManifest({ before, files, index, deletes: request.deletes, isRemoved, there, nowMs })
   return { manifest, index, uploaded: missing, gone, ...findings }
 }
 
@@ -254,14 +258,6 @@ async function isComplete(
     there.hasContent(index.sha256, index.compressed) &&
     (await hasManifest(store, target))
   )
-}
-
-/** Returns whether a path is one of others, or below it. */
-function areWithin(others: readonly LeftOut[]): (path: string) => boolean {
-  const paths = new Set(others.map(({ path }) => path))
-  return (path) =>
-    paths.size > 0 &&
-    path.split('/').some((_, index, segments) => paths.has(segments.slice(0, index + 1).join('/')))
 }
 
 function checkNames({ repo, version, source, url }: PublishRequest): void {

@@ -11,6 +11,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
+import { readManifest } from '../../../src/content/publication/stored-manifest.ts'
 import { publish, type PublishRequest } from '../../../src/content/publish/publish.ts'
 import { unpublish } from '../../../src/content/publish/unpublish.ts'
 import { FsStore } from '../../../src/content/store/fs-store.ts'
@@ -285,4 +286,29 @@ test('repeating an interrupted unpublish completes it', async () => {
     )
     expect(await keysOf(whole)).toEqual([])
   }
+})
+
+test('a file replaces the one that was published under another form of its name, and a left out one is withdrawn', async () => {
+  const store = new FsStore(tempDir())
+  const [composed, decomposed] = ['\u00e9t\u00e9', 'e\u0301te\u0301']
+  const run = async (files: Readonly<Record<string, string>>, own: readonly string[] = []) => {
+    const folder = tempDir()
+    write(folder, { 'index.html': 'x', ...files })
+    const result = await publish(
+      { folder, repo: 'guide', deletes: false },
+      { store, nowMs: 1, own: own.map((path) => ({ path: join(folder, path), use: 'session.file' })) },
+    )
+    const { manifest } = await readManifest(store, 'repos/guide/')
+    return { ...result, paths: [...manifest.files.values()].map(({ path }) => path) }
+  }
+  const before = await run({ [`${decomposed}.html`]: 'old', [`${decomposed}/a.db`]: 'secret', 'e.css': 'x' })
+  expect(before.paths).toContain(`${decomposed}.html`)
+  const after = await run({ [`${composed}.html`]: 'new', [`${composed}/a.db`]: 'secret' }, [
+    `${composed}/a.db`,
+  ])
+  expect(after.paths).toEqual(['_search.json', 'e.css', 'index.html', `${composed}.html`])
+  expect(after).toMatchObject({ deleted: 2, withdrawn: [`${composed}/a.db`] })
+  await expect(run({ [`${composed}.css`]: 'one', [`${decomposed}.css`]: 'two' })).rejects.toThrow(
+    String.raw`"e\u0301te\u0301.css" and "\u00e9t\u00e9.css" are the same name in two forms of Unicode; rename or delete one`,
+  )
 })

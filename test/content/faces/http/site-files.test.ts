@@ -1,9 +1,13 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { ACCESS, startAccessSite } from '../../../support/content/access-site.ts'
+import { publish } from '../../../../src/content/publish/publish.ts'
 import { startContent } from '../../../support/content/content-server.ts'
 import { loggedIn, startRepoHosts } from '../../../support/content/repo-site.ts'
 import { RepoBrowser } from '../../../support/content/repo-browser.ts'
 import { sendRaw } from '../../../support/http/raw-http.ts'
+import { tempDir } from '../../../support/temp-dir.ts'
 
 test('crawlers may read nothing, without a login', async () => {
   const site = await startAccessSite(ACCESS.readers)
@@ -109,6 +113,46 @@ test('C7 a name is found in both normal forms of Unicode', async () => {
     expect(await (await ask(`/repos/a/${path}.html`)).text()).toBe('from macOS')
     expect(await (await ask(`/repos/a/${path}/`)).text()).toBe('composed')
     expect(await (await ask(`/${path}.txt`)).text()).toBe('root')
+  }
+})
+
+test('published names, rules and their targets are found in every form of Unicode', async () => {
+  const { ask, store } = await startContent()
+  const forms = ['r\u00e9sum\u00e9', 're\u0301sume\u0301', 'r\u00e9sume\u0301']
+  for (const [at, name] of forms.entries()) {
+    const folder = tempDir()
+    const [first = '', second = '', third = ''] = [0, 1, 2].map((more) => forms[(at + more) % forms.length])
+    mkdirSync(join(folder, `${name}s`))
+    writeFileSync(join(folder, `${name}.html`), 'page')
+    writeFileSync(join(folder, `${name}s`, 'index.html'), 'index')
+    writeFileSync(join(folder, `${name}s`, '404.html'), 'inner')
+    writeFileSync(
+      join(folder, '_redirects'),
+      `/${first}1 /${second}.html\n/${second}2/* /${third}s/:splat\n/${third}3 /${first} 200\n`,
+    )
+    const repo = `r${at}`
+    await publish({ folder, repo, deletes: false }, { store, nowMs: Date.now() })
+    for (const form of forms) {
+      const get = async (path: string): Promise<unknown[]> => {
+        const { status, url } = await ask(`/repos/${repo}/${encodeURI(path)}`, { redirect: 'follow' })
+        return [
+          status,
+          decodeURI(url)
+            .normalize('NFC')
+            .replace(/^.*\/repos\/r\d\//, ''),
+        ]
+      }
+      const shown = forms[0] ?? ''
+      expect(await get(`${form}.html`)).toEqual([200, `${shown}.html`])
+      expect(await get(form)).toEqual([200, shown])
+      expect(await get(`${form}/`)).toEqual([200, shown])
+      expect(await get(`${form}s`)).toEqual([200, `${shown}s/`])
+      expect(await get(`${form}1`)).toEqual([200, `${shown}.html`])
+      expect(await get(`${form}2/404`)).toEqual([200, `${shown}s/404`])
+      expect(await get(`${form}3`)).toEqual([200, `${shown}3`])
+      const page = await ask(`/_api/page?path=/repos/${repo}/${encodeURI(form)}1`)
+      expect(page.status).toBe(200)
+    }
   }
 })
 
