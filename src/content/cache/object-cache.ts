@@ -6,7 +6,7 @@ import type { Clock } from '../../lib/clock/clock.ts'
 import { brotli } from '../../lib/compress/brotli.ts'
 import { discard, readAll } from '../store/read-object.ts'
 import { inTime, SharedReads } from '../store/shared-reads.ts'
-import type { ObjectInfo, Store } from '../store/store.ts'
+import type { ObjectInfo, ReadableStore } from '../store/store.ts'
 
 const compressGzip = promisify(gzip)
 /** Takes about as long as gzip's best level, and a tenth as long as brotli's. */
@@ -84,7 +84,7 @@ export interface CacheLimits {
  * ETag, and served while the store fails (fault F22).
  */
 export class ObjectCache {
-  readonly #store: Store
+  readonly #store: ReadableStore
   readonly #limits: CacheLimits
   readonly #clock: Clock
   readonly #entries: LRUCache<string, Entry>
@@ -94,7 +94,7 @@ export class ObjectCache {
   readonly #compressing = new Map<string, Promise<Buffer>>()
   readonly #counts = { hits: 0, misses: 0, stale: 0 }
 
-  constructor(store: Store, limits: CacheLimits, clock: Clock) {
+  constructor(store: ReadableStore, limits: CacheLimits, clock: Clock) {
     this.#store = store
     this.#limits = limits
     this.#clock = clock

@@ -81,14 +81,19 @@ const MAX_REDIRECTS = 10
 /** Resolves a path. @throws STORE_UNAVAILABLE when the store fails */
 export class PageFinder {
   readonly #objects: SiteObjects
-  readonly #repos: RepoList
+  readonly #repos: Pick<RepoList, 'read'>
   readonly #versions: VersionPaths
   readonly #switcher: VersionSwitcher | undefined
   /** Parsed redirects of cached files. */
   readonly #rules = new WeakMap<Sendable, RedirectRules>()
 
   /** @param switcher added to the pages of versions */
-  constructor(objects: SiteObjects, repos: RepoList, versions: VersionPaths, switcher?: VersionSwitcher) {
+  constructor(
+    objects: SiteObjects,
+    repos: Pick<RepoList, 'read'>,
+    versions: VersionPaths,
+    switcher?: VersionSwitcher,
+  ) {
     this.#objects = objects
     this.#repos = repos
     this.#versions = versions

@@ -5,7 +5,7 @@ import { fault } from '../errors.ts'
 import { comparable } from '../name-form.ts'
 import { readObject } from '../store/read-object.ts'
 import { inTime, SharedReads } from '../store/shared-reads.ts'
-import type { Store } from '../store/store.ts'
+import type { ReadableStore } from '../store/store.ts'
 import { isContentKey } from './content-key.ts'
 import {
   IndexedManifest,
@@ -91,7 +91,7 @@ export interface PublicationLimits {
  * Expired ones are revalidated by ETag, and used while the store fails (fault F22).
  */
 export class Publications {
-  readonly #store: Store
+  readonly #store: ReadableStore
   readonly #limits: PublicationLimits
   readonly #clock: Clock
   readonly #entries = new LRUCache<string, Entry>({
@@ -101,7 +101,7 @@ export class Publications {
   })
   readonly #reads: SharedReads<Entry>
 
-  constructor(store: Store, limits: PublicationLimits, clock: Clock) {
+  constructor(store: ReadableStore, limits: PublicationLimits, clock: Clock) {
     this.#store = store
     this.#limits = limits
     this.#clock = clock

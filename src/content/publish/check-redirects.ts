@@ -1,23 +1,234 @@
 import { readFile } from 'node:fs/promises'
 import { fault } from '../errors.ts'
-import { MAX_REDIRECTS_BYTES, REDIRECTS_FILE, RedirectRules } from '../page/redirect-rules.ts'
+import { comparable } from '../name-form.ts'
+import type { Followed, Page, RuleId } from '../page/find-page.ts'
+import {
+  MAX_REDIRECTS_BYTES,
+  REDIRECTS_FILE,
+  RedirectRules,
+  type Rule,
+  type RuleMistake,
+} from '../page/redirect-rules.ts'
+import { formatPath, pathPartOf, type RequestPath } from '../page/request-path.ts'
 import { type LocalFile, locationOf } from './list-folder.ts'
+import { ALL_GRANTS, type NextSite } from './next-site.ts'
 
 const SHOWN = 5
+/** Requests that are tried for one rule, among those for pages that exist. */
+const MAX_TRIED = 1_000
+/** Prefix of segments that stand for any text. */
+const ANY = '~any'
+
+/** Result of checking the rules of a folder to publish. */
+interface CheckedRedirects {
+  /** Number of rules. */
+  readonly redirects: number
+  /** Lines that have no effect, because of the pages of the site, or contain a likely mistake; in order. */
+  readonly idleRedirects: readonly RuleMistake[]
+}
 
 /**
- * Checks the file of redirects among files to publish, and returns the number of its rules.
+ * Checks the file of redirects among files to publish: sends requests for each rule to the code that serves them.
  *
- * @throws PUBLISH_INVALID when a line is not a valid rule
+ * @param openSite called if there are rules
+ * @throws PUBLISH_INVALID when a line is not a valid rule, no request can match it, or its redirects never end
  */
-export async function checkRedirects(files: readonly LocalFile[]): Promise<number> {
+export async function checkRedirects(
+  files: readonly LocalFile[],
+  openSite: () => Promise<NextSite>,
+): Promise<CheckedRedirects> {
+  const rules = await readRules(files)
+  if (rules.size === 0) return { redirects: 0, idleRedirects: [] }
+  refuse([...rules].flatMap((rule) => shadowed(rule, rules)))
+  const site = await openSite()
+  const [endless, idle]: [RuleMistake[], RuleMistake[]] = [[], []]
+  for (const rule of rules) {
+    const result = await tryRule(rule, rules, site)
+    if (result.is === 'endless') endless.push({ line: rule.line, message: result.message })
+    const message = result.is === 'idle' ? result.message : hint(rule, site)
+    if (message !== undefined) idle.push({ line: rule.line, message })
+  }
+  refuse(endless)
+  return { redirects: rules.size, idleRedirects: idle }
+}
+
+async function readRules(files: readonly LocalFile[]): Promise<RedirectRules> {
   const found = files.find(({ path }) => path === REDIRECTS_FILE)
-  if (found === undefined) return 0
+  if (found === undefined) return RedirectRules.parse('').rules
   if (found.size > MAX_REDIRECTS_BYTES)
     throw fault('PUBLISH_INVALID', `${REDIRECTS_FILE} has more than ${MAX_REDIRECTS_BYTES / 1024} KiB`)
   const { rules, mistakes } = RedirectRules.parse(await readFile(locationOf(found), 'utf8'))
-  if (mistakes.length === 0) return rules.size
+  refuse(mistakes)
+  return rules
+}
+
+function refuse(mistakes: readonly RuleMistake[]): void {
+  if (mistakes.length === 0) return
   const shown = mistakes.slice(0, SHOWN).map(({ line, message }) => `line ${line}: ${message}`)
   const more = mistakes.length > SHOWN ? [`${mistakes.length - SHOWN} more`] : []
   throw fault('PUBLISH_INVALID', `${REDIRECTS_FILE} is not valid: ${[...shown, ...more].join('; ')}`)
+}
+
+/** Returns what is wrong with a rule if earlier ones match all of its paths. */
+function shadowed(rule: Rule, rules: RedirectRules): readonly RuleMistake[] {
+  if (!reached(rule, rules).next().done) return []
+  const [any = []] = instances(rule, 0)
+  const other = rules.find(any)?.line
+  const message =
+    other === undefined
+      ? 'never matches, because no page can have the path of its target'
+      : `never matches, because the rules before match the same paths, such as line ${other}; remove one of them, or move the more specific one up`
+  return [{ line: rule.line, message }]
+}
+
+/** Yields paths, one for each number of segments, that a rule is the first to match. */
+function* reached(rule: Rule, rules: RedirectRules): Generator<readonly string[]> {
+  const longest = Math.max(...[...rules].map(({ from }) => from.length))
+  for (const path of instances(rule, longest - rule.from.length + 1))
+    if (rules.find(path)?.line === rule.line) yield path
+}
+
+/** Yields paths that a rule matches, with up to a number of segments for `*`. What a rule does for them, it does for most. */
+function* instances({ from, hasSplat }: Rule, maxSplat: number): Generator<readonly string[]> {
+  const fixed = from.map((part, at) => (typeof part === 'string' ? part : `${ANY}${at}`))
+  for (let count = 0; count <= (hasSplat ? maxSplat : 0); count++)
+    yield [...fixed, ...Array.from({ length: count }, (_, at) => `${ANY}${fixed.length + at}`)]
+}
+
+/** Effect of a rule: `works` for at least one request, or none. */
+type Effect =
+  | { readonly is: 'works' }
+  | { readonly is: 'idle'; readonly message: string }
+  | { readonly is: 'endless'; readonly message: string }
+
+const WORKS: Effect = { is: 'works' }
+
+async function tryRule(rule: Rule, rules: RedirectRules, site: NextSite): Promise<Effect> {
+  let failed: Effect | undefined
+  const works = async (segments: readonly string[]): Promise<boolean> => {
+    for (const isDirectory of [false, true]) {
+      const effect = await tryPath({ segments, isDirectory }, rule, site)
+      if (effect.is === 'works') return true
+      if (failed === undefined || effect.is === 'endless') failed = effect
+    }
+    return false
+  }
+  for (const segments of reached(rule, rules)) if (await works(segments)) return WORKS
+  // Not for any text: for the pages that exist, and for the paths of other rules.
+  if (rule.isUrl || !isVariable(rule)) return failed ?? WORKS
+  let tried = 0
+  for (const segments of sourcesOf(rule, targets(rules, await site.pathsBelow(firstOf(rule.to))))) {
+    if (tried++ === MAX_TRIED) break
+    if (rules.find(segments)?.line === rule.line && (await works(segments))) return WORKS
+  }
+  return failed ?? WORKS
+}
+
+function isVariable({ from, hasSplat }: Rule): boolean {
+  return hasSplat || from.some((part) => typeof part !== 'string')
+}
+
+/** Returns the first segment of a target. */
+function firstOf(to: string): string {
+  return /^\/([^/?#]*)/.exec(to)?.[1] ?? ''
+}
+
+/** Yields paths of files with their clean addresses, and paths that rules match. */
+function* targets(rules: RedirectRules, paths: Iterable<string>): Generator<string> {
+  for (const path of paths) {
+    yield path
+    if (path.endsWith('.html')) yield path.replace(/(?:(?:^|\/)index)?\.html$/, '')
+  }
+  for (const rule of rules) for (const path of instances(rule, 1)) yield path.join('/')
+}
+
+/** Yields the paths that a rule with placeholders redirects to some of other paths. */
+function* sourcesOf(rule: Rule, others: Iterable<string>): Generator<readonly string[]> {
+  const target = targetPattern(rule)
+  for (const other of others) {
+    const found = target.exec(comparable(other))
+    if (found === null) continue
+    const values = found.groups ?? {}
+    const fixed = rule.from.map((part, at) =>
+      typeof part === 'string' ? part : (values[part.name] ?? `${ANY}${at}`),
+    )
+    const splat = rule.hasSplat ? (values['splat'] ?? ANY) : ''
+    yield splat === '' ? fixed : [...fixed, ...splat.split('/')]
+  }
+}
+
+/** Returns an expression that matches the paths to which a rule redirects, with the values of its placeholders. */
+function targetPattern({ from, to, hasSplat }: Rule): RegExp {
+  const names = new Set(from.flatMap((part) => (typeof part === 'string' ? [] : [part.name])))
+  const seen = new Set<string>()
+  const inner = pathPartOf(to).replace(/^\/|\/$/g, '')
+  const pattern = inner.split(/(:[A-Za-z]\w*)/).map((text) => {
+    const name = text.slice(1)
+    const isSplat = hasSplat && text === ':splat'
+    if (!isSplat && !(text.startsWith(':') && names.has(name)))
+      return comparable(decodeURIComponent(text)).replace(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`)
+    if (seen.has(name)) return String.raw`\k<${name}>`
+    seen.add(name)
+    return isSplat ? '(?<splat>.*)' : `(?<${name}>[^/]+)`
+  })
+  return new RegExp(`^${pattern.join('')}/?$`, 'su')
+}
+
+async function tryPath(path: RequestPath, rule: Rule, { folder, finder, pathOf }: NextSite): Promise<Effect> {
+  const asked = { ...path, segments: [...folder, ...path.segments] }
+  const page = await finder.step(asked, ALL_GRANTS)
+  const id: RuleId = `${folder.join('/')}/${REDIRECTS_FILE}:${rule.line}`
+  if ((page.is !== 'object' && page.is !== 'redirect') || page.rule !== id)
+    return { is: 'idle', message: whyIdle(page, asked, rule, folder) }
+  if (page.is === 'object') return WORKS
+  const followed = await finder.follow(asked, ALL_GRANTS, pathOf)
+  return followed.isEndless ? { is: 'endless', message: whyEndless(followed, id) } : WORKS
+}
+
+function whyEndless({ rules }: Followed, id: RuleId): string {
+  const file = id.slice(0, id.lastIndexOf(':'))
+  const lines = rules.map((each) => (each.startsWith(`${file}:`) ? `line ${lineOf(each)}` : each)).join(' → ')
+  return new Set(rules).size === rules.length
+    ? `too many redirects follow (${lines}); redirect to the last page directly`
+    : `its redirects never end (${lines}), because no page is published at their targets; redirect to a page, or remove the line`
+}
+
+function lineOf(rule: RuleId): string {
+  return rule.slice(rule.lastIndexOf(':') + 1)
+}
+
+function whyIdle(
+  page: Page,
+  asked: RequestPath,
+  { to, status }: Rule,
+  { length: depth }: readonly string[],
+): string {
+  const at = JSON.stringify(decodeURI(formatPath(asked.segments, asked.isDirectory)))
+  // Rules of the repository follow those of a version.
+  if ('rule' in page && page.rule !== undefined && depth < 3)
+    return `never matches, because line ${lineOf(page.rule)} of ${page.rule.slice(0, page.rule.lastIndexOf(':'))} matches ${at} first; remove one of them`
+  if (page.is === 'llms' || page.is === 'redirect' || (page.is === 'object' && !page.isNotFound))
+    return `never matches, because a page is published at ${at}; remove the page (with --delete, if it is no longer in the folder), or the line`
+  if (status === 200)
+    return `has no effect, because no page is published at ${JSON.stringify(to)}; publish it, or remove the line`
+  return `never matches, because ${at} is below an alias, and rules match the path of its version; write the name of the version`
+}
+
+/** Returns a hint at a mistake in a rule that has an effect. */
+function hint({ from, to, hasSplat, isUrl }: Rule, { folder }: NextSite): string | undefined {
+  const base = `/${folder.slice(0, 2).join('/')}/`
+  const isFromBase = from[0] === folder[0] && from[1] === folder[1]
+  if (isFromBase || (!isUrl && to.startsWith(base)))
+    return `paths are relative to the folder of the file; leave out ${JSON.stringify(base.slice(0, -1))}`
+  const names = [
+    ...from.flatMap((part) => (typeof part === 'string' ? [] : [part.name])),
+    hasSplat ? 'splat' : '',
+  ]
+  const unknown = [...to.matchAll(/\/:([A-Za-z]\w*)(?=[/?#]|$)/g)].find(
+    ([, name = '']) => !names.includes(name),
+  )
+  return (
+    unknown &&
+    `":${unknown[1]}" is text, because the first path does not contain it; correct it if it should be a placeholder`
+  )
 }

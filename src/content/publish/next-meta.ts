@@ -29,16 +29,18 @@ interface At {
 }
 
 /**
- * Checks the end of a version, and that the metadata of the repository can be written.
+ * Checks the end of a version, and that the metadata of the repository can be written, and returns it.
  *
  * @throws PUBLISH_INVALID when the version cannot expire then, or the repository has too many versions
  */
-export async function checkMeta(request: PublishedMeta, at: At): Promise<void> {
+export async function checkMeta(request: PublishedMeta, at: At): Promise<Repo> {
   const { store, nowMs, ttlMs = 0 } = at
   const root = `${REPOS}${request.repo}/`
   const old = await readMeta(store, request.repo, root)
   checkEnd(request, old, ttlMs)
-  formatChecked(nextMeta(request, await withoutRemoved(old, root, at), nowMs))
+  const meta = nextMeta(request, await withoutRemoved(old, root, at), nowMs)
+  formatChecked(meta)
+  return meta
 }
 
 function checkEnd({ version, aliases = [], expiresAfterMs }: PublishedMeta, old: Repo, ttlMs: number): void {

@@ -5,11 +5,12 @@ import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { isFault } from '../../lib/errors/fault.ts'
 import { fault } from '../errors.ts'
+import type { RuleMistake } from '../page/redirect-rules.ts'
 import type { OwnPath } from '../own-path.ts'
 import { contentKey } from '../publication/content-key.ts'
-import type { KeySet } from '../publication/key-set.ts'
+import { KeySet } from '../publication/key-set.ts'
 import { type Manifest, MANIFEST_FILE } from '../publication/manifest.ts'
-import { changeManifest, EMPTY_MANIFEST, hasManifest } from '../publication/stored-manifest.ts'
+import { changeManifest, EMPTY_MANIFEST, hasManifest, readManifest } from '../publication/stored-manifest.ts'
 import { isRepoName, META_FILE, parseMeta, type Repo } from '../repo/meta.ts'
 import { REPOS } from '../repo/repo-list.ts'
 import { readMeta } from '../repo/stored-meta.ts'
@@ -28,6 +29,7 @@ import {
   nextManifest,
   storedIndex,
 } from './next-manifest.ts'
+import { type NextSite, openNextSite } from './next-site.ts'
 import { listContents, MAX_TEXT_BYTES, missingContents, sendContents } from './send-contents.ts'
 import { areReplacedBy, areWithin } from './removed-paths.ts'
 import { keptMs, removeUnfinished, sweepRetired } from './sweep.ts'
@@ -37,6 +39,8 @@ const PARALLEL = 16
 const OWN = new Set([META_FILE, MANIFEST_FILE, INDEX_FILE])
 /** Age from which an unfinished write belongs to a run that was killed. */
 const DEAD_MS = 3_600_000
+/** Index of a manifest that is not written. */
+const NO_INDEX: NextFile = { path: INDEX_FILE, size: 0, sha256: '0'.repeat(64), compressed: false }
 /** Each repetition needs another process that deletes files of the folder at that moment. */
 const MAX_ATTEMPTS = 5
 
@@ -83,6 +87,8 @@ export interface PublishResult {
   readonly partlySearched: readonly string[]
   /** Number of rules in the file of redirects. */
   readonly redirects: number
+  /** Lines of that file that have no effect or contain a likely mistake, with the reason. */
+  readonly idleRedirects: readonly RuleMistake[]
   /** Pages, among those sent, with a link that begins with a slash and is therefore broken below the base path. */
   readonly rootLinks: readonly RootLink[]
 }
@@ -104,6 +110,8 @@ export interface PublishDeps {
   readonly memoryDir?: string
   /** Files and folders that are never published, in addition to the store's. */
   readonly own?: readonly OwnPath[]
+  /** URL of the site, if it is known. */
+  readonly publicUrl?: string | undefined
   /** Called once, before anything is sent. */
   readonly onListed?: ((listed: Omit<Listing, 'files'>) => void) | undefined
   readonly onProgress?: (done: number, total: number) => void
@@ -121,12 +129,16 @@ export interface PublishDeps {
  */
 export async function publish(request: PublishRequest, deps: PublishDeps): Promise<PublishResult> {
   checkNames(request)
-  await checkMeta(request, deps)
+  const meta = await checkMeta(request, deps)
   const root = `${REPOS}${request.repo}/`
   const target = request.version === undefined ? root : `${root}${request.version}/`
   await holdExpired(request, deps)
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-    const result = await publishTo(target, request, attempt === 0 ? deps : { ...deps, onListed: undefined })
+    const result = await publishTo(
+      { target, meta },
+      request,
+      attempt === 0 ? deps : { ...deps, onListed: undefined },
+    )
     // Others may have been removing contents when this used them: what they have deleted is sent again.
     if (result !== 'incomplete') return result
   }
@@ -161,11 +173,11 @@ interface Sent extends PageFindings {
 }
 
 async function publishTo(
-  target: string,
+  { target, meta }: { readonly target: string; readonly meta: Repo },
   request: PublishRequest,
   deps: PublishDeps,
 ): Promise<PublishResult | 'incomplete'> {
-  const { store, nowMs, ttlMs = 0 } = deps
+  const { store, nowMs, ttlMs = 0, publicUrl } = deps
   const memory =
     deps.memoryDir === undefined ? undefined : await HashMemory.open(deps.memoryDir, request.folder)
   const { files: found, ...listed } = await listFolder(request.folder, ownPathsOf(deps), memory)
@@ -176,9 +188,16 @@ async function publishTo(
   const isReplaced = areReplacedBy(files)
   const isLeftOut = areWithin(listed.leftOut)
   const isRemoved = (path: string): boolean => isLeftOut(path) || isReplaced(path)
-  const check = (meta: Repo): Promise<void> => checkAliases(request, meta, store, files)
+  const check = (current: Repo): Promise<void> => checkAliases(request, current, store, files)
   await check(await readMeta(store, request.repo, `${REPOS}${request.repo}/`))
-  const redirects = await checkRedirects(files)
+  const openSite = async (): Promise<NextSite> => {
+    const { manifest: before } = await readManifest(store, target)
+    const { deletes } = request
+    const there = new KeySet()
+    const next = nextManifest({ before, files, index: NO_INDEX, deletes, isRemoved, there, nowMs })
+    return openNextSite({ store, nowMs, target, meta, manifest: next, files, publicUrl })
+  }
+  const redirects = await checkRedirects(files, openSite)
   const { manifest, index, uploaded, gone, partlySearched, rootLinks } = await changeManifest(
     store,
     target,
@@ -207,7 +226,7 @@ async function publishTo(
     withdrawn: listed.leftOut.filter((each) => gone.some(areWithin([each]))).map(({ path }) => path),
     unsearched: searchable.filter((file) => !isIndexable(file)).map(({ path }) => path),
     partlySearched,
-    redirects,
+    ...redirects,
     rootLinks,
   }
 }

@@ -1,4 +1,4 @@
-import type { OpenedObject, OpenOptions, Store } from './store.ts'
+import type { OpenedObject, OpenOptions, ReadableStore } from './store.ts'
 
 /** All bytes of an object, with its ETag. */
 interface ReadObject {
@@ -12,7 +12,7 @@ interface ReadObject {
  * @throws STORE_UNAVAILABLE when the store fails
  */
 export async function readObject(
-  store: Store,
+  store: ReadableStore,
   key: string,
   maxBytes: number,
   options?: OpenOptions,

@@ -83,6 +83,9 @@ export interface Store {
   close(): void
 }
 
+/** A store that is only read, by key. */
+export type ReadableStore = Pick<Store, 'open'>
+
 const MAX_KEY_BYTES = 1024
 // oxlint-disable-next-line no-control-regex -- the expression is about control characters
 const FORBIDDEN = /[\u0000-\u001f\u007f\\]/

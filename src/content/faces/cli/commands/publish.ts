@@ -80,6 +80,7 @@ export function addPublish(program: Command): void {
             ttlMs: config.cache.ttlMs,
             memoryDir: config.hashDir,
             own: ownPaths(loaded, process.env),
+            publicUrl: config.http.publicUrl,
             onListed: (listed) => warn(listedNotices(listed, options.repo)),
             onProgress(done, total) {
               if (performance.now() - shownMs < SHOW_EVERY_MS && done < total) return
@@ -128,7 +129,12 @@ function listedNotices(
 }
 
 /** Returns what the publisher should know about files that were published. */
-function pageNotices({ withdrawn, unsearched, partlySearched }: PublishResult): readonly string[] {
+function pageNotices({
+  withdrawn,
+  unsearched,
+  partlySearched,
+  idleRedirects,
+}: PublishResult): readonly string[] {
   return [
     ...withdrawn.map(
       (path) =>
@@ -136,6 +142,7 @@ function pageNotices({ withdrawn, unsearched, partlySearched }: PublishResult): 
     ),
     ...unsearched.map((path) => `${JSON.stringify(path)} is too large for the search index`),
     ...partlySearched.map((path) => `${JSON.stringify(path)} is long; only its first part is searchable`),
+    ...idleRedirects.map(({ line, message }) => `_redirects, line ${line}: ${message}`),
   ]
 }
 
