@@ -17,6 +17,7 @@ import { readMeta } from '../repo/stored-meta.ts'
 import { formatIndex, INDEX_FILE, type IndexedPage } from '../search/search-index.ts'
 import type { Store } from '../store/store.ts'
 import { checkAliases } from './alias.ts'
+import { LinkCheck } from './check-links.ts'
 import { checkRedirects } from './check-redirects.ts'
 import { HashMemory } from './hash-memory.ts'
 import { hashOf, type LeftOut, listFolder, type Listing, type LocalFile, locationOf } from './list-folder.ts'
@@ -89,7 +90,7 @@ export interface PublishResult {
   readonly redirects: number
   /** Lines of that file that have no effect or contain a likely mistake, with the reason. */
   readonly idleRedirects: readonly RuleMistake[]
-  /** Pages, among those sent, with a link that begins with a slash and is therefore broken below the base path. */
+  /** Pages, among those sent, with a link that begins with a slash and at whose address nothing is published. */
   readonly rootLinks: readonly RootLink[]
 }
 
@@ -110,6 +111,8 @@ export interface PublishDeps {
   readonly memoryDir?: string
   /** Files and folders that are never published, in addition to the store's. */
   readonly own?: readonly OwnPath[]
+  /** Whether repositories have separate hosts. */
+  readonly hasHosts?: boolean
   /** URL of the site, if it is known. */
   readonly publicUrl?: string | undefined
   /** Called once, before anything is sent. */
@@ -155,6 +158,7 @@ interface Local {
   readonly files: readonly LocalFile[]
   /** Whether a published file that is not in the folder is removed even without `deletes`. */
   readonly isRemoved: (path: string) => boolean
+  readonly links: LinkCheck
   readonly memory: HashMemory | undefined
 }
 
@@ -165,7 +169,7 @@ function ownPathsOf({ own = [], store: { folder } }: PublishDeps): readonly OwnP
 }
 
 /** Files that were sent, and the manifest that publishes them. */
-interface Sent extends PageFindings {
+interface Sent extends Omit<PageFindings, 'links'> {
   readonly manifest: Manifest
   readonly index: NextFile
   readonly uploaded: readonly LocalFile[]
@@ -190,19 +194,22 @@ async function publishTo(
   const isRemoved = (path: string): boolean => isLeftOut(path) || isReplaced(path)
   const check = (current: Repo): Promise<void> => checkAliases(request, current, store, files)
   await check(await readMeta(store, request.repo, `${REPOS}${request.repo}/`))
-  const openSite = async (): Promise<NextSite> => {
+  const open = async (): Promise<NextSite> => {
     const { manifest: before } = await readManifest(store, target)
     const { deletes } = request
     const there = new KeySet()
     const next = nextManifest({ before, files, index: NO_INDEX, deletes, isRemoved, there, nowMs })
     return openNextSite({ store, nowMs, target, meta, manifest: next, files, publicUrl })
   }
+  let site: Promise<NextSite> | undefined
+  const openSite = (): Promise<NextSite> => (site ??= open())
   const redirects = await checkRedirects(files, openSite)
+  const links = new LinkCheck(request.repo, deps.hasHosts === true, openSite)
   const { manifest, index, uploaded, gone, partlySearched, rootLinks } = await changeManifest(
     store,
     target,
     async (before) => {
-      const result = await send(target, { found, files, isRemoved, memory }, before, request, deps)
+      const result = await send(target, { found, files, isRemoved, links, memory }, before, request, deps)
       const isSame = before !== undefined && isSameManifest(before, result.manifest)
       return { next: isSame ? 'same' : result.manifest, result }
     },
@@ -234,7 +241,7 @@ async function publishTo(
 /** Sends the contents that the store does not have, and returns the manifest that follows another. */
 async function send(
   target: string,
-  { found, files, isRemoved, memory }: Local,
+  { found, files, isRemoved, links, memory }: Local,
   earlier: Manifest | undefined,
   request: PublishRequest,
   { store, nowMs, onProgress }: PublishDeps,
@@ -255,13 +262,17 @@ async function send(
 
   const gone = absentPaths(before, files).filter((path) => request.deletes || isRemoved(path))
   const indexed = files.filter((file) => isSearched(file) && isIndexable(file))
-  const findings: PageFindings = { partlySearched: [], rootLinks: [] }
+  const findings: PageFindings = { links, partlySearched: [], rootLinks: [] }
+  const notFound = files.filter((file) => isNotFoundPage(file) && isIndexable(file))
+  if (!arePublished(before, notFound))
+    for (const file of notFound) noteLink((await readPage(file, links)).link, file, findings)
   const isIndexed = arePublished(before, indexed) && !gone.some((path) => isPage({ path }))
   const index =
     (isIndexed ? storedIndex(before, there) : undefined) ??
     (await sendIndex(store, target, readPages(indexed, findings), there))
   const manifest = nextManifest({ before, files, index, deletes: request.deletes, isRemoved, there, nowMs })
-  return { manifest, index, uploaded: missing, gone, ...findings }
+  const { partlySearched, rootLinks } = findings
+  return { manifest, index, uploaded: missing, gone, partlySearched, rootLinks }
 }
 
 /** Whether the store has a manifest, and the contents of all files and of the index. */
@@ -297,8 +308,12 @@ function isPage({ path }: Pick<LocalFile, 'path'>): boolean {
 }
 
 /** Whether a file is a page to search, which error pages are not. */
-function isSearched({ path }: LocalFile): boolean {
-  return isPage({ path }) && !/(?:^|\/)404\.html$/.test(path)
+function isSearched({ path }: Pick<LocalFile, 'path'>): boolean {
+  return isPage({ path }) && !isNotFoundPage({ path })
+}
+
+function isNotFoundPage({ path }: Pick<LocalFile, 'path'>): boolean {
+  return /(?:^|\/)404\.html$/.test(path)
 }
 
 function isIndexable({ size }: LocalFile): boolean {
@@ -307,29 +322,39 @@ function isIndexable({ size }: LocalFile): boolean {
 
 /** Findings about pages while they are read. */
 interface PageFindings {
+  readonly links: LinkCheck
   readonly partlySearched: string[]
   readonly rootLinks: RootLink[]
 }
 
 /** Reads the text of pages, a few at a time. @param findings receives what is wrong with them */
-async function* readPages(
-  files: readonly LocalFile[],
-  { partlySearched, rootLinks }: PageFindings,
-): AsyncGenerator<IndexedPage> {
-  // Loaded here because servers do not need the parser.
-  const { readPageText } = await import('../search/page-text.ts')
+async function* readPages(files: readonly LocalFile[], findings: PageFindings): AsyncGenerator<IndexedPage> {
   for (let first = 0; first < files.length; first += PARALLEL) {
-    const pages = files.slice(first, first + PARALLEL).map(async (file) => ({
-      path: file.path,
-      ...readPageText(await readFile(locationOf(file), 'utf8')),
-    }))
-    for (const page of await Promise.all(pages)) {
-      const { path, isCut, rootLink } = page
-      if (isCut) partlySearched.push(path)
-      if (rootLink !== undefined) rootLinks.push({ path, link: rootLink })
+    const some = files.slice(first, first + PARALLEL)
+    for (const { page, link } of await Promise.all(some.map((file) => readPage(file, findings.links)))) {
+      if (page.isCut) findings.partlySearched.push(page.path)
+      noteLink(link, page, findings)
       yield page
     }
   }
+}
+
+/** Reads the text of a page, and its first broken link that begins with a slash. */
+async function readPage(file: LocalFile, links: LinkCheck) {
+  // Loaded here because servers do not need the parser.
+  const { readPageText } = await import('../search/page-text.ts')
+  const found = new Set<string>()
+  const html = await readFile(locationOf(file), 'utf8')
+  const text = readPageText(html, (address) => address.startsWith('/') && found.add(address))
+  return { page: { path: file.path, ...text }, link: await links.firstBroken(found) }
+}
+
+function noteLink(
+  link: string | undefined,
+  { path }: Pick<LocalFile, 'path'>,
+  { rootLinks }: PageFindings,
+): void {
+  if (link !== undefined) rootLinks.push({ path, link })
 }
 
 /**

@@ -9,8 +9,6 @@ export interface PageText {
   readonly sections: Section[]
   /** Whether the page has more text than the limit. */
   readonly isCut: boolean
-  /** First link or source that begins with a slash; undefined if all are relative. */
-  readonly rootLink: string | undefined
 }
 
 /** Start of a section in the text, and the id of its heading. */
@@ -36,14 +34,16 @@ const INLINE = new Set([
   'u',
   'wbr',
 ])
-/** An address on this host that is not one of the server's own. */
-const ROOT_LINK = /^\/(?![/\\_]|repos\/|$)/
 const MAX_TEXT = 200_000
 const MAX_SECTIONS = 1_000
 const MAX_ANCHOR = 200
 
-/** Reads the title, text and sections of a page, ignoring everything outside its main part. */
-export function readPageText(html: string): PageText {
+/**
+ * Reads the title, text and sections of a page, ignoring everything outside its main part.
+ *
+ * @param onLink called with each link and source of the whole page
+ */
+export function readPageText(html: string, onLink?: (address: string) => void): PageText {
   const [title, heading, all, main] = [new Words(), new Words(), new Words(), new Words()]
   const elements = new PageElements()
   let field: Words | undefined
@@ -57,11 +57,11 @@ export function readPageText(html: string): PageText {
     all.beginSection(section)
     if (isMain) main.beginSection(section)
   }
-  let rootLink: string | undefined
   const parser = new Parser({
     onopentag(name, attributes) {
       const { href, src } = attributes
-      rootLink ??= [href, src].find((address) => address !== undefined && ROOT_LINK.test(address))
+      if (href !== undefined) onLink?.(href)
+      if (src !== undefined) onLink?.(src)
       separate(name)
       begin(elements.open(name, attributes))
       if (name === 'title' && title.isEmpty) field = title
@@ -87,7 +87,6 @@ export function readPageText(html: string): PageText {
     text: body.text,
     sections: body.sections,
     isCut: body.isCut,
-    rootLink,
   }
 }
 

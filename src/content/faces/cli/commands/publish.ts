@@ -80,6 +80,7 @@ export function addPublish(program: Command): void {
             ttlMs: config.cache.ttlMs,
             memoryDir: config.hashDir,
             own: ownPaths(loaded, process.env),
+            hasHosts: config.http.repoDomain !== undefined,
             publicUrl: config.http.publicUrl,
             onListed: (listed) => warn(listedNotices(listed, options.repo)),
             onProgress(done, total) {
@@ -155,9 +156,9 @@ function siteNotices(
   if (pages === 0) all.push('the folder has no HTML page; publish the output of the site builder')
   const [first] = rootLinks
   const base = `${hasHosts ? '' : `/repos/${repo}`}${version === undefined ? '' : `/${version}`}/`
-  if (first !== undefined && base !== '/')
+  if (first !== undefined)
     all.push(
-      `${counted(rootLinks.length, 'page')} with links that begin with "/", such as ${JSON.stringify(first.link)} in ${JSON.stringify(first.path)}: they do not work below ${base}; build the site with relative links or the base path ${base}`,
+      `${counted(rootLinks.length, 'page')} with links that begin with "/", such as ${JSON.stringify(first.link)} in ${JSON.stringify(first.path)}: nothing is published there; build the site with relative links or the base path ${base}`,
     )
   return all
 }
