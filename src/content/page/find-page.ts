@@ -319,9 +319,8 @@ export class PageFinder {
         ? undefined
         : await this.#object(`${REPOS}${name}/${version}/${NOT_FOUND}`, found, true)
     const inRepo = { isVersion: false }
-    return (
-      inVersion ?? (await this.#object(`${REPOS}${name}/${NOT_FOUND}`, inRepo, true)) ?? { is: 'missing' }
-    )
+    const page = inVersion ?? (await this.#object(`${REPOS}${name}/${NOT_FOUND}`, inRepo, true))
+    return page ?? ((await this.#repos.read()).has(name) ? { is: 'missing', repo: name } : { is: 'missing' })
   }
 
   async #object(

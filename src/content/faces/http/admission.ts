@@ -29,6 +29,8 @@ declare module 'fastify' {
     repo?: string
     /** Path of the page that is read by an address of its Markdown. */
     readPath?: RequestPath | undefined
+    /** Repository on the common host that has no page at the path. */
+    missingIn?: string | undefined
   }
 }
 

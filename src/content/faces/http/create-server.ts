@@ -82,11 +82,11 @@ const HEADINGS: Readonly<Record<string, string>> = {
 }
 
 /** Returns an error page for browsers, or undefined for API clients, which get a JSON body. */
-function errorPage(fault: Fault, { raw }: FastifyRequest, logger: Logger): string | undefined {
+function errorPage(fault: Fault, { raw, missingIn }: FastifyRequest, logger: Logger): string | undefined {
   // Browsers send forms to the API too.
   if (API.test(raw.url ?? '') && raw.headers.accept?.includes('text/html') !== true) return undefined
   const { code, message } = forReaders(fault, logger)
-  return messagePage(HEADINGS[code] ?? 'Request failed', message)
+  return messagePage(HEADINGS[code] ?? 'Request failed', message, missingIn)
 }
 
 const UNAVAILABLE: Readonly<Record<string, string>> = {

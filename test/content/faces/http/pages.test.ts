@@ -104,6 +104,19 @@ describe('paths', () => {
     }
   })
 
+  test('the generated 404 page is a sentence with a link to the repository, if the reader may know of it', async () => {
+    const { ask } = await startContent({
+      'repos/versioned/_meta.json': JSON.stringify({ versions: ['2.0'], latest: '2.0' }),
+      'repos/versioned/2.0/index.html': 'two',
+    })
+    const text = async (path: string): Promise<string> => (await ask(path)).text()
+    for (const path of ['/repos/versioned/9.9/', '/repos/versioned/2.0/none', '/repos/versioned/9.9']) {
+      expect(await text(path)).toContain(`<p>Nothing is published at ${path}</p>`)
+      expect(await text(path)).toContain('<a href="/repos/versioned/">Documentation of versioned</a>')
+    }
+    expect(await text('/repos/none/9.9/')).not.toContain('Documentation of')
+  })
+
   test('O4 paths outside the store return nothing', async () => {
     const { running, cookie } = await startContent({ ...FILES, secret: 'canary' })
     const table = [

@@ -1,14 +1,21 @@
+import { formatPath } from '../../../page/request-path.ts'
 import { html } from './html.ts'
 import { layout } from './layout.ts'
 
-/** Renders a page with an error and a link to the home page. */
-export function messagePage(heading: string, sentence: string): string {
+/**
+ * Renders a page with an error and a link to the home page.
+ *
+ * @param message a sentence, which may begin in lower case
+ * @param repo repository that the page links to
+ */
+export function messagePage(heading: string, message: string, repo?: string): string {
   return layout(
     heading,
     html`<body class="narrow">
       <main class="card">
         <h1>${heading}</h1>
-        <p>${sentence}</p>
+        <p>${message.slice(0, 1).toUpperCase() + message.slice(1)}</p>
+        ${repo === undefined ? undefined : html`<p><a href="${formatPath(['repos', repo], true)}">Documentation of ${repo}</a></p>`}
         <p><a href="/">All documentation</a></p>
       </main>
     </body>`,

@@ -73,7 +73,11 @@ export function pageRoutes({ app }: HttpServer, face: ContentFace, inMemory: Pag
           if (!page.isNotFound) inMemory.learn(request.raw, request.repo, inside)
           return sendObject(face.cache, page, request, reply)
         }
-        if (page.is === 'missing') throw notFound(path)
+        if (page.is === 'missing') {
+          // The home page of a repository's host is the repository.
+          if (request.repo === undefined) request.missingIn = page.repo
+          throw notFound(path)
+        }
         if (page.is === 'home') return sendHome(face, request, reply)
         if (page.is === 'llms') return sendLlms(face, page, request, reply)
         sendTo(reply, withQuery(addressOf(face, host, page.to), queryOf(request)), page.status)
