@@ -1,3 +1,5 @@
+import { type Change, type Mark, type MarkedText, unfoldText } from './fold.ts'
+
 /** Control characters that mark matches; the text of a page never contains them. */
 export const MARK_BEGIN = '\u0001'
 /** Ends a match that `MARK_BEGIN` starts. */
@@ -12,18 +14,19 @@ export interface Excerpt {
   readonly at: number | undefined
 }
 
-/** Start and end of a match. */
-export type Mark = readonly [begin: number, end: number]
-
 const LENGTH = 240
 /** Maximum text before the first match of an excerpt. */
 const BEFORE = 60
 /** Longer words are cut. */
 const LONGEST_WORD = 40
 
-/** Returns the part of a marked text with the most distinct matching words; the earliest if several are equal. */
-export function cutExcerpt(marked: string): Excerpt {
-  const { text, marks } = unmark(marked)
+/**
+ * Returns the part of a marked text with the most distinct matching words; the earliest if several are equal.
+ *
+ * @param changes of the text, which is folded
+ */
+export function cutExcerpt(marked: string, changes: readonly Change[] = []): Excerpt {
+  const { text, marks } = unfoldText(unmark(marked), changes)
   const first = bestMark(text, marks)
   const at = marks[first]?.[0]
   const begin = at === undefined || at <= BEFORE ? 0 : nextWord(text, at - BEFORE, at)
@@ -39,7 +42,7 @@ export function cutExcerpt(marked: string): Excerpt {
   }
 }
 
-function unmark(marked: string): { readonly text: string; readonly marks: readonly Mark[] } {
+function unmark(marked: string): MarkedText {
   const marks: Mark[] = []
   let text = ''
   for (const [at, piece] of marked.split(MARK_BEGIN).entries()) {

@@ -2,30 +2,34 @@ import { createReadStream, rmSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { allNear } from '../../lib/config/nearest.ts'
 import { cutExcerpt, type Excerpt, MARK_BEGIN, MARK_END } from './excerpt.ts'
+import { type Change, foldText, foldWord, WORD_BREAK } from './fold.ts'
 import { type IndexedPage, parseIndexLine } from './search-index.ts'
 
 /** Version of the tables below. A file of another version is deleted and rebuilt from the store. */
-const FORMAT = 1
+const FORMAT = 2
 const BUSY_MS = 60_000
 /** Bits of a row id below its source's id. */
 const PAGE_BITS = 24
 const TABLES = `
   CREATE TABLE source (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, etag TEXT NOT NULL, problem TEXT);
   CREATE VIRTUAL TABLE page USING fts5(
-    title, text, path UNINDEXED, sections UNINDEXED, tokenize = 'unicode61 remove_diacritics 2', prefix = '1 2 3'
+    folded_title, text, title UNINDEXED, changes UNINDEXED, path UNINDEXED, sections UNINDEXED,
+    tokenize = "unicode61 remove_diacritics 2 categories 'L* M* N* Co'", prefix = '1 2 3'
   );
   CREATE VIRTUAL TABLE word USING fts5vocab(page, 'row');
   INSERT INTO page (page, rank) VALUES ('rank', 'bm25(5.0, 1.0)');
   PRAGMA user_version = ${FORMAT}`
 const WITHIN = `page MATCH $match AND (rowid >> ${PAGE_BITS}) IN (SELECT value FROM json_each($sources))`
 const FIND = `
-  SELECT rowid >> ${PAGE_BITS} AS source, title, path, sections,
+  SELECT rowid >> ${PAGE_BITS} AS source, title, changes, path, sections,
     highlight(page, 1, '${MARK_BEGIN}', '${MARK_END}') AS marked
   FROM page WHERE ${WITHIN} ORDER BY rank LIMIT $limit OFFSET $offset`
 
 const MAX_WORDS = 16
 /** Length from which a word before the last one of a query also matches as a prefix. */
 const MIN_PREFIX = 3
+/** Divides words of a query that are written together. */
+const SEGMENTER = new Intl.Segmenter(undefined, { granularity: 'word' })
 /** Shorter words have too many similar words. */
 const MIN_CORRECTED = 5
 /** Maximum number of similar words for which a search checks whether its sources have them. */
@@ -162,10 +166,7 @@ export class SearchDatabase {
     const there = new Set(sources.values())
     const missing = keys.filter((key) => !there.has(key))
     const $sources = JSON.stringify([...sources.keys()])
-    const words = query
-      .split(/\s+/)
-      .filter((word) => /[\p{L}\p{N}]/u.test(word))
-      .slice(0, MAX_WORDS)
+    const words = query.split(/\s+/).filter(isWord).slice(0, MAX_WORDS)
     if (words.length === 0) return { pages: [], total: 0, missing }
     let $match = words
       .map((word, at) =>
@@ -204,7 +205,7 @@ export class SearchDatabase {
 
   async #addPages(source: number, file: string): Promise<IndexProblem | null> {
     const insert = this.#prepare(
-      'INSERT INTO page (rowid, title, text, path, sections) VALUES (?, ?, ?, ?, ?)',
+      'INSERT INTO page (rowid, folded_title, text, title, changes, path, sections) VALUES (?, ?, ?, ?, ?, ?, ?)',
     )
     let count = 0
     let isWhole = false
@@ -213,8 +214,17 @@ export class SearchDatabase {
       if (parsed.is === 'old') return 'old_format'
       if (parsed.is === 'unreadable' || isWhole || (count === 0 && parsed.is !== 'begin')) return 'unreadable'
       if (parsed.is === 'page') {
-        const { title, text, path, sections } = parsed.page
-        insert.run(source * 2 ** PAGE_BITS + count, clean(title), clean(text), path, JSON.stringify(sections))
+        const { path, sections } = parsed.page
+        const [title, { text, changes }] = [clean(parsed.page.title), foldText(clean(parsed.page.text))]
+        const row = [
+          foldText(title).text,
+          text,
+          title,
+          JSON.stringify(changes),
+          path,
+          JSON.stringify(sections),
+        ]
+        insert.run(source * 2 ** PAGE_BITS + count, ...row)
       }
       isWhole = parsed.is === 'end'
       if (++count === 2 ** PAGE_BITS) return 'unreadable'
@@ -238,12 +248,14 @@ export class SearchDatabase {
     )
   }
 
-  /** Returns the most similar existing word for a word that no page contains. */
+  /** Returns the most similar existing word for a word that no page contains, or the words that it consists of. */
   #correct(word: string, $sources: string): string {
-    const folded = word.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()
+    const folded = foldWord(word)
     const isThere = `SELECT 1 FROM page WHERE ${WITHIN} LIMIT 1`
-    if (folded.length < MIN_CORRECTED || this.#prepare(isThere).get({ $match: matchOf(word), $sources }))
-      return matchOf(word)
+    const isUnspaced = foldText(word).text.includes(WORD_BREAK)
+    if (folded.length < MIN_CORRECTED && !isUnspaced) return matchOf(word)
+    if (this.#prepare(isThere).get({ $match: matchOf(word), $sources })) return matchOf(word)
+    if (isUnspaced) return partsOf(word).map(matchOf).join(' AND ')
     const [initial = ''] = folded
     const alike = this.#prepare(
       'SELECT term FROM word WHERE term >= ? AND term < ? AND abs(length(term) - ?) <= 2',
@@ -269,11 +281,12 @@ interface PageRow {
   readonly title: string
   readonly path: string
   readonly sections: string
+  readonly changes: string
   readonly marked: string
 }
 
-function toPage({ title, path, sections, marked }: PageRow, key: string): FoundPage {
-  const excerpt = cutExcerpt(marked)
+function toPage({ title, path, sections, changes, marked }: PageRow, key: string): FoundPage {
+  const excerpt = cutExcerpt(marked, JSON.parse(changes) as readonly Change[])
   const { at } = excerpt
   const before =
     at === undefined ? [] : (JSON.parse(sections) as IndexedPage['sections']).filter((each) => each.at <= at)
@@ -287,10 +300,21 @@ function matchOf(word: string): string {
 
 /** Quotes a word for FTS5, as a whole word without operators. */
 function exactMatchOf(word: string): string {
-  return `"${word.replaceAll('"', '""').replaceAll('\0', '')}"`
+  return `"${foldText(clean(word)).text.replaceAll('"', '""')}"`
 }
 
-/** Removes characters that would look like marks. */
+/** Whether a text has something to search for. */
+function isWord(text: string): boolean {
+  return /[\p{L}\p{N}]/u.test(foldText(text).text)
+}
+
+/** Returns the words that a word of a script without spaces consists of. */
+function partsOf(word: string): readonly string[] {
+  const parts = [...SEGMENTER.segment(word)].map(({ segment }) => segment)
+  return parts.filter(isWord)
+}
+
+/** Replaces characters that would look like marks or word breaks. */
 function clean(text: string): string {
   // oxlint-disable-next-line no-control-regex -- the expression is about control characters
   return text.replace(/[\u0000-\u001f]/g, ' ')

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { text as textOf } from 'node:stream/consumers'
 import { fc } from '../../support/fast-check.ts'
 import { onTestFinished, expect, test } from 'vitest'
+import { foldWord } from '../../../src/content/search/fold.ts'
 import { SearchDatabase } from '../../../src/content/search/search-database.ts'
 import { runSearchTask } from '../../../src/content/search/search-task.ts'
 import { formatIndex, type IndexedPage } from '../../../src/content/search/search-index.ts'
@@ -181,4 +182,87 @@ test('a damaged file is rebuilt', async () => {
     total: 0,
     missing: ['a'],
   })
+})
+
+const CHINESE = '如何在本机安装编译器并设置环境变量。'
+const JAPANESE = '設定ファイルを保存してから再起動してください。'
+const THAI = 'วิธีติดตั้งโปรแกรมบนเครื่อง'
+
+test.each([
+  ['Chinese', CHINESE, '编译器', '编译器'],
+  ['Chinese', CHINESE, '安装', '安装'],
+  ['Chinese', CHINESE, '环', '环'],
+  ['Chinese and digits', '使用ＡＰＩ密钥v2登录', 'api', 'ＡＰＩ'],
+  ['Chinese and digits', '使用ＡＰＩ密钥v2登录', '密钥v', '密钥v2'],
+  ['Japanese', JAPANESE, '再起動', '再起動'],
+  ['Japanese', JAPANESE, 'ﾌｧｲﾙ', 'ファイル'],
+  ['Thai', THAI, 'โปรแกรม', 'โปรแกรม'],
+  ['Thai', THAI, 'ติดตั้ง', 'ติดตั้ง'],
+  ['Lao', 'ພາສາລາວເປັນພາສາທາງການ', 'ລາວ', 'ລາວ'],
+  ['Khmer', 'ភាសាខ្មែរជាភាសាផ្លូវការ', 'ខ្មែរ', 'ខ្មែរ'],
+  ['Burmese', 'မြန်မာဘာသာစကားသည်', 'စကား', 'စကား'],
+  ['Korean', '컴파일러설치방법을 설명합니다.', '설치', '설치'],
+  ['Korean', '컴파일러설치방법을'.normalize('NFD'), '설치', '설치'.normalize('NFD')],
+  ['Tibetan', 'བོད་ཀྱི་སྐད་ཡིག', 'སྐད', 'སྐད'],
+  ['Hindi', 'यह हिन्दी में है', 'हिन्दी', 'हिन्दी'],
+  ['Tamil', 'இது தமிழ் மொழி', 'தமிழ்', 'தமிழ்'],
+  ['Hebrew', 'אמר שָׁלוֹם לכולם', 'שלום', 'שָׁלוֹם'],
+  ['Arabic', 'قال مَرْحَبًا للجميع', 'مرحبا', 'مَرْحَبًا'],
+  ['Persian', 'من می\u200cخواهم', 'میخواهم', 'می\u200cخواهم'],
+  ['Greek', 'στην Ελλάδα', 'ελλαδα', 'Ελλάδα'],
+  ['Russian', 'Зелёная Ёлка', 'елка', 'Ёлка'],
+  ['German', 'die Hauptstraße dort', 'HAUPTSTRASSE', 'Hauptstraße'],
+  ['Polish', 'miasto Łódź', 'lodz', 'Łódź'],
+  ['Vietnamese', 'tiếng Việt', 'viet', 'Việt'],
+  ['Turkish', 'İstanbul ışık', 'isik', 'ışık'],
+  ['soft hyphens', 'Donau\u00addampf\u00adschiff', 'donaudampfschiff', 'Donau\u00addampf\u00adschiff'],
+])('in %s, the text "%s" is found by the word "%s", which alone is marked', async (_, text, word, shown) => {
+  const { put, find } = openDatabase()
+  await put('a', [{ text: `${text} ${'other '.repeat(5)}` }, { text: 'none of it' }])
+  const { total, pages } = find(word)
+  expect(total).toBe(1)
+  const { excerpt } = pages[0] ?? {}
+  expect(excerpt?.text).toBe(`${text} ${'other '.repeat(5)}`.trimEnd())
+  expect(excerpt?.marks.map(([begin, end]) => excerpt.text.slice(begin, end))).toEqual([shown])
+})
+
+test('words that are written together find pages where they are apart, after pages where they are together', async () => {
+  const { put, paths } = openDatabase()
+  await put('a', [{ path: 'apart.html', text: CHINESE }])
+  expect(paths('设置编译器')).toEqual(['apart.html'])
+  await put('a', [
+    { path: 'apart.html', text: CHINESE },
+    { path: 'together.html', text: '设置编译器' },
+  ])
+  expect(paths('设置编译器')).toEqual(['together.html'])
+  expect(paths('设置手机')).toEqual([])
+})
+
+test('a title is shown as it was written, and found as people type it', async () => {
+  const { put, find } = openDatabase()
+  await put('a', [{ title: '如何安装ＡＰＩ', text: '' }])
+  expect(find('安装api').pages).toMatchObject([{ title: '如何安装ＡＰＩ' }])
+})
+
+/** Letters that Unicode derives from two words, and those whose accents SQLite does not remove. */
+const EXCEPTIONS = ['ŉ', 'ͺ', 'Ǡ', 'ǡ']
+
+test('every Latin, Greek and Cyrillic letter is found in either case, and with accents omitted', async () => {
+  const { put, find } = openDatabase()
+  const letters = [0xc0, 0x250, 0x370, 0x530, 0x1e00, 0x1f00]
+    .flatMap((first, at, all) =>
+      at % 2 === 1 ? [] : Array.from({ length: (all[at + 1] ?? 0) - first }, (_, i) => first + i),
+    )
+    .map((code) => String.fromCodePoint(code))
+    .filter((letter) => /\p{L}/u.test(letter) && !EXCEPTIONS.includes(letter))
+  expect(letters.length).toBeGreaterThan(500)
+  await put(
+    'a',
+    letters.map((letter, at) => ({ path: `${at}.html`, text: `q${letter}q q${letter.normalize('NFD')}q` })),
+  )
+  const unfound = letters.filter((letter, at) => {
+    const found = find(`q${foldWord(letter)}q`, ['a'], 100).pages.find(({ path }) => path === `${at}.html`)
+    return found?.excerpt.marks.length !== 2
+  })
+  expect(unfound).toEqual([])
 })

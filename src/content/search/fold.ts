@@ -1,0 +1,152 @@
+/** Separates words in a folded text that nothing separates in the original; texts contain no control characters. */
+export const WORD_BREAK = '\u0003'
+
+/** A text in the form in which the database compares words. */
+export interface Folded {
+  readonly text: string
+  /** Parts that differ from the original in more than word breaks, in text order. */
+  readonly changes: readonly Change[]
+}
+
+/** Position and length of a part of a folded text in UTF-16 code units, and the original of the part. */
+export type Change = readonly [at: number, length: number, original: string]
+
+/** A text with the start and end of each match, in order, in UTF-16 code units. */
+export interface MarkedText {
+  readonly text: string
+  readonly marks: readonly Mark[]
+}
+
+/** Start and end of a match. */
+export type Mark = readonly [begin: number, end: number]
+
+const ASCII = /^\p{ASCII}*$/u
+/** Letters, digits, marks, and invisible characters such as soft hyphens. */
+const RUN = /[\p{L}\p{N}\p{M}\p{Co}\p{Cf}]+/gu
+/** Words that the tokenizer folds itself: ASCII letters with accents. */
+const LATIN = /^[\p{ASCII}\u0300-\u036f]*$/u
+
+/** Letters of which the tokenizer knows the lower case. */
+const CASED = /^[\0-\u036f\u0386-\u0527]*$/
+
+/** Characters of scripts that do not separate words, and of Hangul, whose compounds are often written together. */
+const UNSPACED =
+  '(?!\\p{M})[' +
+  ['Han', 'Hira', 'Kana', 'Bopo', 'Hang', 'Yiii', 'Thai', 'Laoo', 'Khmr', 'Mymr'].map(scx).join('') +
+  ['Tale', 'Talu', 'Lana', 'Tavt', 'Ahom', 'Java', 'Bali'].map(scx).join('') +
+  ']'
+const HAS_UNSPACED = new RegExp(UNSPACED, 'u')
+/** Characters that belong to the one before: marks, the vowel AM, vowels and finals of Hangul, halfwidth voicing. */
+const FOLLOWING =
+  '(?:[\\p{M}\\p{Cf}\\u0e33\\u0eb3\\u1160-\\u11ff\\uff9e\\uff9f]|(?<=\\u0e4d)\\u0e32|(?<=\\u0ecd)\\u0eb2)'
+const BORDER = new RegExp(
+  `(?!^)(?=${UNSPACED})(?!${FOLLOWING})|(?<=${UNSPACED}${FOLLOWING}*)(?!${FOLLOWING}|$)`,
+  'u',
+)
+
+/** Marks and characters that people omit. */
+const OMITTED = new RegExp(
+  `(?<!и)\\u0306|[${[
+    // Accents; й is another letter than и.
+    '\\u0300-\\u0305\\u0307-\\u036f',
+    // Points of Hebrew, Arabic and Syriac, and the Arabic tatweel.
+    '\\u0591-\\u05bd\\u05bf\\u05c1-\\u05c7\\u0610-\\u061a\\u0640\\u064b-\\u065f\\u0670\\u06d6-\\u06dc',
+    '\\u06df-\\u06e8\\u06ea-\\u06ed\\u0711\\u0730-\\u074a\\u08d3-\\u08ff',
+    // The nukta of Devanagari and Gurmukhi.
+    '\\u093c\\u0a3c',
+    '\\p{Cf}',
+  ].join('')}]`,
+  'gu',
+)
+/** Letters that people replace by others which Unicode does not derive from them. */
+const REPLACED: Readonly<Record<string, string>> = {
+  ß: 'ss',
+  æ: 'ae',
+  œ: 'oe',
+  ø: 'o',
+  ð: 'd',
+  đ: 'd',
+  ħ: 'h',
+  ı: 'i',
+  ł: 'l',
+  ς: 'σ',
+}
+const REPLACEABLE = new RegExp(`[${Object.keys(REPLACED).join('')}]`, 'gu')
+
+function scx(script: string): string {
+  return `\\p{scx=${script}}`
+}
+
+/**
+ * Folds words to what people type for them, and separates the characters of scripts that are written without spaces:
+ * a phrase of them finds each word. A dictionary would divide a text and a query differently.
+ *
+ * @param text without control characters
+ */
+export function foldText(text: string): Folded {
+  if (ASCII.test(text)) return { text, changes: [] }
+  const changes: Change[] = []
+  let result = ''
+  let at = 0
+  for (const { 0: run, index } of text.matchAll(RUN)) {
+    result += text.slice(at, index)
+    at = index + run.length
+    if (ASCII.test(run) || LATIN.test(run.normalize('NFD'))) {
+      result += run
+      continue
+    }
+    const pieces = HAS_UNSPACED.test(run) ? run.split(BORDER) : [run]
+    for (const [number, piece] of pieces.entries()) {
+      if (number > 0) result += WORD_BREAK
+      const folded = foldWord(piece)
+      const other = CASED.test(piece) && folded === piece.toLowerCase() ? piece : folded
+      if (other !== piece) changes.push([result.length, other.length, piece])
+      result += other
+    }
+  }
+  return { text: result + text.slice(at), changes }
+}
+
+/** Folds a word of any script, without word breaks. */
+export function foldWord(word: string): string {
+  return word
+    .normalize('NFKD')
+    .toLowerCase()
+    .replace(OMITTED, '')
+    .replace(REPLACEABLE, (letter) => REPLACED[letter] ?? letter)
+    .normalize('NFC')
+}
+
+/** Returns the original of a folded text, with its marks. A mark that begins or ends inside a change includes it. */
+export function unfoldText({ text, marks }: MarkedText, changes: readonly Change[]): MarkedText {
+  const borders = marks.flat()
+  const moved: number[] = []
+  let original = ''
+  let at = 0
+  const copy = (to: number): void => {
+    original += text.slice(at, to).replaceAll(WORD_BREAK, '')
+    at = to
+  }
+  const copyMarked = (to: number): void => {
+    for (let border = borders[moved.length]; border !== undefined && border <= to;) {
+      copy(border)
+      moved.push(original.length)
+      border = borders[moved.length]
+    }
+    copy(to)
+  }
+  for (const [begin, length, before] of changes) {
+    copyMarked(begin)
+    const end = begin + length
+    const isInside = (): boolean => (borders[moved.length] ?? Infinity) < end
+    // Marks begin at even places and end at odd ones.
+    while (isInside()) moved.push(original.length + (moved.length % 2 === 0 ? 0 : before.length))
+    original += before
+    at = end
+  }
+  copyMarked(text.length)
+  return {
+    text: original,
+    marks: marks.map((_mark, number) => [moved[number * 2] ?? 0, moved[number * 2 + 1] ?? 0]),
+  }
+}
