@@ -11,6 +11,7 @@ import { isFault } from '../../lib/errors/fault.ts'
 import { messageOf } from '../../lib/errors/message.ts'
 import type { StoreConfig } from '../config.ts'
 import { fault } from '../errors.ts'
+import { parseContentEncoding } from './content-coding.ts'
 import {
   type Content,
   isKey,
@@ -84,7 +85,7 @@ export class S3Store implements Store {
         etag: answer.ETag ?? '""',
         lastModifiedMs: answer.LastModified?.getTime() ?? 0,
         contentType: answer.ContentType,
-        contentEncoding: answer.ContentEncoding,
+        contentEncoding: parseContentEncoding(answer.ContentEncoding),
         body: guarded(answer.Body as Readable, key, answer.ContentLength ?? 0, timeoutMs),
       }
     } catch (error) {

@@ -12,6 +12,7 @@ export type Conditions = 'honored' | 'plain' | 'refused' | 'ignored' | 'if-match
 /** Starts a service with the part of S3 that reads and writes objects. */
 export async function fakeS3(conditions: Conditions) {
   const objects = new Map<string, Buffer>()
+  const encodings = new Map<string, string | undefined>()
   const answer = (response: ServerResponse, status: number, code: string): void =>
     void response.writeHead(status).end(`<Error><Code>${code}</Code></Error>`)
   const put = async (key: string, request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -32,6 +33,7 @@ export async function fakeS3(conditions: Conditions) {
       }
     }
     objects.set(key, body)
+    encodings.set(key, request.headers['content-encoding'])
     response.writeHead(200, { etag: etagOf(body) }).end()
   }
   const server = createServer((request, response) => {
@@ -39,7 +41,14 @@ export async function fakeS3(conditions: Conditions) {
     if (request.method === 'PUT') return void put(key, request, response)
     const object = objects.get(key)
     if (object === undefined) return answer(response, 404, 'NoSuchKey')
-    response.writeHead(200, { etag: etagOf(object), 'content-length': object.length }).end(object)
+    const encoding = encodings.get(key)
+    response
+      .writeHead(200, {
+        etag: etagOf(object),
+        'content-length': object.length,
+        ...(encoding !== undefined && { 'content-encoding': encoding }),
+      })
+      .end(object)
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   onTestFinished(() => void server.close())
