@@ -1,6 +1,7 @@
+import type { MarkdownTask } from '../src/content/markdown/markdown-pages.ts'
 import { type MarkdownPage, toMarkdown } from '../src/content/markdown/to-markdown.ts'
 
-/** Converts an HTML page in UTF-8 to Markdown. */
-export default function contentMarkdown(page: Uint8Array): MarkdownPage {
-  return toMarkdown(new TextDecoder().decode(page))
+/** Converts an HTML page to Markdown. */
+export default function contentMarkdown({ bytes, charset }: MarkdownTask): MarkdownPage {
+  return toMarkdown(new TextDecoder(charset).decode(bytes))
 }

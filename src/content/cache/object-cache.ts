@@ -4,13 +4,15 @@ import { LRUCache } from 'lru-cache'
 import { isFault } from '../../lib/errors/fault.ts'
 import type { Clock } from '../../lib/clock/clock.ts'
 import { brotli } from '../../lib/compress/brotli.ts'
-import { discard, readAll } from '../store/read-object.ts'
+import { readAll, readHead } from '../store/read-object.ts'
 import { inTime, SharedReads } from '../store/shared-reads.ts'
 import type { ObjectInfo, ReadableStore } from '../store/store.ts'
 
 const compressGzip = promisify(gzip)
 /** Takes about as long as gzip's best level, and a tenth as long as brotli's. */
 const BROTLI_QUALITY = 5
+/** Bytes kept of an object that is not cached: they decide about its character set. */
+const HEAD_BYTES = 4_096
 /** Overhead of an entry besides its bytes and its key. */
 const ENTRY_BYTES = 512
 
@@ -44,7 +46,13 @@ interface PublishedAs {
 /** A cache entry. A `large` object is not cached, but read from the store each time. */
 export type CacheEntry =
   | CachedObject
-  | { readonly is: 'large'; readonly info: ObjectInfo; readonly published?: PublishedAs }
+  | {
+      readonly is: 'large'
+      readonly info: ObjectInfo
+      /** The first bytes. */
+      readonly head: Buffer
+      readonly published?: PublishedAs
+    }
   | { readonly is: 'missing' }
 
 /** An object that can be sent. */
@@ -104,8 +112,7 @@ export class ObjectCache {
     const textBytes = Math.floor(limits.maxBytes / 16)
     this.#entries = new LRUCache({
       maxSize: Math.max(1, limits.maxBytes - compressedBytes - textBytes),
-      sizeCalculation: ({ known }, key) =>
-        (known.is === 'cached' ? known.bytes.length : 0) + 2 * key.length + ENTRY_BYTES,
+      sizeCalculation: ({ known }, key) => bytesOf(known) + 2 * key.length + ENTRY_BYTES,
     })
     this.#compressed = new LRUCache({
       maxSize: Math.max(1, compressedBytes),
@@ -293,9 +300,13 @@ export class ObjectCache {
     const { body: _body, ...info } = opened
     if (opened.size <= this.#limits.maxObjectBytes)
       return { is: 'cached', info, bytes: await readAll(opened) }
-    discard(opened)
-    return { is: 'large', info }
+    return { is: 'large', info, head: await readHead(opened, HEAD_BYTES) }
   }
+}
+
+function bytesOf(known: CacheEntry): number {
+  if (known.is === 'missing') return 0
+  return known.is === 'cached' ? known.bytes.length : known.head.length
 }
 
 /** A compressed form that is older than its object belongs to the object's previous version. */

@@ -5,10 +5,11 @@ import { workerFile } from '../../lib/pool/worker-file.ts'
 import type { CachedObject } from '../cache/object-cache.ts'
 import { fault } from '../errors.ts'
 import { tagOf } from '../page/conditional.ts'
+import { contentTypeOf } from '../page/content-type.ts'
 import type { MarkdownPage } from './to-markdown.ts'
 
 /** Changes when the same page yields other Markdown than before. */
-const FORMAT = 'markdown-1'
+const FORMAT = 'markdown-2'
 const THREAD_HEAP_MB = 256
 const IDLE_MS = 600_000
 const CONVERT_MS = 10_000
@@ -17,6 +18,12 @@ const MAX_WAITING = 64
 /** How long a page is not tried again after an error. */
 const REST_MS = 60_000
 const ENTRY_BYTES = 512
+
+/** A page to convert, and the name of its encoding. */
+export interface MarkdownTask {
+  readonly bytes: Uint8Array
+  readonly charset: string
+}
 
 /** Converts HTML pages in memory to Markdown, in a worker. The same page yields the same object while it is kept. */
 export class MarkdownPages {
@@ -65,7 +72,8 @@ export class MarkdownPages {
     if (this.#converting.size >= MAX_WAITING || this.#failed.has(id)) throw unavailable()
     try {
       const options = { timeoutMs: CONVERT_MS }
-      const converted = await this.#pool.run(workerFile('content-markdown'), page.bytes, options)
+      const task: MarkdownTask = { bytes: page.bytes, charset: contentTypeOf(page).charset ?? 'utf-8' }
+      const converted = await this.#pool.run(workerFile('content-markdown'), task, options)
       const markdown = asObject(page, Buffer.from((converted as MarkdownPage).markdown))
       this.#pages.set(page, markdown)
       return markdown

@@ -1,6 +1,6 @@
 import type { EncodedForm, ObjectCache, Sendable } from '../cache/object-cache.ts'
 import { codingsOf } from './accepts.ts'
-import { contentTypeOf, isHtmlPage, isText } from './content-type.ts'
+import { contentTypeOf, isEncoded, isHtmlPage, isText } from './content-type.ts'
 
 /** A smaller object fits into one packet anyway. */
 const MIN_BYTES = 1_024
@@ -70,12 +70,8 @@ function formAsItIs(object: Sendable): Form {
 
 function makeForm(object: Sendable): Form {
   const { info, published } = object
-  const { key, size, contentEncoding } = info
-  // The store has the type of the path under which the content was first published.
-  const contentType =
-    published === undefined ? contentTypeOf(key, info.contentType) : contentTypeOf(published.path)
-  // An object that was compressed before it was stored is sent unchanged.
-  const isPlain = contentEncoding === undefined || contentEncoding === ''
+  const { size, contentEncoding } = info
+  const { header: contentType } = contentTypeOf(object)
   return {
     contentType,
     coding: contentEncoding,
@@ -84,7 +80,8 @@ function makeForm(object: Sendable): Form {
     size,
     lastModifiedMs: published?.modifiedMs ?? info.lastModifiedMs,
     variant: published === undefined ? '' : `${contentType} ${published.modifiedMs}`,
-    varies: isPlain && isText(contentType) && size >= MIN_BYTES,
+    // An object that was compressed before it was stored is sent unchanged.
+    varies: !isEncoded(object) && isText(contentType) && size >= MIN_BYTES,
     variesByType: (object.is === 'cached' && object.isMarkdown === true) || isHtmlPage(object),
   }
 }

@@ -1,24 +1,45 @@
 import mime from 'mime'
 import type { CachedObject, Sendable } from '../cache/object-cache.ts'
+import { charsetOf, encodingOf } from './charset.ts'
 
 const TEXT = /^(?:text\/|application\/(?:javascript|json|xml|[\w.+-]+\+(?:json|xml)|wasm)|image\/svg)/
 const WITH_CHARSET = /^(?:text\/|application\/(?:javascript|json|xml|[\w.+-]+\+(?:json|xml))|image\/svg)/
 /** Types that uploaders use when they do not know the type. */
 const UNKNOWN = /^(?:application|binary)\/octet-stream$/
 
-/** Returns an object's media type with its charset: as stored, else by its name. */
-export function contentTypeOf(key: string, said?: string): string {
-  if (said !== undefined && said !== '' && !UNKNOWN.test(said)) return withCharset(said)
-  return withCharset(mime.getType(key) ?? 'application/octet-stream')
+/** Type of an object as it is sent. */
+export interface ContentType {
+  /** Value of the header, with the character set if it is known. */
+  readonly header: string
+  /** Name of the encoding; undefined if it is unknown, or the object is not text. */
+  readonly charset: string | undefined
 }
 
-/** Whether an object is an HTML page in UTF-8 in memory, stored without compression. */
+const known = new WeakMap<Sendable, ContentType>()
+
+/** Returns an object's media type, as stored, else by its name. */
+export function mediaTypeOf(key: string, stored?: string): string {
+  if (stored !== undefined && stored !== '' && !UNKNOWN.test(stored)) return stored
+  return mime.getType(key) ?? 'application/octet-stream'
+}
+
+/** Returns an object's type, with the character set of its bytes if the store does not have one. */
+export function contentTypeOf(object: Sendable): ContentType {
+  let type = known.get(object)
+  if (type === undefined) known.set(object, (type = makeType(object)))
+  return type
+}
+
+/** Whether an object is an HTML page in memory in a known encoding, stored without compression. */
 export function isHtmlPage(object: Sendable): object is CachedObject {
-  const { info, published } = object
-  const { key, contentType, contentEncoding = '' } = info
-  // The store has the type of the path under which the content was first published.
-  const type = published === undefined ? contentTypeOf(key, contentType) : contentTypeOf(published.path)
-  return object.is === 'cached' && contentEncoding === '' && /^text\/html;\s*charset=utf-8$/i.test(type)
+  if (object.is !== 'cached' || isEncoded(object)) return false
+  const { header, charset } = contentTypeOf(object)
+  return charset !== undefined && /^text\/html(?:;|$)/i.test(header)
+}
+
+/** Whether an object was compressed before it was stored. */
+export function isEncoded({ info: { contentEncoding = '' } }: Sendable): boolean {
+  return contentEncoding !== ''
 }
 
 /** Whether compressing helps. */
@@ -26,6 +47,15 @@ export function isText(contentType: string): boolean {
   return TEXT.test(contentType)
 }
 
-function withCharset(type: string): string {
-  return WITH_CHARSET.test(type) && !/;\s*charset=/i.test(type) ? `${type}; charset=utf-8` : type
+function makeType(object: Sendable): ContentType {
+  const { info, published } = object
+  // The store has the type of the path under which the content was first published.
+  const type = published === undefined ? mediaTypeOf(info.key, info.contentType) : mediaTypeOf(published.path)
+  if (!WITH_CHARSET.test(type)) return { header: type, charset: undefined }
+  const label = /;\s*charset\s*=\s*"?([^";]*)/i.exec(type)?.[1]
+  if (label !== undefined) return { header: type, charset: encodingOf(label) }
+  const charset = isEncoded(object)
+    ? 'utf-8'
+    : charsetOf(object.is === 'cached' ? object.bytes : object.head, type, object.is === 'cached')
+  return { header: charset === undefined ? type : `${type}; charset=${charset}`, charset }
 }

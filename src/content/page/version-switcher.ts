@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { CachedObject, Sendable } from '../cache/object-cache.ts'
 import { tagOf } from './conditional.ts'
-import { isHtmlPage } from './content-type.ts'
+import { contentTypeOf, isHtmlPage } from './content-type.ts'
 
 /** Address of the script that lets readers change the version. */
 export const SWITCHER_PATH = '/_versions.js'
@@ -26,9 +26,9 @@ export class VersionSwitcher {
     })
   }
 
-  /** Returns an HTML page with the switcher; any other object, and a large one, unchanged. */
+  /** Returns an HTML page with the switcher; any other object, a large one, and one in UTF-16 unchanged. */
   add(object: Sendable): Sendable {
-    if (!isHtmlPage(object)) return object
+    if (!isHtmlPage(object) || contentTypeOf(object).charset?.startsWith('utf-16') === true) return object
     let page = this.#pages.get(object)
     if (page === undefined) {
       const bytes = Buffer.concat([object.bytes, TAG])

@@ -1,5 +1,5 @@
 import { open } from 'node:fs/promises'
-import { contentTypeOf } from '../page/content-type.ts'
+import { mediaTypeOf } from '../page/content-type.ts'
 import { hasSecret } from '../session/service-token.ts'
 
 /** Names that files with passwords and keys usually have. Source: the rules of gitleaks and GitHub's gitignore templates. */
@@ -38,7 +38,7 @@ export async function readSecret(
   file: string,
   size: number,
 ): Promise<'service token' | 'likely secret' | undefined> {
-  if (size > MAX_BYTES || SHOWN.test(file) || MEDIA.test(contentTypeOf(file))) return undefined
+  if (size > MAX_BYTES || SHOWN.test(file) || MEDIA.test(mediaTypeOf(file))) return undefined
   const opened = await open(file)
   try {
     // A file that grows meanwhile stops the run later.

@@ -8,6 +8,7 @@ import { fault } from '../errors.ts'
 import type { RuleMistake } from '../page/redirect-rules.ts'
 import type { OwnPath } from '../own-path.ts'
 import { contentKey } from '../publication/content-key.ts'
+import { decodeText } from '../page/charset.ts'
 import { KeySet } from '../publication/key-set.ts'
 import { type Manifest, MANIFEST_FILE } from '../publication/manifest.ts'
 import { changeManifest, EMPTY_MANIFEST, hasManifest, readManifest } from '../publication/stored-manifest.ts'
@@ -86,12 +87,20 @@ export interface PublishResult {
    */
   readonly unsearched: readonly string[]
   readonly partlySearched: readonly string[]
+  /** Pages, among those sent, whose bytes are not in the encoding that browsers assume. */
+  readonly doubtfulCharsets: readonly DoubtfulCharset[]
   /** Number of rules in the file of redirects. */
   readonly redirects: number
   /** Lines of that file that have no effect or contain a likely mistake, with the reason. */
   readonly idleRedirects: readonly RuleMistake[]
   /** Pages, among those sent, with a link that begins with a slash and at whose address nothing is published. */
   readonly rootLinks: readonly RootLink[]
+}
+
+/** A page, and the encoding that it declares; null if it declares none and is not in UTF-8. */
+interface DoubtfulCharset {
+  readonly path: string
+  readonly charset: string | null
 }
 
 /** The first such link of a page. */
@@ -205,7 +214,7 @@ async function publishTo(
   const openSite = (): Promise<NextSite> => (site ??= open())
   const redirects = await checkRedirects(files, openSite)
   const links = new LinkCheck(request.repo, deps.hasHosts === true, openSite)
-  const { manifest, index, uploaded, gone, partlySearched, rootLinks } = await changeManifest(
+  const { manifest, index, uploaded, gone, ...findings } = await changeManifest(
     store,
     target,
     async (before) => {
@@ -232,9 +241,8 @@ async function publishTo(
     ...listed,
     withdrawn: listed.leftOut.filter((each) => gone.some(areWithin([each]))).map(({ path }) => path),
     unsearched: searchable.filter((file) => !isIndexable(file)).map(({ path }) => path),
-    partlySearched,
     ...redirects,
-    rootLinks,
+    ...findings,
   }
 }
 
@@ -262,7 +270,7 @@ async function send(
 
   const gone = absentPaths(before, files).filter((path) => request.deletes || isRemoved(path))
   const indexed = files.filter((file) => isSearched(file) && isIndexable(file))
-  const findings: PageFindings = { links, partlySearched: [], rootLinks: [] }
+  const findings: PageFindings = { links, partlySearched: [], doubtfulCharsets: [], rootLinks: [] }
   const notFound = files.filter((file) => isNotFoundPage(file) && isIndexable(file))
   if (!arePublished(before, notFound))
     for (const file of notFound) noteLink((await readPage(file, links)).link, file, findings)
@@ -271,8 +279,8 @@ async function send(
     (isIndexed ? storedIndex(before, there) : undefined) ??
     (await sendIndex(store, target, readPages(indexed, findings), there))
   const manifest = nextManifest({ before, files, index, deletes: request.deletes, isRemoved, there, nowMs })
-  const { partlySearched, rootLinks } = findings
-  return { manifest, index, uploaded: missing, gone, partlySearched, rootLinks }
+  const { partlySearched, doubtfulCharsets, rootLinks } = findings
+  return { manifest, index, uploaded: missing, gone, partlySearched, doubtfulCharsets, rootLinks }
 }
 
 /** Whether the store has a manifest, and the contents of all files and of the index. */
@@ -324,6 +332,7 @@ function isIndexable({ size }: LocalFile): boolean {
 interface PageFindings {
   readonly links: LinkCheck
   readonly partlySearched: string[]
+  readonly doubtfulCharsets: DoubtfulCharset[]
   readonly rootLinks: RootLink[]
 }
 
@@ -331,8 +340,11 @@ interface PageFindings {
 async function* readPages(files: readonly LocalFile[], findings: PageFindings): AsyncGenerator<IndexedPage> {
   for (let first = 0; first < files.length; first += PARALLEL) {
     const some = files.slice(first, first + PARALLEL)
-    for (const { page, link } of await Promise.all(some.map((file) => readPage(file, findings.links)))) {
+    for (const { page, link, doubtful } of await Promise.all(
+      some.map((file) => readPage(file, findings.links)),
+    )) {
       if (page.isCut) findings.partlySearched.push(page.path)
+      if (doubtful !== undefined) findings.doubtfulCharsets.push(doubtful)
       noteLink(link, page, findings)
       yield page
     }
@@ -344,9 +356,13 @@ async function readPage(file: LocalFile, links: LinkCheck) {
   // Loaded here because servers do not need the parser.
   const { readPageText } = await import('../search/page-text.ts')
   const found = new Set<string>()
-  const html = await readFile(locationOf(file), 'utf8')
+  const { text: html, charset, isDoubtful } = decodeText(await readFile(locationOf(file)), 'text/html')
   const text = readPageText(html, (address) => address.startsWith('/') && found.add(address))
-  return { page: { path: file.path, ...text }, link: await links.firstBroken(found) }
+  return {
+    page: { path: file.path, ...text },
+    link: await links.firstBroken(found),
+    doubtful: isDoubtful ? { path: file.path, charset: charset ?? null } : undefined,
+  }
 }
 
 function noteLink(

@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { fault } from '../errors.ts'
 import { brotli } from '../../lib/compress/brotli.ts'
-import { contentTypeOf, isText } from '../page/content-type.ts'
+import { mediaTypeOf, isText } from '../page/content-type.ts'
 import { contentKey, CONTENTS, isContentKey } from '../publication/content-key.ts'
 import { KeySet } from '../publication/key-set.ts'
 import { mapConcurrently } from '../repo/repo-list.ts'
@@ -22,7 +22,7 @@ const BROTLI_QUALITY = 9
 
 /** Whether a file is also sent compressed. */
 export function isSentCompressed({ path, size }: LocalFile): boolean {
-  return isText(contentTypeOf(path)) && size >= MIN_COMPRESSED_BYTES && size <= MAX_TEXT_BYTES
+  return isText(mediaTypeOf(path)) && size >= MIN_COMPRESSED_BYTES && size <= MAX_TEXT_BYTES
 }
 
 /** Returns the keys of all contents in a folder of the store, relative to it. */
@@ -64,7 +64,7 @@ export async function sendContents(
 async function sendContent(store: Store, target: string, file: LocalFile): Promise<void> {
   const location = locationOf(file)
   const key = target + contentKey(file.sha256)
-  const options = { contentType: contentTypeOf(file.path) }
+  const options = { contentType: mediaTypeOf(file.path) }
   if (file.size > MAX_TEXT_BYTES) {
     await store.write(key, { file: location, size: file.size }, options)
     if ((await stampOf(location)).stamp === file.stamp) return

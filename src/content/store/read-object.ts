@@ -35,6 +35,19 @@ export async function readAll({ body, size }: OpenedObject): Promise<Buffer> {
   return filled === size ? bytes : bytes.subarray(0, filled)
 }
 
+/** Reads the first bytes of an object, and closes it. */
+export async function readHead({ body }: OpenedObject, maxBytes: number): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let size = 0
+  // Leaving the loop destroys the stream.
+  for await (const chunk of body) {
+    chunks.push(chunk as Buffer)
+    size += (chunk as Buffer).length
+    if (size >= maxBytes) break
+  }
+  return Buffer.from(Buffer.concat(chunks).subarray(0, maxBytes))
+}
+
 /** Closes an object that is not read. */
 export function discard({ body }: OpenedObject): void {
   body.on('error', () => undefined).destroy()

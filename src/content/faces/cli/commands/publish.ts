@@ -134,6 +134,7 @@ function pageNotices({
   withdrawn,
   unsearched,
   partlySearched,
+  doubtfulCharsets,
   idleRedirects,
 }: PublishResult): readonly string[] {
   return [
@@ -143,6 +144,11 @@ function pageNotices({
     ),
     ...unsearched.map((path) => `${JSON.stringify(path)} is too large for the search index`),
     ...partlySearched.map((path) => `${JSON.stringify(path)} is long; only its first part is searchable`),
+    ...doubtfulCharsets.map(({ path, charset }) =>
+      charset === null
+        ? `${JSON.stringify(path)} is not in UTF-8 and declares no character set, so browsers guess it; save it as UTF-8, or add <meta charset>`
+        : `${JSON.stringify(path)} is not in the character set that it declares (${charset}); correct the declaration, or save the page again`,
+    ),
     ...idleRedirects.map(({ line, message }) => `_redirects, line ${line}: ${message}`),
   ]
 }
