@@ -1,4 +1,5 @@
 import { LATEST, type Repo } from './meta.ts'
+import { compareVersions, parseVersion, type Version } from './version-order.ts'
 
 /** Fields of a repository that name its versions. */
 export type Versioned = Pick<Repo, 'versions' | 'latest' | 'aliases' | 'expires'>
@@ -11,23 +12,14 @@ export interface NamedVersion {
   readonly expires?: string
 }
 
-/** A semantic version; missing numbers are 0, and a leading `v` is ignored. */
-interface Semantic {
-  readonly numbers: readonly number[]
-  /** Identifiers of a pre-release; empty for a release. */
-  readonly pre: readonly string[]
-}
-
-const SEMANTIC = /^v?(\d{1,15})(?:\.(\d{1,15}))?(?:\.(\d{1,15}))?(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?$/
-
 /**
- * Sorts versions, the latest first: releases, then pre-releases, both by semantic version, then all others in the
- * given order.
+ * Sorts versions, the latest first: releases, then pre-releases, both as semver.org, Python and Maven order them, then
+ * all others in the given order.
  *
  * @param versions the one published last first
  */
 export function sortVersions(versions: readonly string[]): readonly string[] {
-  const parsed = new Map(versions.map((version) => [version, parseSemantic(version)]))
+  const parsed = new Map(versions.map((version) => [version, parseVersion(version)]))
   return versions.toSorted((a, b) => compare(parsed.get(a), parsed.get(b)))
 }
 
@@ -60,33 +52,12 @@ export function namedVersions(repo: Versioned): readonly NamedVersion[] {
   })
 }
 
-function parseSemantic(version: string): Semantic | undefined {
-  const [whole, major, minor = '0', patch = '0', pre] = SEMANTIC.exec(version) ?? []
-  if (whole === undefined) return undefined
-  return { numbers: [major, minor, patch].map(Number), pre: pre?.split('.') ?? [] }
+function isPre(version: Version): number {
+  return Number(version.isPreRelease)
 }
 
-/** Compares by the precedence of semver.org, section 11, the higher first. */
-function compare(a: Semantic | undefined, b: Semantic | undefined): number {
+/** Compares versions, the later first; releases before pre-releases, and other names at the end. */
+function compare(a: Version | undefined, b: Version | undefined): number {
   if (a === undefined || b === undefined) return Number(a === undefined) - Number(b === undefined)
-  const [isPreA, isPreB] = [a.pre.length > 0, b.pre.length > 0]
-  if (isPreA !== isPreB) return Number(isPreA) - Number(isPreB)
-  for (const [at, number] of a.numbers.entries()) {
-    const difference = (b.numbers[at] ?? 0) - number
-    if (difference !== 0) return difference
-  }
-  return comparePre(b.pre, a.pre)
-}
-
-function comparePre(a: readonly string[], b: readonly string[]): number {
-  for (const [at, one] of a.entries()) {
-    const other = b[at]
-    if (other === undefined) return 1
-    if (one === other) continue
-    const [isNumberA, isNumberB] = [/^\d+$/.test(one), /^\d+$/.test(other)]
-    if (isNumberA && isNumberB) return Number(one) - Number(other)
-    if (isNumberA !== isNumberB) return isNumberA ? -1 : 1
-    return one < other ? -1 : 1
-  }
-  return a.length - b.length
+  return isPre(a) - isPre(b) || compareVersions(b, a)
 }
