@@ -72,17 +72,30 @@ export class OpenIdLogin {
         pkceCodeVerifier: verifier,
         idTokenExpected: true,
       })
-      claims = await claimsOf(provider, tokens, ['email', this.#config.groupsClaim ?? 'email'])
+      claims = await claimsOf(provider, tokens, this.#wantedClaims())
     } catch (error) {
       throw fault('LOGIN_REFUSED', `login with ${this.label} failed: ${messageOf(error)}`, error)
     }
     return this.#admit(claims)
   }
 
+  #wantedClaims(): readonly string[] {
+    const { allowedEmails, allowedDomains, groupsClaim } = this.#config
+    const isLimited = allowedEmails.length > 0 || allowedDomains.length > 0
+    return [
+      'email',
+      ...(isLimited ? ['email_verified'] : []),
+      ...(groupsClaim === undefined ? [] : [groupsClaim]),
+    ]
+  }
+
   #admit(claims: Claims): Login {
     const { allowedEmails: emails, allowedDomains: domains, groupsClaim } = this.#config
-    const email = typeof claims['email'] === 'string' ? claims['email'].toLowerCase() : undefined
-    const isVerified = email !== undefined && claims['email_verified'] === true
+    const email =
+      typeof claims['email'] === 'string' && claims['email'] !== ''
+        ? claims['email'].toLowerCase()
+        : undefined
+    const isVerified = email !== undefined && isTrue(claims['email_verified'])
     const login = {
       user: email ?? String(claims['sub']),
       proof: this.proof,
@@ -90,10 +103,24 @@ export class OpenIdLogin {
       groups: groupsClaim === undefined ? [] : parseGroups(claims[groupsClaim], this.#isWanted),
     }
     if (emails.length === 0 && domains.length === 0) return login
-    const domain = email?.slice(email.lastIndexOf('@') + 1) ?? ''
-    if (isVerified && (lower(emails).includes(email) || lower(domains).includes(domain))) return login
-    throw fault('LOGIN_REFUSED', `${email ?? 'an account without an email address'} is not allowed to log in`)
+    if (email === undefined)
+      throw fault('LOGIN_REFUSED', `${this.label} reports no email address for this account (claim "email")`)
+    const domain = email.slice(email.lastIndexOf('@') + 1)
+    if (!lower(emails).includes(email) && !lower(domains).includes(domain))
+      throw fault('LOGIN_REFUSED', `${email} is not allowed to log in; ask the administrator of this site`)
+    if (isVerified) return login
+    const found =
+      'email_verified' in claims ? JSON.stringify(claims['email_verified']).slice(0, 50) : 'missing'
+    throw fault(
+      'LOGIN_REFUSED',
+      `${this.label} does not confirm the email address ${email} (claim "email_verified" is ${found}); verify the address there, and log in again`,
+    )
   }
+}
+
+/** Some providers, such as Amazon Cognito, report truth values as text. */
+function isTrue(claim: unknown): boolean {
+  return claim === true || claim === 'true'
 }
 
 function lower(words: readonly string[]): readonly string[] {

@@ -26,7 +26,7 @@ async function browse(start: string, jar = new Map<string, Map<string, string>>(
 async function startWithProvider(
   oidc: object,
   email = 'ada@docs.example',
-  isVerified = true,
+  isVerified: unknown = true,
   more: { readonly access?: object; readonly groups?: unknown } = {},
 ) {
   const port = await freePort()
@@ -52,6 +52,40 @@ test('a reader logs in with a real OpenID provider and gets the requested page',
   expect(log().find(({ event, by }) => event === 'login' && by === 'oidc')).toMatchObject({
     user: 'ada@docs.example',
   })
+})
+
+test.each([
+  [true, 200, ''],
+  ['true', 200, ''],
+  [false, 403, 'claim &quot;email_verified&quot; is false'],
+  ['false', 403, 'claim &quot;email_verified&quot; is &quot;false&quot;'],
+  [null, 403, 'claim &quot;email_verified&quot; is null'],
+  [1, 403, 'claim &quot;email_verified&quot; is 1'],
+])(
+  'an address whose claim email_verified is %j has status %i, with the reason',
+  async (claim, status, reason) => {
+    const { url, log } = await startWithProvider(
+      { allowed_domains: ['docs.example'] },
+      'Ada@docs.example',
+      claim,
+    )
+    const end = await browse(`${url}/_login/oidc?next=/repos/a/`)
+    expect(end.status).toBe(status)
+    expect(end.text).toContain(reason)
+    if (status === 403)
+      expect(log().at(-1)).toMatchObject({
+        event: 'login_failed',
+        why: expect.stringContaining('ada@docs.example (claim "email_verified" is '),
+      })
+  },
+)
+
+test('an account without an address, and one of another domain, are refused for that reason', async () => {
+  const oidc = { allowed_domains: ['docs.example'] }
+  const refused = async (email: string) =>
+    (await browse(`${(await startWithProvider(oidc, email, false)).url}/_login/oidc`)).text
+  expect(await refused('')).toContain('claim &quot;email&quot;')
+  expect(await refused('ada@other.example')).toContain('da@other.example is not allowed to log in')
 })
 
 test.each([

@@ -7,7 +7,7 @@ import { onTestFinished } from 'vitest'
 export async function startLoginProvider(
   redirectUri: string,
   email: string,
-  isVerified = true,
+  isVerified: unknown = true,
   groups?: unknown,
 ): Promise<string> {
   const server = createServer().listen(0, '127.0.0.1')
