@@ -3,6 +3,7 @@ import { dirname, join, resolve } from 'node:path'
 import { configFault } from '../lib/config/check.ts'
 import { loadConfig } from '../lib/config/load.ts'
 import { checkAccess } from './access/check-access.ts'
+import { checkAddresses } from './check-addresses.ts'
 import { type Settings, contentSchema } from './config-schema.ts'
 import { isPasswordHash } from './login/password.ts'
 import type { User } from './login/user.ts'
@@ -108,11 +109,10 @@ function resolveConfig(settings: Settings, source: string, base: string, data: s
   if (mistake !== undefined) throw wrong(mistake)
   if (headerAuth !== undefined && http.trustedProxies.length === 0)
     throw wrong('"header_auth" requires "http.trusted_proxies"; otherwise any client could send the header')
-  if (oidc !== undefined && !URL.canParse(oidc.issuer)) throw wrong('"oidc.issuer" must be a URL')
   if (oidc !== undefined && !oidc.scope.split(' ').includes('openid'))
     throw wrong('"oidc.scope" must include openid')
-  if (http.publicUrl !== undefined && !URL.canParse(http.publicUrl))
-    throw wrong('"http.public_url" must be a URL such as https://docs.example')
+  const unusable = checkAddresses(settings)
+  if (unusable !== undefined) throw wrong(unusable)
   return {
     ...settings,
     http: { ...http, repoDomain: http.repoDomain?.toLowerCase() },
@@ -151,6 +151,8 @@ function usersOf({ users, passwordHash: single }: Settings, wrong: Wrong): reado
 }
 
 function storeOf({ store }: Settings, base: string, data: string, wrong: Wrong): StoreConfig {
+  if (store.type === 'fs' && store.bucket !== undefined)
+    throw wrong('"store.bucket" is used only if "store.type" is s3; set it, or remove the bucket')
   if (store.type === 'fs')
     return { type: 'fs', root: store.root === undefined ? join(data, 'store') : resolve(base, store.root) }
   if (store.bucket === undefined) throw wrong('"store.bucket" is required when "store.type" is s3')

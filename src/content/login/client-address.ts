@@ -1,26 +1,30 @@
 import type { IncomingMessage } from 'node:http'
 import { BlockList, isIP } from 'node:net'
-import { configFault } from '../../lib/config/check.ts'
+
+/** Whether a text is an IP address, or a network such as `10.0.0.0/8`. */
+export function isNetwork(text: string): boolean {
+  const [address = '', bits, ...more] = text.split('/')
+  if (isIP(address) === 0 || more.length > 0) return false
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= bitsOf(address))
+}
+
+function bitsOf(address: string): number {
+  return isIP(address) === 4 ? 32 : 128
+}
 
 /** Determines the client of a request, with or without proxies. */
 export class ClientAddress {
   readonly #trusted = new BlockList()
 
-  /** @param trusted addresses and networks (`10.0.0.0/8`) @throws CONFIG_INVALID when one of them is neither */
+  /** @param trusted addresses and networks, of which `isNetwork` is true */
   constructor(trusted: readonly string[]) {
     for (const each of trusted) {
       const [address = '', bits] = each.split('/')
-      const family = isIP(address)
-      const most = family === 4 ? 32 : 128
-      if (family === 0 || (bits !== undefined && !(/^\d{1,3}$/.test(bits) && Number(bits) <= most)))
-        throw configFault(
-          'CONFIG_INVALID',
-          `"http.trusted_proxies": "${each}" is not an IP address or CIDR range`,
-        )
+      const isIpv4 = isIP(address) === 4
       this.#trusted.addSubnet(
         address,
-        bits === undefined ? most : Number(bits),
-        family === 4 ? 'ipv4' : 'ipv6',
+        bits === undefined ? bitsOf(address) : Number(bits),
+        isIpv4 ? 'ipv4' : 'ipv6',
       )
     }
   }

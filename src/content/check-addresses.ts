@@ -1,0 +1,74 @@
+import { isIP } from 'node:net'
+import type { Settings } from './config-schema.ts'
+import { isNetwork } from './login/client-address.ts'
+
+const LABEL = '[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?'
+const HOST = new RegExp(`^${LABEL}(?:\\.${LABEL})*$`, 'i')
+
+/**
+ * Returns the first address or name in the settings that the server would ignore or honor only in part, as a sentence
+ * with its key and the remedy.
+ */
+export function checkAddresses({ http, oidc, store, access }: Settings): string | undefined {
+  return (
+    publicUrlMistake(http.publicUrl) ??
+    hostMistake('http.repo_domain', http.repoDomain) ??
+    firstOf(http.allowedHosts, allowedHostMistake) ??
+    firstOf(http.trustedProxies, (proxy) =>
+      isNetwork(proxy) ? undefined : `"http.trusted_proxies": "${proxy}" is not an IP address or CIDR range`,
+    ) ??
+    urlMistake('oidc.issuer', oidc?.issuer) ??
+    urlMistake('store.endpoint', store.endpoint) ??
+    firstOf(oidc?.allowedDomains, (domain) => domainMistake('oidc.allowed_domains', domain)) ??
+    firstOf(oidc?.allowedEmails, emailMistake) ??
+    firstOf(access.rules, ({ emailDomains }, at) =>
+      firstOf(emailDomains, (domain) => domainMistake(`access.rules.${at}.email_domains`, domain)),
+    )
+  )
+}
+
+function firstOf<T>(
+  values: readonly T[] | undefined,
+  mistakeOf: (value: T, at: number) => string | undefined,
+): string | undefined {
+  for (const [at, value] of (values ?? []).entries()) {
+    const mistake = mistakeOf(value, at)
+    if (mistake !== undefined) return mistake
+  }
+  return undefined
+}
+
+function publicUrlMistake(text: string | undefined): string | undefined {
+  const mistake = urlMistake('http.public_url', text)
+  if (text === undefined || mistake !== undefined) return mistake
+  const { origin, pathname, search, hash, username, password } = new URL(text)
+  if (pathname === '/' && search + hash + username + password === '') return undefined
+  return `"http.public_url" must be ${origin}, without a path or anything else: the server's pages are at the root of a host; give it a separate host name`
+}
+
+function urlMistake(key: string, text: string | undefined): string | undefined {
+  if (text === undefined) return undefined
+  const isHttp = URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
+  return isHttp ? undefined : `"${key}" must be a URL that begins with https:// or http://`
+}
+
+function hostMistake(key: string, name: string | undefined): string | undefined {
+  if (name === undefined || HOST.test(name)) return undefined
+  return `"${key}": "${name}" is not a host name; leave out the scheme, the port and the path`
+}
+
+function allowedHostMistake(name: string): string | undefined {
+  if (name === '*' || isIP(name) !== 0) return undefined
+  const mistake = hostMistake('http.allowed_hosts', name.replace(/^\*\./, ''))
+  return mistake && hostMistake('http.allowed_hosts', name)
+}
+
+function domainMistake(key: string, domain: string): string | undefined {
+  if (HOST.test(domain)) return undefined
+  return `"${key}": "${domain}" is not the part of an address after "@", such as docs.example, so it never matches; list each domain`
+}
+
+function emailMistake(address: string): string | undefined {
+  if (/^[^\s@]+@[^\s@]+$/.test(address)) return undefined
+  return `"oidc.allowed_emails": "${address}" is not an email address, so it never matches; put domains into "oidc.allowed_domains"`
+}

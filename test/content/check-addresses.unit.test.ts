@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest'
+import { loadContentConfig } from '../../src/content/config.ts'
+import { tempDir } from '../support/temp-dir.ts'
+
+const load = (flags: Readonly<Record<string, unknown>>) => {
+  const dir = tempDir()
+  return loadContentConfig({ HOME: dir }, { flags, cwd: dir }).config
+}
+const oidc = (more: object) => ({ oidc: { issuer: 'https://id.example', client_id: 'docs', ...more } })
+const rule = (domain: string) => ({
+  ...oidc({}),
+  access: { rules: [{ repos: ['a'], email_domains: [domain] }] },
+})
+
+test.each([
+  ['public_url', { http: { public_url: 'https://intra.example/docs' } }],
+  ['public_url', { http: { public_url: 'https://intra.example/?x' } }],
+  ['public_url', { http: { public_url: 'https://intra.example/#x' } }],
+  ['public_url', { http: { public_url: 'https://user@intra.example' } }],
+  ['public_url', { http: { public_url: 'intra.example:8090' } }],
+  ['public_url', { http: { public_url: 'ftp://intra.example' } }],
+  ['repo_domain', { http: { repo_domain: 'https://docs.example' } }],
+  ['repo_domain', { http: { repo_domain: 'docs.example:8090' } }],
+  ['repo_domain', { http: { repo_domain: '*.docs.example' } }],
+  ['allowed_hosts', { http: { allowed_hosts: ['docs.example:8090'] } }],
+  ['allowed_hosts', { http: { allowed_hosts: ['https://docs.example'] } }],
+  ['allowed_hosts', { http: { allowed_hosts: ['docs.*'] } }],
+  ['trusted_proxies', { http: { trusted_proxies: ['proxy.example'] } }],
+  ['trusted_proxies', { http: { trusted_proxies: ['10.0.0.0/33'] } }],
+  ['trusted_proxies', { http: { trusted_proxies: ['10.0.0.0/8/8'] } }],
+  ['issuer', oidc({ issuer: 'id.example:443' })],
+  ['allowed_domains', oidc({ allowed_domains: ['@docs.example'] })],
+  ['allowed_domains', oidc({ allowed_domains: ['*.docs.example'] })],
+  ['allowed_emails', oidc({ allowed_emails: ['docs.example'] })],
+  ['allowed_emails', oidc({ allowed_emails: ['@docs.example'] })],
+  ['access.rules.0.email_domains', rule('@docs.example')],
+  ['store.endpoint', { store: { type: 's3', bucket: 'b', endpoint: 'minio:9000' } }],
+  ['store.bucket', { store: { bucket: 'b' } }],
+])('a value of %s that the server cannot honor is refused by name: %j', (key, settings) => {
+  expect(() => load(settings)).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }))
+  expect(() => load(settings)).toThrow(key)
+})
+
+test.each([
+  { http: { public_url: 'https://docs.example' } },
+  { http: { public_url: 'http://docs.example:8090/' } },
+  { http: { public_url: 'http://[::1]:8090' } },
+  { http: { repo_domain: 'Docs.example' } },
+  { http: { repo_domain: 'localhost' } },
+  { http: { allowed_hosts: ['*', '*.docs.example', 'docs', '::1', 'xn--bcher-kva.example'] } },
+  { http: { trusted_proxies: ['127.0.0.1', '10.0.0.0/8', 'fd00::/8', '::1'] } },
+  oidc({ allowed_domains: ['docs.example'], allowed_emails: ['ann+x@docs.example'] }),
+  oidc({ issuer: 'http://127.0.0.1:9000/realms/docs' }),
+  { store: { type: 's3', bucket: 'b', endpoint: 'http://127.0.0.1:9000' } },
+])('the configuration %j is accepted', (settings) => {
+  expect(() => load(settings)).not.toThrow()
+})
