@@ -17,6 +17,11 @@ const scripts = [
     built: 'src/content/faces/http/built/page.js',
     format: 'esm',
   },
+  {
+    source: 'src/content/faces/http/page/login.ts',
+    built: 'src/content/faces/http/built/login.js',
+    format: 'esm',
+  },
   // Published sites include it, also those that load it without `type=module`.
   {
     source: 'src/content/faces/http/page/versions.ts',

@@ -9,12 +9,12 @@ const FORBIDDEN = /[\u0000-\u001f\u007f\\]/
 export function safeNext(next: string | undefined): string {
   if (next === undefined || next.length > 4096 || !/^\/(?!\/)/.test(next) || FORBIDDEN.test(next)) return '/'
   if (!next.isWellFormed() || !URL.canParse(next, THIS_SITE)) return '/'
-  const { origin, pathname, search } = new URL(next, THIS_SITE)
+  const { origin, pathname, search, hash } = new URL(next, THIS_SITE)
   // `/..//evil` becomes `//evil`.
   if (origin !== THIS_SITE || pathname.startsWith('//')) return '/'
   // These are not pages, and a login must not loop.
   if (/^\/_(?:admin|enter|log(?:in|out))(?:\/|$)/.test(pathname)) return '/'
-  return pathname + search
+  return pathname + search + hash
 }
 
 /** Returns the address of the login page that redirects back to a path. */

@@ -49,6 +49,8 @@ test('a reader logs in with a real OpenID provider and gets the requested page',
   expect(await (await askAnonymous('/_login')).text()).toContain('Log in with Our SSO')
   const end = await browse(`${url}/_login/oidc?next=/repos/a/`)
   expect([end.url, end.status, end.text]).toEqual([`${url}/repos/a/`, 200, 'secret page'])
+  const section = await browse(`${url}/_login/oidc?next=${encodeURIComponent('/repos/a/#part')}`)
+  expect(section.url).toBe(`${url}/repos/a/#part`)
   expect(log().find(({ event, by }) => event === 'login' && by === 'oidc')).toMatchObject({
     user: 'ada@docs.example',
   })

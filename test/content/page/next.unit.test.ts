@@ -61,7 +61,7 @@ test.each(table)('O1 next %j stays on the site', (next) => {
 
 test('O1 any text as next stays on the site', () => {
   const piece = fc.oneof(
-    fc.constantFrom(...starts, ...hosts, '/', '..', '%2f', '%5c'),
+    fc.constantFrom(...starts, ...hosts, '/', '..', '%2f', '%5c', '#', '?'),
     fc.string({ unit: 'binary', maxLength: 5 }),
   )
   fc.assert(
@@ -76,6 +76,11 @@ test('O1 any text as next stays on the site', () => {
 test.each([
   ['/repos/guide/', '/repos/guide/'],
   ['/repos/a%20b/?q=1&x=%2F', '/repos/a%20b/?q=1&x=%2F'],
+  ['/repos/a/#part-1', '/repos/a/#part-1'],
+  ['/repos/a/?q=1#日', '/repos/a/?q=1#%E6%97%A5'],
+  ['/#//evil.com', '/#//evil.com'],
+  ['/x/..//evil.com#part', '/'],
+  ['/_login#part', '/'],
   ['/repos/日本/', '/repos/%E6%97%A5%E6%9C%AC/'],
   ['/_login?next=/x', '/'],
   ['/_admin/cache/purge', '/'],

@@ -17,7 +17,7 @@ export interface LoginPage {
 /** Password managers store a password only with a user name. */
 const NOBODY = html`<input name="username" autocomplete="username" value="reader" hidden />`
 
-/** Renders the login page. It needs no script; an error is announced and associated with its field. */
+/** Renders the login page. It works without the script, which keeps the section of the requested page. An error is announced and associated with its field. */
 export function loginPage({
   title,
   next,
@@ -65,5 +65,6 @@ export function loginPage({
         ${hasPasswords ? form : html``} ${provider === undefined ? html`` : providerLink}
       </main>
     </body>`,
+    html`<script type="module" src="/_login.js"></script>`,
   )
 }

@@ -37,6 +37,7 @@ export function pageRoutes({ app }: HttpServer, face: ContentFace, inMemory: Pag
     })
   }
   addScript('/_page.js', 'page.js')
+  addScript('/_login.js', 'login.js')
   addScript(SWITCHER_PATH, 'versions.js')
 
   const { hosts } = face
