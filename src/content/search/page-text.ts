@@ -1,5 +1,5 @@
 import { Parser } from 'htmlparser2'
-import { type PageElement, PageElements } from '../markdown/page-elements.ts'
+import { isHeading, type PageElement, PageElements } from '../markdown/page-elements.ts'
 
 /** Text of an HTML page. */
 export interface PageText {
@@ -68,7 +68,11 @@ export function readPageText(html: string, onLink?: (address: string) => void): 
       if (name === 'h1' && heading.isEmpty) field = heading
     },
     onclosetag(name) {
-      elements.close()
+      const closed = elements.close()
+      if (isHeading(name) && closed?.isSilent === false) {
+        all.endHeading()
+        if (closed.isMain) main.endHeading()
+      }
       separate(name)
       if (name === 'title' || name === 'h1') field = undefined
     },
@@ -95,9 +99,11 @@ class Words {
   readonly sections: Section[] = []
   isCut = false
   #text = ''
+  /** Whether the text ends with a period that no text follows yet. */
+  #hasPeriod = false
 
   get text(): string {
-    return this.#text.trimEnd()
+    return this.#text.slice(0, this.#hasPeriod ? -2 : undefined).trimEnd()
   }
 
   get isEmpty(): boolean {
@@ -110,7 +116,16 @@ class Words {
     // Themes add a pilcrow link to each heading.
     // oxlint-disable-next-line no-control-regex -- control characters mark matches
     const spaced = text.slice(0, room).replace(/[\s\u0000-\u001f\u007f¶]+/g, ' ')
+    if (spaced.trim() !== '') this.#hasPeriod = false
     this.#text += this.#text === '' || this.#text.endsWith(' ') ? spaced.replace(/^ /, '') : spaced
+  }
+
+  /** Separates a heading from what follows, in excerpts too. */
+  endHeading(): void {
+    const text = this.text
+    if (text === '' || /\p{P}$/u.test(text) || this.#text.length + 2 > MAX_TEXT) return
+    this.#text = `${text}. `
+    this.#hasPeriod = true
   }
 
   beginSection(anchor: string): void {

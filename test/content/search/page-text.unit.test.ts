@@ -5,7 +5,7 @@ test.each([
   [
     '<title>T</title><nav>menu</nav><main><h1>H ¶</h1><p>one</p>two</main><footer>end</footer>',
     'H',
-    'H one two',
+    'H. one two',
   ],
   ['<title>T</title><p>one<script>run()</script> two</p><style>x{}</style>', 'T', 'one two'],
   ['<div role="main">in<nav>menu</nav><img src=x>side</div>out', '', 'in side'],
@@ -19,17 +19,18 @@ test.each([
 })
 
 test.each([
-  ['<h1>T</h1>a<h2 id="b">B</h2>b', [['b', 'B b']]],
+  ['<h1>T</h1>a<h2 id="b">B</h2>b', [['b', 'B. b']]],
   [
     '<main><h1 id="t">T</h1>a<h2 id="b">B</h2>b<h3>no id</h3>c</main>',
     [
-      ['t', 'T a B b no id c'],
-      ['b', 'B b no id c'],
+      ['t', 'T. a B. b no id. c'],
+      ['b', 'B. b no id. c'],
     ],
   ],
-  ['<section id="s"><h2>S <a href="#s">¶</a></h2>x</section>', [['s', 'S x']]],
+  ['<section id="s"><h2>S <a href="#s">¶</a></h2>x</section>', [['s', 'S. x']]],
   ['y<h2><a name="n"></a>N</h2>', [['n', 'N']]],
   ['<nav><h2 id="menu">Menu</h2></nav><h2 id="">E</h2>', []],
+  ['<h2 id="q">Why?</h2>x', [['q', 'Why? x']]],
 ] as const)('the sections of %j start at their headings', (html, sections) => {
   const page = readPageText(html)
   expect(page.sections.map(({ at, anchor }) => [anchor, page.text.slice(at)])).toEqual(sections)
