@@ -16,6 +16,8 @@ const STYLE = `
   :host { all: initial; color-scheme: light dark; font: 14px/1.4 system-ui, sans-serif }
   nav { color: CanvasText; background: Canvas; border: 1px solid GrayText; border-radius: 6px; max-width: 20em }
   nav.corner { position: fixed; right: 12px; bottom: 12px; z-index: 2147483647 }
+  /* On a small screen it would cover the text. */
+  @media (max-width: 40em) { nav.corner { position: static; margin: 12px } }
   summary { padding: 6px 12px; cursor: pointer }
   ul { margin: 0; padding: 0 0 6px; list-style: none; max-height: 50vh; overflow: auto }
   a { display: block; padding: 4px 12px; min-height: 24px; color: LinkText; overflow-wrap: anywhere }

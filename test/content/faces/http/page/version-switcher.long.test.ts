@@ -57,3 +57,22 @@ test('a reader changes the version with the keyboard, under a strict content sec
     [],
   )
 })
+
+test('on a phone the switcher is below the page, and covers nothing', async () => {
+  const { url } = await startContent(
+    {
+      ...FILES,
+      'repos/guide/frame.html': '<!doctype html><title>x</title><iframe src="2.0/both.html" width="360">',
+    },
+    {
+      settings: {
+        versions: { switcher: true },
+        access: { rules: [{ repos: ['guide'], public: true }] },
+      },
+    },
+  )
+  const browser = await openPage(`${url}/repos/guide/frame.html`)
+  const inside = NAV.replace('document', 'document.querySelector("iframe").contentDocument')
+  await waitFor('the switcher', () => browser.evaluate<boolean>(`${inside} !== null`).catch(() => false))
+  expect(await browser.evaluate(`getComputedStyle(${inside}).position`)).toBe('static')
+})
