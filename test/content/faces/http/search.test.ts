@@ -177,3 +177,23 @@ test('an unpublished repository is not found, and its index is deleted', async (
   await content.ask('/_admin/cache/purge', { method: 'POST' })
   expect(await search(content, { q: 'alpha' })).toMatchObject({ total: 1, complete: true })
 })
+
+test('a search hides the repositories that do not match, and counts all hits on one page without a range', async () => {
+  const { ask } = await startContent({
+    'repos/guide/_search.json': await indexOf([{ title: 'Install', text: 'how to install' }]),
+    'repos/other/index.html': 'no index',
+  })
+  const shown = async (words: string) => {
+    const page = await (await ask(`/?q=${words}`)).text()
+    return {
+      found: /id="found"[^>]*>\s*([^<]*?)\s*</.exec(page)?.[1],
+      count: /id="count"[^>]*>([^<]*)</.exec(page)?.[1],
+      repos: [...page.matchAll(/<li class="card"\s*>\s*<h2><a href="[^"]*">([^<]*)/g)].map(
+        ([, name]) => name,
+      ),
+    }
+  }
+  expect(await shown('install')).toEqual({ found: '1 page', count: '0 of 2 repositories', repos: [] })
+  expect(await shown('GUIDE')).toMatchObject({ count: '1 of 2 repositories', repos: ['guide'] })
+  expect(await shown('')).toMatchObject({ count: '2 repositories', repos: ['guide', 'other'] })
+})

@@ -1,5 +1,5 @@
 import { byId, make } from '../../../../lib/page/elements.ts'
-import { resultText, splitMarks, unsearchedText } from './result-text.ts'
+import { matchesWords, reposText, resultText, splitMarks, unsearchedText } from './result-text.ts'
 
 const DELAY_MS = 120
 
@@ -28,16 +28,16 @@ const results = byId('hits', HTMLElement)
 const entries = [...byId('repos', HTMLElement).querySelectorAll<HTMLElement>(':scope > *')].map(
   (element) => ({
     element,
-    text: element.textContent.toLowerCase(),
+    text: element.textContent,
   }),
 )
 let asking = new AbortController()
 let timer: ReturnType<typeof setTimeout> | undefined
 
-function filter(words: readonly string[]): void {
-  for (const { element, text } of entries) element.hidden = !words.every((word) => text.includes(word))
+function filter(words: string): void {
+  for (const { element, text } of entries) element.hidden = !matchesWords(text, words)
   const shown = entries.filter(({ element }) => !element.hidden).length
-  count.textContent = `${shown} of ${entries.length} ${entries.length === 1 ? 'repository' : 'repositories'}`
+  count.textContent = reposText(shown, entries.length)
 }
 
 async function search(text: string): Promise<void> {
@@ -101,7 +101,7 @@ function show({ hits, total, next_offset: next, unsearched }: SearchAnswer, aske
 
 function searchSoon(): void {
   const text = query.value.trim()
-  filter(text.toLowerCase().split(/\s+/))
+  filter(text)
   clearTimeout(timer)
   timer = setTimeout(() => void search(text), DELAY_MS)
 }

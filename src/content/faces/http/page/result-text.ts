@@ -20,7 +20,24 @@ export function resultText(shown: number, offset: number, total: number): string
   if (total === 0) return 'No results. Try fewer or different words.'
   if (shown === 0) return `${total.toLocaleString('en')} pages match.`
   const pages = total === 1 ? 'page' : 'pages'
+  if (shown === total) return `${total} ${pages}`
   return `${offset + 1} to ${offset + shown} of ${total.toLocaleString('en')} ${pages}`
+}
+
+/** Returns the sentence about which repositories are listed. */
+export function reposText(shown: number, total: number): string {
+  if (total === 0) return 'Nothing is published yet.'
+  const all = total === 1 ? '1 repository' : `${total} repositories`
+  return shown === total ? all : `${shown} of ${all}`
+}
+
+/** Whether a text about a repository contains all words of a search. */
+export function matchesWords(text: string, words: string): boolean {
+  const lower = text.toLowerCase()
+  return words
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => lower.includes(word))
 }
 
 /** Returns the sentence about repositories that were not searched, and why; '' if there are none. */

@@ -3,7 +3,7 @@ import { nextOffset } from '../../../api/search.ts'
 import { namedVersions } from '../../../repo/versions.ts'
 import type { SearchResults, Hit, SearchQuery } from '../../../search/site-search.ts'
 import { labelOf } from '../page/version-links.ts'
-import { resultText, splitMarks, unsearchedText } from '../page/result-text.ts'
+import { matchesWords, reposText, resultText, splitMarks, unsearchedText } from '../page/result-text.ts'
 import { type Html, html } from './html.ts'
 import { layout } from './layout.ts'
 
@@ -23,6 +23,7 @@ export interface HomePage {
 export function homePage({ title, user, repos, query, found, formToken }: HomePage): string {
   const next = nextOffset(found.hits.length, query.offset, found.total)
   const only = query.repo === undefined ? query.version : [query.repo, query.version ?? []].flat().join(' ')
+  const isShown = (repo: Repo): boolean => matchesWords(textOf(repo), query.words)
   return layout(
     title,
     html`<body>
@@ -71,9 +72,9 @@ export function homePage({ title, user, repos, query, found, formToken }: HomePa
             >
           </p>
         </section>
-        <p id="count" role="status">${count(repos.length)}</p>
+        <p id="count" role="status">${reposText(repos.filter(isShown).length, repos.length)}</p>
         <ul id="repos">
-          ${repos.map(entry)}
+          ${repos.map((repo) => entry(repo, isShown(repo)))}
         </ul>
       </main>
       <footer>
@@ -113,11 +114,18 @@ function linkTo({ words, repo, version, offset = 0 }: Partial<SearchQuery>): str
   return `/?${query.toString()}`
 }
 
-function entry(shown: Repo): Html {
+/** Returns what the entry of a repository shows. */
+function textOf(shown: Repo): string {
+  const { name, description, lastPublished, repo } = shown
+  const versions = namedVersions(shown).map(labelOf)
+  return [name, description ?? '', lastPublished?.slice(0, 10) ?? '', repo ?? '', ...versions].join(' ')
+}
+
+function entry(shown: Repo, isShown: boolean): Html {
   const { name, description, lastPublished, repo, url } = shown
   const versions = namedVersions(shown)
   const root = `/repos/${encodeURIComponent(name)}/`
-  return html`<li class="card">
+  return html`<li class="card" ${isShown ? html`` : html` hidden`}>
     <h2><a href="${root}">${name}</a></h2>
     ${description === undefined ? html`` : html`<p>${description}</p>`}
     <p class="soft">
@@ -127,9 +135,4 @@ function entry(shown: Repo): Html {
     </p>
     ${versions.length === 0 ? html`` : html`<p class="versions">${versions.map((each) => html`<a href="${root}${encodeURIComponent(each.version)}/">${labelOf(each)}</a> `)}</p>`}
   </li>`
-}
-
-function count(repos: number): string {
-  if (repos === 0) return 'Nothing is published yet.'
-  return repos === 1 ? '1 repository' : `${repos} repositories`
 }
