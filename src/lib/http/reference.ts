@@ -2,6 +2,15 @@ import Fastify, { type FastifyInstance, type RouteOptions } from 'fastify'
 import { type ErrorShape, mapErrors } from './errors.ts'
 import { lazyCompilers } from './lazy-compilers.ts'
 
+/** Browsers request one; the default is that of the page's library. */
+const EMPTY_ICON = {
+  filename: 'icon.svg',
+  rel: 'icon',
+  type: 'image/svg+xml',
+  sizes: 'any',
+  content: '<svg xmlns="http://www.w3.org/2000/svg"/>',
+}
+
 /** Title and description of an API. */
 export interface ApiInfo {
   readonly title: string
@@ -56,9 +65,11 @@ async function createReference(
   })
   await reference.register(swaggerUi, {
     routePrefix: '/reference',
-    staticCSP: true,
-    // The page's JavaScript calls this API.
-    transformStaticCSP: (header) => `${header}; frame-ancestors 'none'`,
+    theme: { title: info.title, favicon: [EMPTY_ICON] },
+    // Without a bar that names the page's library.
+    uiConfig: { layout: 'BaseLayout' },
+    // The default upgrades requests to https, which many servers do not have. The page's JavaScript calls this API.
+    staticCSP: "default-src 'self'; img-src 'self' data:; object-src 'none'; frame-ancestors 'none'",
   })
   for (const route of routes) reference.route(describedRoute(route, errors.schema))
   await reference.ready()
