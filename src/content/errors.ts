@@ -3,7 +3,7 @@ import { defineFaults } from '../lib/errors/fault.ts'
 /** Error codes of the content server's routes and commands; lib/http/faults has the shared ones. */
 export const CONTENT_CODES = {
   PAGE_NOT_FOUND: 'missing',
-  FORM_TOKEN_WRONG: 'forbidden',
+  NOT_FOR_BROWSERS: 'forbidden',
   INVALID_QUERY: 'invalid',
   LOGIN_REFUSED: 'forbidden',
   TICKET_INVALID: 'forbidden',

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../../lib/clock/clock.ts'
 import { digestOf } from '../../lib/http/secret-form.ts'
@@ -120,9 +119,4 @@ export class Sessions {
       session !== undefined && session.expiresMs > this.#clock.wallMs() && this.#isValidProof(session)
     return counts ? session : undefined
   }
-}
-
-/** Returns the token that a session's forms contain, so that only its own pages can submit them. */
-export function formTokenOf(id: string): string {
-  return createHash('sha256').update(`form:${id}`).digest('base64url')
 }

@@ -81,7 +81,7 @@ test('a form that the API refuses shows a page in a browser, and JSON to program
   expect([page.status, page.headers.get('content-type')]).toEqual([403, 'text/html; charset=utf-8'])
   expect(page.headers.get('x-content-type-options')).toBe('nosniff')
   const body = await post('*/*')
-  expect(await body.json()).toMatchObject({ error: { code: 'FORM_TOKEN_WRONG' } })
+  expect(await body.json()).toMatchObject({ error: { code: 'NOT_FOR_BROWSERS' } })
 })
 
 test('C5 files that publishing writes for servers are not served', async () => {

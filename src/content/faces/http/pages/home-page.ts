@@ -15,12 +15,10 @@ export interface HomePage {
   /** The current query and its results. */
   readonly query: SearchQuery
   readonly found: SearchResults
-  /** Token of the purge form; undefined for readers without a session. */
-  readonly formToken: string | undefined
 }
 
 /** Renders the list of repositories with a search that works without a script, and as you type with it. */
-export function homePage({ title, user, repos, query, found, formToken }: HomePage): string {
+export function homePage({ title, user, repos, query, found }: HomePage): string {
   const next = nextOffset(found.hits.length, query.offset, found.total)
   const only = query.repo === undefined ? query.version : [query.repo, query.version ?? []].flat().join(' ')
   const isShown = (repo: Repo): boolean => matchesWords(textOf(repo), query.words)
@@ -77,17 +75,6 @@ export function homePage({ title, user, repos, query, found, formToken }: HomePa
           ${repos.map((repo) => entry(repo, isShown(repo)))}
         </ul>
       </main>
-      <footer>
-        ${
-          formToken === undefined
-            ? html``
-            : html`<form method="post" action="/_admin/cache/purge">
-                <input type="hidden" name="token" value="${formToken}" /><button class="plain">
-                  Purge the cache
-                </button>
-              </form>`
-        }
-      </footer>
     </body>`,
     html`<script type="module" src="/_page.js"></script>`,
   )

@@ -9,7 +9,6 @@ import { isHtmlPage } from '../../../page/content-type.ts'
 import type { Page } from '../../../page/find-page.ts'
 import { parsePath, pathOf, pathPartOf } from '../../../page/request-path.ts'
 import { SWITCHER_PATH } from '../../../page/version-switcher.ts'
-import { formTokenOf } from '../../../session/sessions.ts'
 import { PAGES, readerOf } from '../admission.ts'
 import { homePage } from '../pages/home-page.ts'
 import { PAGE_HEADERS } from '../pages/layout.ts'
@@ -107,7 +106,7 @@ async function sendInTries(
 }
 
 async function sendHome(face: ContentFace, request: FastifyRequest, reply: FastifyReply): Promise<Sent> {
-  const { user, sessionId, grants } = readerOf(request)
+  const { user, grants } = readerOf(request)
   const asked = searchQueryOf(searchParametersOf(request.query as RawQuery), undefined)
   const [repos, found] = await Promise.all([face.repos.read(), face.search.find(asked, grants)])
   const page = homePage({
@@ -116,7 +115,6 @@ async function sendHome(face: ContentFace, request: FastifyRequest, reply: Fasti
     repos: [...visibleRepos(repos, grants).values()],
     query: asked,
     found,
-    formToken: sessionId === undefined ? undefined : formTokenOf(sessionId),
   })
   void reply.headers(PAGE_HEADERS).type('text/html; charset=utf-8').send(page)
   return 'sent'
