@@ -14,6 +14,11 @@ export function comparable(path: string): string {
   return isAscii(path) ? path : path.normalize('NFC')
 }
 
+/** Whether a text is in the form in which paths are compared. */
+export function isComparable(text: string): boolean {
+  return comparable(text) === text
+}
+
 /** Returns a path as it is and in both normal forms of Unicode, for stores that can be asked for exact names alone. */
 export function formsOf(path: string): readonly string[] {
   if (isAscii(path)) return [path]

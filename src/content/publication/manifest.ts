@@ -2,7 +2,7 @@ import { isAscii } from 'node:buffer'
 import type { Static } from 'typebox'
 import { parseJson } from '../../lib/schema/parse-json.ts'
 import { Type } from '../../lib/schema/type.ts'
-import { comparable } from '../name-form.ts'
+import { comparable, isComparable } from '../name-form.ts'
 import { contentKey, isContentKey, withForms } from './content-key.ts'
 
 /** File in which a repository or version lists its published files. Replacing it publishes all of them at once. */
@@ -15,7 +15,7 @@ const BEGIN = '{"format":2,"files":['
 const RETIRED = '],"retired":['
 const IN_PLACE = '],"in_place":['
 const END = ']}'
-/** Lines formatted at once: separate buffers take more memory than their text. */
+/** Lines formatted or compared at once: separate buffers take more memory than their text. */
 const LINES_AT_ONCE = 1_000
 
 const sha256 = Type.String({ pattern: '^[0-9a-f]{64}$' })
@@ -178,16 +178,25 @@ export class IndexedManifest {
   /** Returns the paths of files that are not in the form in which paths are compared, by that form. */
   otherForms(): ReadonlyMap<string, string> {
     const found = new Map<string, string>()
-    if (isAscii(this.#bytes)) return found
-    for (const { path } of this.files()) {
-      const form = comparable(path)
-      if (form !== path) found.set(form, path)
+    const [first, end] = this.#sections.files
+    for (let from = first; from < end; from += LINES_AT_ONCE) {
+      const to = Math.min(from + LINES_AT_ONCE, end)
+      // Parsing takes far longer than finding out that no line of many needs it.
+      const bytes = this.#bytes.subarray(this.#starts[from], this.#starts[to])
+      if (isAscii(bytes) || isComparable(bytes.toString())) continue
+      for (const { path } of this.#filesIn(from, to)) {
+        const form = comparable(path)
+        if (form !== path) found.set(form, path)
+      }
     }
     return found
   }
 
-  *files(): Generator<Published> {
-    const [first, end] = this.#sections.files
+  files(): Generator<Published> {
+    return this.#filesIn(...this.#sections.files)
+  }
+
+  *#filesIn(first: number, end: number): Generator<Published> {
     for (let at = first; at < end; at++) {
       const file = parseFile(this.#line(at))
       if (file !== undefined) yield file

@@ -28,17 +28,21 @@ export class Publication {
   readonly #manifest: IndexedManifest
   readonly #hidden: ReadonlySet<string>
   readonly #parsed = new Map<string, Published>()
-  #otherForms: ReadonlyMap<string, string> | undefined
+  /** Paths that are not in the form in which paths are compared, by that form. */
+  readonly #otherForms: ReadonlyMap<string, string>
 
   constructor(etag: string, manifest: IndexedManifest) {
     this.etag = etag
     this.#manifest = manifest
     this.#hidden = new Set(manifest.retired(true).map(({ key }) => comparable(key)))
+    this.#otherForms = manifest.otherForms()
   }
 
   /** Memory that it uses, without parsed entries. */
   get byteLength(): number {
-    return this.#manifest.byteLength
+    let bytes = this.#manifest.byteLength
+    for (const [form, path] of this.#otherForms) bytes += 2 * (form.length + path.length) + ENTRY_BYTES
+    return bytes
   }
 
   /**
@@ -61,7 +65,6 @@ export class Publication {
   }
 
   #findOther(form: string): Published | undefined {
-    this.#otherForms ??= this.#manifest.otherForms()
     const path = this.#otherForms.get(form)
     return path === undefined ? undefined : this.#find(path)
   }

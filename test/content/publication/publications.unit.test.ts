@@ -37,6 +37,15 @@ test('a file is found by its name in every form of Unicode, and no other file is
   )
 })
 
+test('a name in another form of Unicode is found among thousands of others, and counts as memory', () => {
+  const many = Array.from({ length: 3_000 }, (_, at) => `page-${at}.html`)
+  const plain = publication([...many, 'x\u00e9.html'])
+  const published = publication([...many, 'xe\u0301.html', 'zz문'])
+  expect(published.find('x\u00e9.html')?.path).toBe('xe\u0301.html')
+  expect(published.find('page-2999.html')?.path).toBe('page-2999.html')
+  expect(published.byteLength - plain.byteLength).toBeGreaterThan(300)
+})
+
 test('of two files whose names differ only in their form, each is found by its own', () => {
   const both = ['xé', 'xe\u0301']
   const published = publication(both)
