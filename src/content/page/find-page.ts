@@ -5,6 +5,7 @@ import { REPOS, type RepoList } from '../repo/repo-list.ts'
 import {
   addressOf,
   MAX_REDIRECTS_BYTES,
+  type Redirection,
   REDIRECTS_FILE,
   RedirectRules,
   type RedirectStatus,
@@ -281,22 +282,37 @@ export class PageFinder {
 
   /** Applies the redirects of the version, else of the repository. Pages that exist take precedence over rules. */
   async #byRule(asked: RequestPath, found: VersionPath): Promise<Page | undefined> {
-    const { segments } = found.path
+    const { segments, isDirectory } = found.path
     for (const depth of segments.length > 2 ? [3, 2] : [2]) {
       const folder = segments.slice(0, depth)
-      const target = (await this.#rulesIn(folder))?.find(segments.slice(depth))
+      const target = (await this.#rulesIn(folder))?.find(segments.slice(depth), isDirectory)
       if (target === undefined) continue
       const { status, line } = target
       const rule: RuleId = `${keyOfRules(folder)}:${line}`
       // An alias remains in the address.
       if (status !== 200)
         return { is: 'redirect', to: addressOf(target, asked.segments.slice(0, depth)), status, rule }
-      const { segments: inner, isDirectory } = target.path ?? { segments: [], isDirectory: true }
-      const path = { segments: [...folder, ...inner], isDirectory: isDirectory || inner.length === 0 }
-      const page = (await this.#file(path, found)) ?? (await this.#clean(path, { ...found, path }))
+      const page = await this.#inPlace(target, folder, asked)
       if (page?.is === 'object') return { ...page, rule }
+      if (page !== undefined) return page
     }
     return undefined
+  }
+
+  /** Returns the page that a rule serves in place of another. */
+  async #inPlace(
+    { path, endsAsAsked }: Redirection,
+    folder: readonly string[],
+    asked: RequestPath,
+  ): Promise<Page | undefined> {
+    const { segments, isDirectory } = path ?? { segments: [], isDirectory: true }
+    const target = { segments: [...folder, ...segments], isDirectory: isDirectory || segments.length === 0 }
+    const there = await this.#versions.resolve(target)
+    const page = (await this.#file(there.path, there)) ?? (await this.#clean(asked, there))
+    if (page?.is !== 'redirect' || endsAsAsked) return page
+    // The address of the request has another end than that of the page, and keeps it.
+    const other = { ...there, path: { ...there.path, isDirectory: !there.path.isDirectory } }
+    return (await this.#file(other.path, other)) ?? (await this.#clean(asked, other))
   }
 
   async #rulesIn(folder: readonly string[]): Promise<RedirectRules | undefined> {

@@ -19,6 +19,8 @@ export interface Redirection {
   readonly status: RedirectStatus
   /** Path in the folder of the rules, as decoded segments; undefined for an address of another site. */
   readonly path: { readonly segments: readonly string[]; readonly isDirectory: boolean } | undefined
+  /** Whether the path ends as the requested one: with or without a slash. */
+  readonly endsAsAsked: boolean
   /** An http or https URL, or the query and fragment of the path. */
   readonly rest: string
   /** Line of the rule. */
@@ -83,12 +85,17 @@ export class RedirectRules implements Iterable<Rule> {
     return this.#rules[Symbol.iterator]()
   }
 
-  /** Returns the target of a path; undefined without a rule. @param segments decoded, relative to the folder */
-  find(segments: readonly string[]): Redirection | undefined {
+  /**
+   * Returns the target of a path; undefined without a rule.
+   *
+   * @param segments decoded, relative to the folder
+   * @param isDirectory whether the path ends with a slash
+   */
+  find(segments: readonly string[], isDirectory = false): Redirection | undefined {
     const compared = segments.map(comparable)
     for (const rule of this.#rules) {
       const values = match(rule, segments, compared)
-      const target = values && targetOf(rule, values)
+      const target = values && targetOf(rule, values, isDirectory)
       if (target !== undefined) return target
     }
     return undefined
@@ -211,20 +218,30 @@ function match(
 function targetOf(
   { line, to, isUrl, status }: Rule,
   values: ReadonlyMap<string, readonly string[]>,
+  isDirectory: boolean,
 ): Redirection | undefined {
   const filled = (text: string): string =>
     fill(text, (name) => values.get(name)?.map(encodeURIComponent).join('/'))
-  if (isUrl) {
-    const url = filled(to)
-    return URL.canParse(url) ? { status, path: undefined, rest: new URL(url).href, line } : undefined
-  }
   const inner = pathPartOf(to)
-  const path = filled(inner)
+  // What is matched by `*` includes the slash at the end.
+  const endsAsAsked = inner.endsWith(`:${SPLAT}`) && (values.get(SPLAT) ?? []).length > 0
+  const path = filled(inner) + (endsAsAsked && isDirectory ? '/' : '')
+  if (isUrl) {
+    const url = path + filled(to.slice(inner.length))
+    const rest = URL.canParse(url) ? new URL(url).href : undefined
+    return rest === undefined ? undefined : { status, path: undefined, endsAsAsked, rest, line }
+  }
   const segments = decodeParts(partsOf(path.replace(/\/+$/, '/')))
   if (segments === undefined) return undefined
   // As a header, the address must be in ASCII.
   const { search, hash } = new URL(filled(to.slice(inner.length)), 'http://here.invalid/')
-  return { status, path: { segments, isDirectory: path.endsWith('/') }, rest: search + hash, line }
+  return {
+    status,
+    path: { segments, isDirectory: path.endsWith('/') },
+    endsAsAsked,
+    rest: search + hash,
+    line,
+  }
 }
 
 /**

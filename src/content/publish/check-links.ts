@@ -1,10 +1,17 @@
-import { parsePath, pathPartOf, repoOf } from '../page/request-path.ts'
+import { parsePath, repoOf } from '../page/request-path.ts'
 import { ALL_GRANTS, type NextSite } from './next-site.ts'
 
 /** Addresses that the server itself answers, and the start of the host. */
-const OWN = /^\/(?:[_/\\]|$)/
+const OWN = /^\/(?:_|$)/
+/** Stands for the host of the site. */
+const HERE = 'http://site.invalid'
 
-/** Checks the links of pages that begin with a slash, each address once. */
+/** Whether a link begins with a slash, for browsers, which also ignore space before it. */
+export function isRootLink(link: string): boolean {
+  return /^\s*[/\\]/.test(link)
+}
+
+/** Checks the links of pages that begin with a slash, as browsers resolve them; each address once. */
 export class LinkCheck {
   readonly #openSite: () => Promise<NextSite>
   readonly #hasHosts: boolean
@@ -23,7 +30,10 @@ export class LinkCheck {
 
   /** Returns the first of some links at whose address nothing is published. Pages of other repositories are not checked. */
   async firstBroken(links: Iterable<string>): Promise<string | undefined> {
-    for (const link of links) if (!(await this.#isPublished(pathPartOf(link)))) return link
+    for (const link of links) {
+      const url = URL.canParse(link, HERE) ? new URL(link, HERE) : undefined
+      if (url?.origin === HERE && !(await this.#isPublished(url.pathname))) return link
+    }
     return undefined
   }
 
@@ -37,7 +47,9 @@ export class LinkCheck {
     if (OWN.test(address)) return true
     const path = parsePath(address)
     if (path === undefined) return false
-    const asked = this.#hasHosts ? { ...path, segments: ['repos', this.#repo, ...path.segments] } : path
+    const [first] = path.segments
+    const inRepos = this.#hasHosts ? ['repos', this.#repo] : first === this.#repo ? ['repos'] : []
+    const asked = { ...path, segments: [...inRepos, ...path.segments] }
     const repo = repoOf(asked.segments)
     if (repo !== this.#repo) return repo !== undefined
     const { page } = await (await this.#openSite()).finder.follow(asked, ALL_GRANTS)

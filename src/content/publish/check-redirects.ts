@@ -1,6 +1,6 @@
+import { isUtf8 } from 'node:buffer'
 import { readFile } from 'node:fs/promises'
 import { fault } from '../errors.ts'
-import { comparable } from '../name-form.ts'
 import type { Followed, Page, RuleId } from '../page/find-page.ts'
 import {
   MAX_REDIRECTS_BYTES,
@@ -9,15 +9,15 @@ import {
   type Rule,
   type RuleMistake,
 } from '../page/redirect-rules.ts'
-import { formatPath, pathPartOf, type RequestPath } from '../page/request-path.ts'
+import { formatPath, type RequestPath } from '../page/request-path.ts'
 import { type LocalFile, locationOf } from './list-folder.ts'
 import { ALL_GRANTS, type NextSite } from './next-site.ts'
+import { instances, RedirectTargets } from './redirect-targets.ts'
 
 const SHOWN = 5
-/** Requests that are tried for one rule, among those for pages that exist. */
-const MAX_TRIED = 1_000
-/** Prefix of segments that stand for any text. */
-const ANY = '~any'
+/** Requests for pages that exist, which are tried for all rules together; for each rule at least some. A rule with more works. */
+const MAX_TRIED = 20_000
+const MIN_TRIED = 20
 
 /** Result of checking the rules of a folder to publish. */
 interface CheckedRedirects {
@@ -42,8 +42,9 @@ export async function checkRedirects(
   refuse([...rules].flatMap((rule) => shadowed(rule, rules)))
   const site = await openSite()
   const [endless, idle]: [RuleMistake[], RuleMistake[]] = [[], []]
+  const targets = new RedirectTargets(rules, site)
   for (const rule of rules) {
-    const result = await tryRule(rule, rules, site)
+    const result = await tryRule(rule, rules, site, targets)
     if (result.is === 'endless') endless.push({ line: rule.line, message: result.message })
     const message = result.is === 'idle' ? result.message : hint(rule, site)
     if (message !== undefined) idle.push({ line: rule.line, message })
@@ -57,9 +58,17 @@ async function readRules(files: readonly LocalFile[]): Promise<RedirectRules> {
   if (found === undefined) return RedirectRules.parse('').rules
   if (found.size > MAX_REDIRECTS_BYTES)
     throw fault('PUBLISH_INVALID', `${REDIRECTS_FILE} has more than ${MAX_REDIRECTS_BYTES / 1024} KiB`)
-  const { rules, mistakes } = RedirectRules.parse(await readFile(locationOf(found), 'utf8'))
+  const bytes = await readFile(locationOf(found))
+  if (!isUtf8(bytes)) refuse([notUtf8(bytes)])
+  const { rules, mistakes } = RedirectRules.parse(bytes.toString())
   refuse(mistakes)
   return rules
+}
+
+function notUtf8(bytes: Buffer): RuleMistake {
+  const lines = bytes.toString('latin1').split('\n')
+  const line = lines.findIndex((each) => !isUtf8(Buffer.from(each, 'latin1'))) + 1
+  return { line, message: 'is not in UTF-8; save the file in UTF-8' }
 }
 
 function refuse(mistakes: readonly RuleMistake[]): void {
@@ -88,38 +97,40 @@ function* reached(rule: Rule, rules: RedirectRules): Generator<readonly string[]
     if (rules.find(path)?.line === rule.line) yield path
 }
 
-/** Yields paths that a rule matches, with up to a number of segments for `*`. What a rule does for them, it does for most. */
-function* instances({ from, hasSplat }: Rule, maxSplat: number): Generator<readonly string[]> {
-  const fixed = from.map((part, at) => (typeof part === 'string' ? part : `${ANY}${at}`))
-  for (let count = 0; count <= (hasSplat ? maxSplat : 0); count++)
-    yield [...fixed, ...Array.from({ length: count }, (_, at) => `${ANY}${fixed.length + at}`)]
-}
-
 /** Effect of a rule: `works` for at least one request, or none. */
 type Effect =
   | { readonly is: 'works' }
-  | { readonly is: 'idle'; readonly message: string }
+  /** `isPage`: a page has this address. */
+  | { readonly is: 'idle'; readonly message: string; readonly isPage: boolean }
   | { readonly is: 'endless'; readonly message: string }
 
 const WORKS: Effect = { is: 'works' }
 
-async function tryRule(rule: Rule, rules: RedirectRules, site: NextSite): Promise<Effect> {
+async function tryRule(
+  rule: Rule,
+  rules: RedirectRules,
+  site: NextSite,
+  targets: RedirectTargets,
+): Promise<Effect> {
   let failed: Effect | undefined
   const works = async (segments: readonly string[]): Promise<boolean> => {
     for (const isDirectory of [false, true]) {
       const effect = await tryPath({ segments, isDirectory }, rule, site)
       if (effect.is === 'works') return true
       if (failed === undefined || effect.is === 'endless') failed = effect
+      // The address of a page with a slash appended is nobody's.
+      if (effect.is === 'idle' && effect.isPage) return false
     }
     return false
   }
   for (const segments of reached(rule, rules)) if (await works(segments)) return WORKS
   // Not for any text: for the pages that exist, and for the paths of other rules.
   if (rule.isUrl || !isVariable(rule)) return failed ?? WORKS
-  let tried = 0
-  for (const segments of sourcesOf(rule, targets(rules, await site.pathsBelow(firstOf(rule.to))))) {
-    if (tried++ === MAX_TRIED) break
-    if (rules.find(segments)?.line === rule.line && (await works(segments))) return WORKS
+  let left = Math.max(MIN_TRIED, Math.floor(MAX_TRIED / rules.size))
+  for await (const segments of targets.sourcesOf(rule)) {
+    if (segments === 'more') return WORKS
+    if (rules.find(segments)?.line !== rule.line) continue
+    if (left-- === 0 || (await works(segments))) return WORKS
   }
   return failed ?? WORKS
 }
@@ -128,61 +139,19 @@ function isVariable({ from, hasSplat }: Rule): boolean {
   return hasSplat || from.some((part) => typeof part !== 'string')
 }
 
-/** Returns the first segment of a target. */
-function firstOf(to: string): string {
-  return /^\/([^/?#]*)/.exec(to)?.[1] ?? ''
-}
-
-/** Yields paths of files with their clean addresses, and paths that rules match. */
-function* targets(rules: RedirectRules, paths: Iterable<string>): Generator<string> {
-  for (const path of paths) {
-    yield path
-    if (path.endsWith('.html')) yield path.replace(/(?:(?:^|\/)index)?\.html$/, '')
-  }
-  for (const rule of rules) for (const path of instances(rule, 1)) yield path.join('/')
-}
-
-/** Yields the paths that a rule with placeholders redirects to some of other paths. */
-function* sourcesOf(rule: Rule, others: Iterable<string>): Generator<readonly string[]> {
-  const target = targetPattern(rule)
-  for (const other of others) {
-    const found = target.exec(comparable(other))
-    if (found === null) continue
-    const values = found.groups ?? {}
-    const fixed = rule.from.map((part, at) =>
-      typeof part === 'string' ? part : (values[part.name] ?? `${ANY}${at}`),
-    )
-    const splat = rule.hasSplat ? (values['splat'] ?? ANY) : ''
-    yield splat === '' ? fixed : [...fixed, ...splat.split('/')]
-  }
-}
-
-/** Returns an expression that matches the paths to which a rule redirects, with the values of its placeholders. */
-function targetPattern({ from, to, hasSplat }: Rule): RegExp {
-  const names = new Set(from.flatMap((part) => (typeof part === 'string' ? [] : [part.name])))
-  const seen = new Set<string>()
-  const inner = pathPartOf(to).replace(/^\/|\/$/g, '')
-  const pattern = inner.split(/(:[A-Za-z]\w*)/).map((text) => {
-    const name = text.slice(1)
-    const isSplat = hasSplat && text === ':splat'
-    if (!isSplat && !(text.startsWith(':') && names.has(name)))
-      return comparable(decodeURIComponent(text)).replace(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`)
-    if (seen.has(name)) return String.raw`\k<${name}>`
-    seen.add(name)
-    return isSplat ? '(?<splat>.*)' : `(?<${name}>[^/]+)`
-  })
-  return new RegExp(`^${pattern.join('')}/?$`, 'su')
-}
-
 async function tryPath(path: RequestPath, rule: Rule, { folder, finder, pathOf }: NextSite): Promise<Effect> {
   const asked = { ...path, segments: [...folder, ...path.segments] }
   const page = await finder.step(asked, ALL_GRANTS)
   const id: RuleId = `${folder.join('/')}/${REDIRECTS_FILE}:${rule.line}`
   if ((page.is !== 'object' && page.is !== 'redirect') || page.rule !== id)
-    return { is: 'idle', message: whyIdle(page, asked, rule, folder) }
+    return { is: 'idle', message: whyIdle(page, asked, rule, folder), isPage: isPage(page) }
   if (page.is === 'object') return WORKS
   const followed = await finder.follow(asked, ALL_GRANTS, pathOf)
   return followed.isEndless ? { is: 'endless', message: whyEndless(followed, id) } : WORKS
+}
+
+function isPage(page: Page): boolean {
+  return page.is === 'llms' || (page.is === 'object' && !page.isNotFound && page.rule === undefined)
 }
 
 function whyEndless({ rules }: Followed, id: RuleId): string {
@@ -190,7 +159,7 @@ function whyEndless({ rules }: Followed, id: RuleId): string {
   const lines = rules.map((each) => (each.startsWith(`${file}:`) ? `line ${lineOf(each)}` : each)).join(' → ')
   return new Set(rules).size === rules.length
     ? `too many redirects follow (${lines}); redirect to the last page directly`
-    : `its redirects never end (${lines}), because no page is published at their targets; redirect to a page, or remove the line`
+    : `its redirects never end (${lines}), because no page is published at their targets; publish one there first, redirect to another, or remove the line`
 }
 
 function lineOf(rule: RuleId): string {
@@ -207,7 +176,7 @@ function whyIdle(
   // Rules of the repository follow those of a version.
   if ('rule' in page && page.rule !== undefined && depth < 3)
     return `never matches, because line ${lineOf(page.rule)} of ${page.rule.slice(0, page.rule.lastIndexOf(':'))} matches ${at} first; remove one of them`
-  if (page.is === 'llms' || page.is === 'redirect' || (page.is === 'object' && !page.isNotFound))
+  if (page.is === 'redirect' || isPage(page))
     return `never matches, because a page is published at ${at}; remove the page (with --delete, if it is no longer in the folder), or the line`
   if (status === 200)
     return `has no effect, because no page is published at ${JSON.stringify(to)}; publish it, or remove the line`
@@ -224,11 +193,13 @@ function hint({ from, to, hasSplat, isUrl }: Rule, { folder }: NextSite): string
     ...from.flatMap((part) => (typeof part === 'string' ? [] : [part.name])),
     hasSplat ? 'splat' : '',
   ]
-  const unknown = [...to.matchAll(/\/:([A-Za-z]\w*)(?=[/?#]|$)/g)].find(
-    ([, name = '']) => !names.includes(name),
-  )
+  if (!isUrl && to.endsWith('/*'))
+    return '"*" is text in the second path; write ":splat" for what "*" matches'
+  const unknown = [...to.matchAll(/(?<!\w):([A-Za-z]\w*)|:(splat)\b/g)]
+    .map(([, a, b]) => a ?? b ?? '')
+    .find((name) => !names.includes(name))
   return (
     unknown &&
-    `":${unknown[1]}" is text, because the first path does not contain it; correct it if it should be a placeholder`
+    `":${unknown}" is text, because it is no part of the first path; correct it if it should be a placeholder`
   )
 }

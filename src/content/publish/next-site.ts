@@ -55,8 +55,10 @@ export interface NextSite {
   readonly finder: PageFinder
   /** Returns the path of a URL of the site; undefined for other sites. */
   readonly pathOf: (url: string) => RequestPath | undefined
-  /** Returns the paths of files, in the folder or in the version that has a name there. @param first first segment of the paths */
-  readonly pathsBelow: (first: string) => Promise<Iterable<string>>
+  /** Returns the paths of files in the folder. */
+  readonly paths: () => Iterable<string>
+  /** Returns the paths of files in the version that has a name or alias in the folder; undefined without one. */
+  readonly pathsInVersion: (name: string) => Promise<Iterable<string> | undefined>
 }
 
 /**
@@ -80,10 +82,11 @@ export async function openNextSite(next: Next): Promise<NextSite> {
       const isHere = publicUrl !== undefined && url.origin === new URL(publicUrl).origin
       return isHere ? parsePath(url.pathname) : undefined
     },
-    async pathsBelow(first) {
-      const version = target === root ? versionNamed(meta, first) : undefined
-      if (version === undefined) return pathsOf(manifest, '')
-      return pathsOf((await readManifest(next.store, `${root}${version}/`)).manifest, `${first}/`)
+    paths: () => pathsOf(manifest, ''),
+    async pathsInVersion(name) {
+      const version = target === root ? versionNamed(meta, name) : undefined
+      if (version === undefined) return undefined
+      return pathsOf((await readManifest(next.store, `${root}${version}/`)).manifest, `${name}/`)
     },
   }
 }

@@ -18,7 +18,7 @@ import { readMeta } from '../repo/stored-meta.ts'
 import { formatIndex, INDEX_FILE, type IndexedPage } from '../search/search-index.ts'
 import type { Store } from '../store/store.ts'
 import { checkAliases } from './alias.ts'
-import { LinkCheck } from './check-links.ts'
+import { isRootLink, LinkCheck } from './check-links.ts'
 import { checkRedirects } from './check-redirects.ts'
 import { HashMemory } from './hash-memory.ts'
 import { hashOf, type LeftOut, listFolder, type Listing, type LocalFile, locationOf } from './list-folder.ts'
@@ -357,7 +357,7 @@ async function readPage(file: LocalFile, links: LinkCheck) {
   const { readPageText } = await import('../search/page-text.ts')
   const found = new Set<string>()
   const { text: html, charset, isDoubtful } = decodeText(await readFile(locationOf(file)), 'text/html')
-  const text = readPageText(html, (address) => address.startsWith('/') && found.add(address))
+  const text = readPageText(html, (address) => isRootLink(address) && found.add(address))
   return {
     page: { path: file.path, ...text },
     link: await links.firstBroken(found),

@@ -11,7 +11,11 @@ const PAGE = { 'index.html': 'start' }
 type Site = Readonly<Record<string, string>>
 
 /** Publishes rules with pages; returns the hints at lines without an effect. */
-async function check(rules: string, files: Site = PAGE, more: { version?: string; store?: FsStore } = {}) {
+async function check(
+  rules: string | Buffer,
+  files: Site = PAGE,
+  more: { version?: string; store?: FsStore } = {},
+) {
   const folder = tempDir()
   for (const [path, content] of Object.entries({ ...files, _redirects: rules })) {
     mkdirSync(dirname(join(folder, path)), { recursive: true })
@@ -59,11 +63,34 @@ test.each([
   await expect(check(rules)).rejects.toThrow(message)
 })
 
+test.each([
+  '/* /:splat',
+  '/guide/* /guide/:splat 301',
+  '/docs/:v/* /docs/:v/:splat?x=1',
+  '/blog/:slug/ /blog/:slug 301',
+  '/x/* /y/:splat\n/y/* /x/:splat',
+])('rules %j are refused, also if pages match', async (rules) => {
+  const files = ['guide/logo.png', 'docs/1/a.css', 'blog/post.html', 'x/a.css', 'y/a.css', 'data']
+  const pages = Object.fromEntries(files.map((path) => [path, 'x']))
+  await expect(check(rules)).rejects.toThrow(ENDLESS)
+  await expect(check(rules, { ...PAGE, ...pages })).rejects.toThrow(ENDLESS)
+})
+
+test('rules that are not in UTF-8 are refused with the first such line', async () => {
+  for (const rules of ['/a /b\n/b /caf\u00e9.html', '/a /\n/\u00e4/* /page.html\n'])
+    await expect(check(Buffer.from(rules, 'latin1'))).rejects.toThrow('line 2: is not in UTF-8')
+  await expect(check(Buffer.from('\ufeff/a /b', 'utf16le'))).rejects.toThrow('line 1: is not in UTF-8')
+})
+
 test.each<[string, Site]>([
   ['/* /docs/:splat', { 'docs/page.html': 'x' }],
   ['/* /docs/:splat/', { 'docs/page/index.html': 'x' }],
   ['/a/* /b/:splat\n/b/* /a/:splat', { 'a/x.html': 'x', 'b/y/index.html': 'y' }],
-  ['/* /:splat', { data: 'x' }],
+  ['/blog/* /news/:splat 200', { 'news/post/index.html': 'x' }],
+  ['/s/* /dir 200', { 'dir/index.html': 'x' }],
+  ['/s /file/ 200', { 'file.html': 'x' }],
+  ['/d/:y/:m/:d /posts/:y-:m-:d.html 200', { 'posts/2026-11-28.html': 'x' }],
+  ['/wiki/Help:Start /help?to=Help:Start', PAGE],
   ['/app/* /index.html 200', PAGE],
   ['/* / 200', PAGE],
   ['/en/:page /:page 200', { 'page.html': 'x' }],
@@ -77,6 +104,15 @@ test.each<[string, Site]>([
 test.each<[string, Site, string]>([
   ['/page /', { 'page.html': 'x' }, 'a page is published at "/repos/guide/page"'],
   ['/page /', { 'page/index.html': 'x' }, 'a page is published at "/repos/guide/page"'],
+  ['/page.html /other.html', { 'page.html': 'x' }, 'a page is published at "/repos/guide/page.html"'],
+  ['/index.html /', PAGE, 'a page is published at "/repos/guide/index.html"'],
+  ['/pic.png /x', { 'pic.png': 'x' }, 'a page is published at "/repos/guide/pic.png"'],
+  ['/llms.txt /x', PAGE, 'a page is published at "/repos/guide/llms.txt"'],
+  ['/x-:id /page.html?id=:id', PAGE, '":id" is text'],
+  ['/v:major.html /v/:major', PAGE, '":major" is text'],
+  ['/b /page.html?x=:splat', PAGE, '":splat" is text'],
+  ['/b /new:splat', PAGE, '":splat" is text'],
+  ['/a/* /b/*', PAGE, '"*" is text'],
   ['/self /self 200', PAGE, 'has no effect, because no page is published at "/self"'],
   ['/s/* /t/:splat 200', PAGE, 'has no effect, because no page is published at "/t/:splat"'],
   ['/a /b/:name', PAGE, '":name" is text'],

@@ -29,7 +29,8 @@ test('the redirects of a version and of its repository apply to pages that do no
     ['/repos/guide/2.0/start', 308, '/repos/guide/2.0/new/page.html#top'],
     ['/repos/guide/2.0/start?q=1', 308, '/repos/guide/2.0/new/page.html?q=1#top'],
     ['/repos/guide/latest/start', 308, '/repos/guide/latest/new/page.html#top'],
-    ['/repos/guide/2.0/away/a%20b/?x=1', 302, 'https://ex.example/a%20b?x=1'],
+    ['/repos/guide/2.0/away/a%20b/?x=1', 302, 'https://ex.example/a%20b/?x=1'],
+    ['/repos/guide/2.0/away/a%20b', 302, 'https://ex.example/a%20b'],
     ['/repos/guide/1.0/clean', 301, '/repos/guide/2.0/clean'],
     ['/repos/guide/old?a=b', 307, '/repos/guide/2.0/?from=old'],
     ['/guide/old', 307, '/repos/guide/2.0/?from=old'],
@@ -53,6 +54,41 @@ test('the redirects of a version and of its repository apply to pages that do no
   }
   for (const path of ['_redirects', '2.0/_redirects', '2.0/meta', '2.0/Start'])
     expect([path, (await ask(`/repos/guide/${path}`)).status]).toEqual([path, 404])
+})
+
+test('a rule with status 200 serves the page of its target, which may be a folder, a clean address or an alias', async () => {
+  const { ask } = await startContent({
+    'repos/guide/_meta.json': JSON.stringify({ versions: ['2.0'], latest: '2.0' }),
+    'repos/guide/_redirects': [
+      '/blog/* /news/:splat 200',
+      '/folder/* /news/post 200',
+      '/file /news/file/ 200',
+      '/stable/* /latest/:splat 200',
+    ].join('\n'),
+    'repos/guide/news/post/index.html': 'post',
+    'repos/guide/news/file.html': 'file',
+    'repos/guide/2.0/page.html': 'page',
+  })
+  const table = [
+    ['blog/post/', 200, 'post'],
+    ['blog/post', 302, '/repos/guide/blog/post/'],
+    ['blog/post/index.html', 200, 'post'],
+    ['blog/file', 200, 'file'],
+    ['blog/file/', 302, '/repos/guide/blog/file'],
+    ['blog/none', 404, ''],
+    ['folder', 200, 'post'],
+    ['folder/a/b/', 200, 'post'],
+    ['file', 200, 'file'],
+    ['file/', 200, 'file'],
+    ['stable/page', 200, 'page'],
+    ['stable/page.html', 200, 'page'],
+  ] as const
+  for (const [path, status, expected] of table) {
+    const answer = await ask(`/repos/guide/${path}`)
+    expect([path, answer.status]).toEqual([path, status])
+    if (status !== 404)
+      expect([path, answer.headers.get('location') ?? (await answer.text())]).toEqual([path, expected])
+  }
 })
 
 test('redirects that never end are 404 at once, also across files, aliases, hosts and Unicode forms', async () => {
