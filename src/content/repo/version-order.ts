@@ -32,18 +32,20 @@ const PRE_NAMES: Readonly<Record<string, string>> = {
   preview: 'rc',
   snapshot: 'snapshot',
 }
-const POST_NAMES = new Set(['post', 'rev', 'r', 'sp'])
-const RELEASE_NAMES = new Set(['final', 'ga', 'release'])
+const POST_NAMES = new Set(['post', 'rev', 'r', 'sp', 'sr', 'p', 'pl', 'patch', 'u'])
+const RELEASE_NAMES = new Set(['final', 'ga', 'release', 'lts'])
 
 const VERSION = /^v?(\d+(?:\.\d+)*)((?:[-._a-z\d]*[a-z\d])?)$/i
 const PIECE = /([-._]*)(\d+|[a-z]+)/gi
+/** Names of commits. */
+const COMMIT = /^(?=.*[a-f])[\da-f]{7,40}$/i
 /** Numbers after which semantic versions have a hyphen and a pre-release. */
 const SEMANTIC_NUMBERS = 3
 
 /** Parses a version; returns undefined for other names, such as `main` and `2.x`. */
 export function parseVersion(name: string): Version | undefined {
   const [whole, release = '', rest = ''] = VERSION.exec(name) ?? []
-  if (whole === undefined) return undefined
+  if (whole === undefined || COMMIT.test(whole)) return undefined
   const numbers = release.split('.').map(BigInt)
   const parts: Part[] = []
   let isNamedRelease = false
@@ -55,7 +57,8 @@ export function parseVersion(name: string): Version | undefined {
     else if (parts.length > 0) parts.push(laterPart(word))
     else {
       const isSemantic = before.includes('-') && !isNamedRelease
-      const first = firstParts(word, { isSemantic, isNumbered, count: numbers.length })
+      const isLetter = before === '' && pieces.length === 1
+      const first = firstParts(word, { isSemantic, isNumbered, isLetter, count: numbers.length })
       if (first.length > 0) parts.push(...first)
       else if (isNamedRelease) parts.push({ rank: POST, value: word })
       else return undefined
@@ -68,7 +71,13 @@ export function parseVersion(name: string): Version | undefined {
 /** Returns the parts for the first word or number after the release; none for an unknown word. */
 function firstParts(
   word: string,
-  how: { readonly isSemantic: boolean; readonly isNumbered: boolean; readonly count: number },
+  how: {
+    readonly isSemantic: boolean
+    readonly isNumbered: boolean
+    /** Whether the word is all that follows the numbers, without a separator. */
+    readonly isLetter: boolean
+    readonly count: number
+  },
 ): readonly Part[] {
   if (/^\d/.test(word)) {
     // In `1.0.0-1`, semver.org's rule counts; `1.0-1` and `2024-05` are later than `1.0` and `2024` to the others.
@@ -81,6 +90,14 @@ function firstParts(
   if (word.length > 1 || how.isNumbered) {
     if (POST_NAMES.has(word)) return [{ rank: POST, value: '' }]
     if (Object.hasOwn(PRE_NAMES, word)) return [{ rank: PRE, value: PRE_NAMES[word] ?? word }]
+  }
+  // A letter alone is a later release, as OpenSSL counts them. Python takes three of them for pre-releases, and `2x`
+  // names a line of releases.
+  if (how.isLetter && /^[a-w]$/.test(word)) {
+    const isPre = how.count < SEMANTIC_NUMBERS && /[abc]/.test(word)
+    return isPre
+      ? [{ rank: PRE, value: PRE_NAMES[word] ?? word }]
+      : [{ rank: POST, value: '' }, laterPart(word)]
   }
   return how.isSemantic ? [{ rank: PRE, value: word }] : []
 }

@@ -26,12 +26,24 @@ test.each([
     expect([other, compareVersions(parsed(name), parsed(other))]).toEqual([other, 0])
 })
 
-test.each(['main', 'latest', '2.x', '1.0.', '1.0-', '1.0.x', '1.1.1w', 'v', '-1', '1.0rc1+local', ''])(
-  '%j is not a version',
-  (name) => {
-    expect(parseVersion(name)).toBeUndefined()
-  },
-)
+test.each([
+  'main',
+  'latest',
+  '2.x',
+  '1.0.',
+  '1.0-',
+  '1.0.x',
+  '2x',
+  '1a2b3c4',
+  '0e12345',
+  '2.0.foo',
+  'v',
+  '-1',
+  '1.0rc1+local',
+  '',
+])('%j is not a version', (name) => {
+  expect(parseVersion(name)).toBeUndefined()
+})
 
 test.each([
   // The one published last first.
@@ -49,6 +61,17 @@ test.each([
   ['7.1.0.Final-redhat-00001 7.0.0', '7.1.0.Final-redhat-00001'],
   ['18-ea 17', '17'],
   ['2024-05 2024-11', '2024-11'],
+  ['1.1.1a 1.1.1w 1.1.1', '1.1.1w'],
+  ['3.3 3.3d', '3.3d'],
+  ['1.0b 1.0 1.0a', '1.0'],
+  ['1.0b 1.0a', '1.0b'],
+  ['2.0 2.0.SR2 2.0.SR1', '2.0.SR2'],
+  ['2.0 2.0p2', '2.0p2'],
+  ['2.0 2.0-pl2', '2.0-pl2'],
+  ['8 8u1 8u2', '8u2'],
+  ['23.10 24.04-LTS', '24.04-LTS'],
+  ['2.0.0-lts 1.9.0', '2.0.0-lts'],
+  ['1a2b3c4 deadbee 1.0', '1.0'],
 ])('of %s, the latest is %s', (names, latest) => {
   expect(latestOf({ versions: names.split(' ') })).toBe(latest)
 })
