@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import type { Settings } from './config-schema.ts'
-import { isNetwork } from './login/client-address.ts'
+import { networkMistake } from './login/client-address.ts'
 
 const LABEL = '[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?'
 const HOST = new RegExp(`^${LABEL}(?:\\.${LABEL})*$`, 'i')
@@ -14,9 +14,7 @@ export function checkAddresses({ http, oidc, store, access }: Settings): string 
     publicUrlMistake(http.publicUrl) ??
     hostMistake('http.repo_domain', http.repoDomain) ??
     firstOf(http.allowedHosts, allowedHostMistake) ??
-    firstOf(http.trustedProxies, (proxy) =>
-      isNetwork(proxy) ? undefined : `"http.trusted_proxies": "${proxy}" is not an IP address or CIDR range`,
-    ) ??
+    firstOf(http.trustedProxies, proxyMistake) ??
     urlMistake('oidc.issuer', oidc?.issuer) ??
     urlMistake('store.endpoint', store.endpoint) ??
     firstOf(oidc?.allowedDomains, (domain) => domainMistake('oidc.allowed_domains', domain)) ??
@@ -61,6 +59,11 @@ function allowedHostMistake(name: string): string | undefined {
   if (name === '*' || isIP(name) !== 0) return undefined
   const mistake = hostMistake('http.allowed_hosts', name.replace(/^\*\./, ''))
   return mistake && hostMistake('http.allowed_hosts', name)
+}
+
+function proxyMistake(network: string): string | undefined {
+  const mistake = networkMistake(network)
+  return mistake && `"http.trusted_proxies": "${network}" ${mistake}`
 }
 
 function domainMistake(key: string, domain: string): string | undefined {

@@ -1,50 +1,104 @@
 import type { IncomingMessage } from 'node:http'
-import { BlockList, isIP } from 'node:net'
+import { BlockList, isIP, SocketAddress } from 'node:net'
 
-/** Whether a text is an IP address, or a network such as `10.0.0.0/8`. */
-export function isNetwork(text: string): boolean {
-  const [address = '', bits, ...more] = text.split('/')
-  if (isIP(address) === 0 || more.length > 0) return false
-  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= bitsOf(address))
+interface Network {
+  /** As `parseIp` returns it. */
+  readonly address: string
+  readonly family: 'ipv4' | 'ipv6'
+  readonly bits: number
 }
 
-function bitsOf(address: string): number {
-  return isIP(address) === 4 ? 32 : 128
+/** Bits of an IPv6 address before the IPv4 address that it may contain. */
+const MAPPED_BITS = 96
+const MAPPED = /^::ffff:(?=\d+\.)/
+/** An entry of X-Forwarded-For (RFC 7239, section 6): an address, in brackets or not, with a port or not. */
+const ENTRY = /^(?:\[(?<v6>[^\]]*)\]|(?<v4>[\d.]+))(?::\w+)?$/
+
+/**
+ * Returns why the server cannot trust a text as the address or network of a proxy, as the end of a sentence; undefined
+ * if it can. As in nginx, bits after the prefix do not matter (`10.1.2.3/8`).
+ */
+export function networkMistake(text: string): string | undefined {
+  if (parseNetwork(text) !== undefined) return undefined
+  if (text.includes('%')) return 'has a zone, which means nothing on another host; leave out "%" and the zone'
+  const [, ipv6 = '', bits] = /^(.*)\/(\d{1,2})$/.exec(text) ?? []
+  const ipv4 = isIP(ipv6) === 6 ? parseIp(ipv6) : undefined
+  if (ipv4 === undefined || isIP(ipv4) !== 4) return 'is not an IP address or CIDR range'
+  return `contains all IPv4 addresses; write ${ipv4}/${Math.min(Number(bits), 32)}, if you mean that network`
 }
 
 /** Determines the client of a request, with or without proxies. */
 export class ClientAddress {
-  readonly #trusted = new BlockList()
+  // One list for both families would find IPv4 addresses in IPv6 networks such as ::/0.
+  readonly #trusted = { ipv4: new BlockList(), ipv6: new BlockList() }
 
-  /** @param trusted addresses and networks, of which `isNetwork` is true */
+  /** @param trusted addresses and networks without a `networkMistake` */
   constructor(trusted: readonly string[]) {
     for (const each of trusted) {
-      const [address = '', bits] = each.split('/')
-      const isIpv4 = isIP(address) === 4
-      this.#trusted.addSubnet(
-        address,
-        bits === undefined ? bitsOf(address) : Number(bits),
-        isIpv4 ? 'ipv4' : 'ipv6',
-      )
+      const network = parseNetwork(each)
+      if (network === undefined) throw new Error(`${each} is not a network`)
+      this.#trusted[network.family].addSubnet(network.address, network.bits, network.family)
     }
   }
 
   /** Whether the connection comes from one of the proxies. */
   isProxied(request: IncomingMessage): boolean {
-    return this.#isTrusted(request.socket.remoteAddress ?? '')
+    return this.#isTrusted(peerOf(request))
   }
 
-  /** Returns the last address that is not a trusted proxy's. */
+  /**
+   * Returns the last address that is not a trusted proxy's. Only a trusted proxy's entry of X-Forwarded-For counts: if
+   * it cannot be read, the client may have written everything before it, and the address is that proxy's.
+   */
   of(request: IncomingMessage): string {
-    const peer = request.socket.remoteAddress ?? ''
-    if (!this.#isTrusted(peer)) return peer
-    const named = [request.headers['x-forwarded-for'] ?? ''].flat().join(',').split(',')
-    const others = named.map((each) => each.trim()).filter((each) => isIP(each) !== 0)
-    return others.findLast((each) => !this.#isTrusted(each)) ?? others[0] ?? peer
+    let address = peerOf(request)
+    const entries = [request.headers['x-forwarded-for'] ?? ''].flat().join(',').split(',')
+    while (this.#isTrusted(address)) {
+      const before = parseEntry(entries.pop() ?? '')
+      if (before === undefined) break
+      address = before
+    }
+    return address
   }
 
   #isTrusted(address: string): boolean {
-    const family = isIP(address)
-    return family !== 0 && this.#trusted.check(address, family === 4 ? 'ipv4' : 'ipv6')
+    const family = familyOf(address)
+    return family !== undefined && this.#trusted[family].check(address, family)
   }
+}
+
+function peerOf({ socket: { remoteAddress = '' } }: IncomingMessage): string {
+  return parseIp(remoteAddress) ?? remoteAddress
+}
+
+/** Parses an entry of X-Forwarded-For in any form that proxies write; undefined for other texts. */
+function parseEntry(entry: string): string | undefined {
+  const text = entry.trim().replace(/^"(.*)"$/, '$1')
+  const { v4, v6 } = ENTRY.exec(text)?.groups ?? {}
+  return parseIp(v4 ?? v6 ?? text)
+}
+
+function parseNetwork(text: string): Network | undefined {
+  const [written = '', prefix, ...more] = text.split('/')
+  const address = parseIp(written)
+  const family = address === undefined || written.includes('%') ? undefined : familyOf(address)
+  if (address === undefined || family === undefined || more.length > 0) return undefined
+  const maxBits = family === 'ipv4' ? 32 : 128
+  if (prefix === undefined) return { address, family, bits: maxBits }
+  // The prefix of a mapped address counts the bits before the IPv4 address.
+  const bits = Number(prefix) - (isIP(written) === 6 && family === 'ipv4' ? MAPPED_BITS : 0)
+  return /^\d{1,3}$/.test(prefix) && bits >= 0 && bits <= maxBits ? { address, family, bits } : undefined
+}
+
+/** Returns an IP address in its usual form, without a zone; an IPv4 address that IPv6 contains becomes IPv4. */
+function parseIp(text: string): string | undefined {
+  const plain = text.replace(/%.*/, '')
+  const family = isIP(text) === 0 ? undefined : familyOf(plain)
+  if (family === undefined) return undefined
+  return new SocketAddress({ address: plain, family }).address.replace(MAPPED, '')
+}
+
+function familyOf(address: string): Network['family'] | undefined {
+  const version = isIP(address)
+  return version === 0 ? undefined : version === 4 ? 'ipv4' : 'ipv6'
 }
