@@ -61,7 +61,7 @@ test.each(table)('O1 next %j stays on the site', (next) => {
 
 test('O1 any text as next stays on the site', () => {
   const piece = fc.oneof(
-    fc.constantFrom(...starts, ...hosts, '/', '..', '%2f', '%5c', '#', '?'),
+    fc.constantFrom(...starts, ...hosts, '/', '..', '%2f', '%5c', '#', '?', '#\\', '\r\n'),
     fc.string({ unit: 'binary', maxLength: 5 }),
   )
   fc.assert(
@@ -79,6 +79,13 @@ test.each([
   ['/repos/a/#part-1', '/repos/a/#part-1'],
   ['/repos/a/?q=1#日', '/repos/a/?q=1#%E6%97%A5'],
   ['/#//evil.com', '/#//evil.com'],
+  ['/repos/a/page.html#App\\Models\\User', '/repos/a/page.html#App\\Models\\User'],
+  ['/repos/a/#\\\\evil.com', '/repos/a/#\\\\evil.com'],
+  ['/repos/a/#a b"<>`{|}^\'%2#?', "/repos/a/#a%20b%22%3C%3E%60{|}^'%2#?"],
+  ['/repos/a/#x\r\nset-cookie: a=b', '/repos/a/#xset-cookie:%20a=b'],
+  ['/repos/a/#\u0000\u007f\ud800', '/repos/a/#%00%7F%EF%BF%BD'],
+  ['/repos\\a/#part', '/'],
+  ['/repos/a\n/#part', '/'],
   ['/x/..//evil.com#part', '/'],
   ['/_login#part', '/'],
   ['/repos/日本/', '/repos/%E6%97%A5%E6%9C%AC/'],
@@ -87,6 +94,15 @@ test.each([
   [undefined, '/'],
 ])('next %j resolves to %s', (next, expected) => {
   expect(safeNext(next)).toBe(expected)
+})
+
+test('a section that makes next too long is dropped, not the page', () => {
+  const longest = `/repos/a/?${'q'.repeat(3_500)}#${'x'.repeat(585)}`
+  expect([longest.length, safeNext(longest)]).toEqual([4_096, longest])
+  expect(safeNext(`${longest}x`)).toBe(`/repos/a/?${'q'.repeat(3_500)}`)
+  expect(safeNext(`/repos/a/#${'x'.repeat(100_000)}`)).toBe('/repos/a/')
+  expect(safeNext(`/repos/a/#${'ü'.repeat(1_000)}`)).toBe('/repos/a/')
+  expect(safeNext(`/${'x'.repeat(4_096)}#part`)).toBe('/')
 })
 
 test.each(['/', '/repos/a b/', '/x?next=/y&z=1', '/repos/%2F%20+&=#'])(

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { LRUCache } from 'lru-cache'
 import type { ContentConfig } from '../../config.ts'
 import { type Flow, flowSchema } from '../../login/flow.ts'
+import { withoutSection } from '../../page/next.ts'
 import { createSessionId, isSessionId } from '../../session/session-store.ts'
 import { parseJson } from '../../../lib/schema/parse-json.ts'
 
@@ -11,6 +12,8 @@ const FLOW_PATH = '/_login/oidc'
 const FLOW_MAX_AGE_S = 600
 const SECRET = '_enter'
 const SECRET_MAX_AGE_S = 600
+/** Length that every browser accepts, with the attributes (RFC 6265, section 6.1). */
+const MAX_COOKIE = 4096
 const REMEMBERED = 10_000
 const MAX_REMEMBERED = 1_024
 
@@ -55,11 +58,19 @@ export class Cookies {
       : [`${SESSION}=; Path=/; Domain=${this.#domain}; Max-Age=0`]
   }
 
-  /** Stores the login's state while the user is at the provider; undefined removes it. */
+  /**
+   * Stores the login's state while the user is at the provider; undefined removes it. Browsers drop a cookie that is
+   * too long, and with it the login: then it leaves out the section, or opens the home page.
+   */
   flow(flow: Flow | undefined): string {
-    const value = flow === undefined ? '' : Buffer.from(JSON.stringify(flow)).toString('base64url')
     const path = this.#prefix === '' ? FLOW_PATH : '/'
-    return this.#set(FLOW, value, path, flow === undefined ? 0 : FLOW_MAX_AGE_S)
+    if (flow === undefined) return this.#set(FLOW, '', path, 0)
+    const opening = (next: string): string => {
+      const value = Buffer.from(JSON.stringify({ ...flow, next })).toString('base64url')
+      return this.#set(FLOW, value, path, FLOW_MAX_AGE_S)
+    }
+    const cookies = [flow.next, withoutSection(flow.next)].map(opening)
+    return cookies.find(({ length }) => length <= MAX_COOKIE) ?? opening('/')
   }
 
   flowOf(request: IncomingMessage): Flow | undefined {

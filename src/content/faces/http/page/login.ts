@@ -1,6 +1,9 @@
+import { MAX_NEXT } from '../../../page/next.ts'
+
 // Keeps the section of the requested page: browsers keep it in the address through redirects, but do not send it.
 function withSection(next: string): string {
-  return next.includes('#') ? next : next + location.hash
+  const whole = next + location.hash
+  return next.includes('#') || whole.length > MAX_NEXT ? next : whole
 }
 
 if (location.hash !== '') {
