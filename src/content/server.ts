@@ -90,8 +90,7 @@ async function start(
   )
   const passwords = new PasswordLogin(config.users, new Throttle(sessionStore))
   const rules = new AccessRules(config.access)
-  const openId =
-    config.oidc === undefined ? undefined : await openIdLogin(config.oidc, (group) => rules.namesGroup(group))
+  const openId = config.oidc === undefined ? undefined : await openIdLogin(config.oidc, rules)
   const purge = (): void => {
     publications.purge()
     cache.purge()
@@ -172,12 +171,9 @@ async function listening({ host, port }: ContentConfig['http'], http: HttpServer
 }
 
 /** Imports on demand the fifteen modules of OpenID login. */
-async function openIdLogin(
-  config: NonNullable<ContentConfig['oidc']>,
-  isWanted: (group: string) => boolean,
-): Promise<OpenIdLogin> {
+async function openIdLogin(...given: ConstructorParameters<typeof OpenIdLogin>): Promise<OpenIdLogin> {
   const { OpenIdLogin: Login } = await import('./login/openid.ts')
-  return new Login(config, isWanted)
+  return new Login(...given)
 }
 
 /** Refuses to start a server without any way to log in. */

@@ -47,11 +47,14 @@ export class AccessRules {
   /** Grants of a visitor without a login. */
   readonly visitor: Grants
   readonly hasPublic: boolean
+  /** Whether a rule names users or domains of addresses. */
+  readonly namesReaders: boolean
 
   constructor({ default: admitted, rules }: AccessConfig) {
     // The last rule is for all other repositories.
     this.#rules = [...rules, { repos: ['*'], readers: admitted === 'readers' }].map(compile)
     this.hasPublic = this.#rules.some(({ isPublic }) => isPublic)
+    this.namesReaders = this.#rules.some(({ users, domains }) => users.size + domains.size > 0)
     this.visitor = this.#grants(false, ({ isPublic }) => isPublic)
   }
 

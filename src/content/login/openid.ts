@@ -9,16 +9,22 @@ import type { Login } from '../session/sessions.ts'
 
 type OpenIdConfig = NonNullable<Settings['oidc']>
 
+/** Needs of the access rules. */
+interface Rules {
+  /** Whether a rule names users or domains of addresses. */
+  readonly namesReaders: boolean
+  namesGroup(group: string): boolean
+}
+
 /** Login with an OpenID provider: the authorization code flow with PKCE. */
 export class OpenIdLogin {
   readonly #config: OpenIdConfig
-  readonly #isWanted: (group: string) => boolean
+  readonly #rules: Rules
   readonly #provider: OpenIdProvider
 
-  /** @param isWanted whether a rule names a group */
-  constructor(config: OpenIdConfig, isWanted: (group: string) => boolean) {
+  constructor(config: OpenIdConfig, rules: Rules) {
     this.#config = config
-    this.#isWanted = isWanted
+    this.#rules = rules
     this.#provider = new OpenIdProvider(config, (message, cause) =>
       fault('PROVIDER_UNAVAILABLE', message, cause),
     )
@@ -72,21 +78,19 @@ export class OpenIdLogin {
         pkceCodeVerifier: verifier,
         idTokenExpected: true,
       })
-      claims = await claimsOf(provider, tokens, this.#wantedClaims())
+      const { groupsClaim } = this.#config
+      const wanted = groupsClaim === undefined ? ['email'] : ['email', groupsClaim]
+      claims = await claimsOf(provider, tokens, wanted, this.#needsVerified ? ['email_verified'] : [])
     } catch (error) {
       throw fault('LOGIN_REFUSED', `login with ${this.label} failed: ${messageOf(error)}`, error)
     }
     return this.#admit(claims)
   }
 
-  #wantedClaims(): readonly string[] {
-    const { allowedEmails, allowedDomains, groupsClaim } = this.#config
-    const isLimited = allowedEmails.length > 0 || allowedDomains.length > 0
-    return [
-      'email',
-      ...(isLimited ? ['email_verified'] : []),
-      ...(groupsClaim === undefined ? [] : [groupsClaim]),
-    ]
+  /** Whether it matters that an address is verified. */
+  get #needsVerified(): boolean {
+    const { allowedEmails, allowedDomains } = this.#config
+    return allowedEmails.length > 0 || allowedDomains.length > 0 || this.#rules.namesReaders
   }
 
   #admit(claims: Claims): Login {
@@ -100,7 +104,10 @@ export class OpenIdLogin {
       user: email ?? String(claims['sub']),
       proof: this.proof,
       isVerified,
-      groups: groupsClaim === undefined ? [] : parseGroups(claims[groupsClaim], this.#isWanted),
+      groups:
+        groupsClaim === undefined
+          ? []
+          : parseGroups(claims[groupsClaim], (group) => this.#rules.namesGroup(group)),
     }
     if (emails.length === 0 && domains.length === 0) return login
     if (email === undefined)

@@ -51,15 +51,27 @@ export class OpenIdProvider {
 
 /**
  * Returns the claims of a login. Many providers report addresses and groups only at the user-info endpoint, which is
- * asked when one of the wanted claims is missing.
+ * asked when one of the claims is missing, if there is one.
+ *
+ * @param wanted claims without which the login cannot continue if the endpoint fails
+ * @param optional further claims, which are left out then
  */
 export async function claimsOf(
   provider: client.Configuration,
   tokens: client.TokenEndpointResponse & client.TokenEndpointResponseHelpers,
   wanted: readonly string[],
+  optional: readonly string[] = [],
 ): Promise<Claims> {
   const given: Claims = tokens.claims() ?? {}
   const subject = given['sub']
-  if (wanted.every((name) => name in given) || typeof subject !== 'string') return given
-  return { ...given, ...(await client.fetchUserInfo(provider, tokens.access_token, subject)) }
+  const isGiven = (name: string): boolean => name in given
+  if ([...wanted, ...optional].every(isGiven) || typeof subject !== 'string') return given
+  if (provider.serverMetadata().userinfo_endpoint === undefined) return given
+  try {
+    return { ...given, ...(await client.fetchUserInfo(provider, tokens.access_token, subject)) }
+  } catch (error) {
+    if (!wanted.every(isGiven)) throw error
+    // The caller decides without the optional claims, and names those that it needs.
+    return given
+  }
 }

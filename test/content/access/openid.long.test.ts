@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { startContent } from '../../support/content/content-server.ts'
-import { startLoginProvider } from '../../support/content/login-provider.ts'
+import { type ReportedClaims, startLoginProvider } from '../../support/content/login-provider.ts'
 import { freePort } from '../../support/services/free-port.ts'
 
 /** Follows redirects as a browser does, with a cookie jar for each host and port, without cookies that are too long. */
@@ -28,7 +28,7 @@ async function startWithProvider(
   oidc: object,
   email = 'ada@docs.example',
   isVerified: unknown = true,
-  more: { readonly access?: object; readonly groups?: unknown } = {},
+  more: { readonly access?: object; readonly groups?: unknown; readonly reported?: ReportedClaims } = {},
 ) {
   const port = await freePort()
   const issuer = await startLoginProvider(
@@ -36,6 +36,7 @@ async function startWithProvider(
     email,
     isVerified,
     more.groups,
+    more.reported,
   )
   const settings = {
     http: { port },
@@ -91,6 +92,39 @@ test('an account without an address, and one of another domain, are refused for 
   expect(await refused('ada@other.example')).toContain('da@other.example is not allowed to log in')
 })
 
+const ADA = { email: 'ada@docs.example' }
+const missing = 'claim &quot;email_verified&quot; is missing'
+
+test.each([
+  ['no endpoint', { idToken: ADA }, missing],
+  ['403', { idToken: ADA, userInfo: 403 }, missing],
+  ['500', { idToken: ADA, userInfo: 500 }, missing],
+  ['no claims', { idToken: ADA, userInfo: {} }, missing],
+  ['no endpoint', { idToken: { email: 'ada@other.example' } }, 'not allowed to log in'],
+  ['500', { idToken: { email: 'ada@other.example' }, userInfo: 500 }, 'not allowed to log in'],
+  ['no endpoint', { idToken: {} }, 'claim &quot;email&quot;'],
+  ['500', { idToken: {}, userInfo: 500 }, 'with Our SSO failed: unexpected HTTP response'],
+] as const)('with %s for user info, %j is refused, because: %s', async (_what, reported, reason) => {
+  const { url, log } = await startWithProvider({ allowed_domains: ['docs.example'] }, '', true, { reported })
+  const end = await browse(`${url}/_login/oidc`)
+  expect(end.status).toBe(403)
+  expect(end.text).toContain(reason)
+  expect(log().at(-1)).toMatchObject({ event: 'login_failed' })
+})
+
+test('without limits, an account without user info logs in, and one whose groups are unknown does not', async () => {
+  const [withNone, failing] = [{ idToken: ADA }, { idToken: ADA, userInfo: 500 }]
+  const groups = { groups_claim: 'groups' }
+  const statusOf = async (oidc: object, reported: ReportedClaims) => {
+    const { url } = await startWithProvider(oidc, '', true, { reported })
+    return (await browse(`${url}/_login/oidc?next=/repos/a/`)).status
+  }
+  expect(await statusOf({}, { idToken: {} })).toBe(200)
+  expect(await statusOf(groups, withNone)).toBe(200)
+  expect(await statusOf({}, failing)).toBe(200)
+  expect(await statusOf(groups, failing)).toBe(403)
+})
+
 test.each([
   ['another address', { allowed_emails: ['bob@docs.example'] }, true],
   ['another domain', { allowed_domains: ['example'] }, true],
@@ -125,6 +159,19 @@ test.each([
     const access = { rules: [{ repos: ['a'], ...rule }] }
     const { url } = await startWithProvider({}, 'ada@docs.example', isVerified, { access })
     expect((await browse(`${url}/_login/oidc?next=/repos/a/`)).status).toBe(status)
+  }
+})
+
+test('O8 an address in the ID token that only the user info confirms is in its domain', async () => {
+  const reported = { idToken: ADA, userInfo: { ...ADA, email_verified: true } }
+  for (const [rule, isIn] of [
+    [{ email_domains: ['docs.example'] }, true],
+    [{ users: ['ada@docs.example'] }, true],
+    [{ email_domains: ['other.example'] }, false],
+  ] as const) {
+    const access = { rules: [{ repos: ['a'], ...rule }] }
+    const { url } = await startWithProvider({}, '', true, { access, reported })
+    expect((await browse(`${url}/_login/oidc?next=/repos/a/`)).status).toBe(isIn ? 200 : 404)
   }
 })
 
