@@ -11,10 +11,11 @@ const CODINGS: Readonly<Record<string, string>> = {
 
 /**
  * Returns the codings of an object's bytes from its stored `Content-Encoding`; undefined if there are none. Some
- * services keep `aws-chunked`, which described only the upload; `identity` and unknown names describe nothing.
+ * services keep `aws-chunked`, which described only the upload; `identity` and unknown names describe nothing. Codings
+ * have no parameters, so those of an entry are ignored.
  */
 export function parseContentEncoding(stored: string | undefined): string | undefined {
-  const names = (stored ?? '').split(',').map((name) => name.trim().toLowerCase())
+  const names = (stored ?? '').split(',').map((entry) => entry.replace(/;.*/s, '').trim().toLowerCase())
   const codings = names.flatMap((name) => (Object.hasOwn(CODINGS, name) ? [CODINGS[name]] : []))
   return codings.length === 0 ? undefined : codings.join(', ')
 }

@@ -19,6 +19,8 @@ test.each([
   ['Br', 'br'],
   ['zstd,identity', 'zstd'],
   ['deflate , gzip', 'deflate, gzip'],
+  ['gzip;q=1.0', 'gzip'],
+  ['identity;q=0, br ; level=11;x=","', 'br'],
 ])('of the stored coding %j, only what describes the bytes remains: %j', (stored, sent) => {
   expect(parseContentEncoding(stored)).toBe(sent)
 })
