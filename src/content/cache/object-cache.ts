@@ -4,6 +4,7 @@ import { LRUCache } from 'lru-cache'
 import { isFault } from '../../lib/errors/fault.ts'
 import type { Clock } from '../../lib/clock/clock.ts'
 import { brotli } from '../../lib/compress/brotli.ts'
+import { decodeHead } from '../store/decode-head.ts'
 import { readAll, readHead } from '../store/read-object.ts'
 import { inTime, SharedReads } from '../store/shared-reads.ts'
 import type { ObjectInfo, ReadableStore } from '../store/store.ts'
@@ -13,6 +14,8 @@ const compressGzip = promisify(gzip)
 const BROTLI_QUALITY = 5
 /** Bytes kept of an object that is not cached: they decide about its character set. */
 const HEAD_BYTES = 4_096
+/** Bytes kept of an object in a coding after it is decoded. */
+export const DECODED_BYTES = 16_384
 /** Overhead of an entry besides its bytes and its key. */
 const ENTRY_BYTES = 512
 
@@ -29,6 +32,8 @@ export interface CachedObject {
   readonly is: 'cached'
   readonly info: ObjectInfo
   readonly bytes: Buffer
+  /** First bytes of an object that was compressed before it was stored; undefined if they cannot be decoded. */
+  readonly decoded?: Buffer | undefined
   readonly published?: PublishedAs
   /** Whether the bytes were made from a stored object: no compressed form is stored beside it. */
   readonly isDerived?: boolean
@@ -51,6 +56,7 @@ export type CacheEntry =
       readonly info: ObjectInfo
       /** The first bytes. */
       readonly head: Buffer
+      readonly decoded?: Buffer | undefined
       readonly published?: PublishedAs
     }
   | { readonly is: 'missing' }
@@ -298,15 +304,19 @@ export class ObjectCache {
     if (opened === 'unchanged' && old !== undefined) return old
     if (typeof opened === 'string') return { is: 'missing' }
     const { body: _body, ...info } = opened
-    if (opened.size <= this.#limits.maxObjectBytes)
-      return { is: 'cached', info, bytes: await readAll(opened) }
-    return { is: 'large', info, head: await readHead(opened, HEAD_BYTES) }
+    const isCached = opened.size <= this.#limits.maxObjectBytes
+    const bytes = isCached ? await readAll(opened) : await readHead(opened, HEAD_BYTES)
+    const { contentEncoding } = info
+    const decoded =
+      contentEncoding === undefined ? undefined : await decodeHead(bytes, contentEncoding, DECODED_BYTES)
+    return isCached ? { is: 'cached', info, bytes, decoded } : { is: 'large', info, head: bytes, decoded }
   }
 }
 
 function bytesOf(known: CacheEntry): number {
   if (known.is === 'missing') return 0
-  return known.is === 'cached' ? known.bytes.length : known.head.length
+  const { length } = known.is === 'cached' ? known.bytes : known.head
+  return length + (known.decoded?.length ?? 0)
 }
 
 /** A compressed form that is older than its object belongs to the object's previous version. */

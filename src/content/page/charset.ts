@@ -17,6 +17,9 @@ const IN_CONTENT = /charset\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s;"'][^\s;]*))/i
 const IN_XML = /^<\?xml\s[^>]*?encoding\s*=\s*["']([^"'>]*)["']/
 const IN_CSS = /^@charset "([^"]*)";/
 
+/** Parameter of a media type: in quotes, or up to the next parameter. */
+const PARAMETER = /;\s*charset\s*=\s*(?:"([^"]*)"?|([^;]*))/i
+
 /** Text of a file. */
 export interface DecodedText {
   readonly text: string
@@ -27,7 +30,8 @@ export interface DecodedText {
 }
 
 /** Returns the name of the encoding of a label, as browsers know them; undefined for an unknown one. */
-export function encodingOf(label: string): string | undefined {
+export function encodingOf(label: string | undefined): string | undefined {
+  if (label === undefined) return undefined
   try {
     return new TextDecoder(label).encoding
   } catch {
@@ -36,17 +40,33 @@ export function encodingOf(label: string): string | undefined {
   }
 }
 
+/** Returns the character set that a media type names, as it is written. */
+export function labelOf(mediaType: string): string | undefined {
+  return PARAMETER.exec(mediaType)?.slice(1).find(isGiven)
+}
+
+/** Returns a media type with another character set; undefined removes it. */
+export function withCharset(mediaType: string, charset: string | undefined): string {
+  const plain = mediaType.replace(PARAMETER, '')
+  return charset === undefined ? plain : `${plain}; charset=${charset}`
+}
+
 /**
- * Returns the encoding of a text as browsers do: from its byte order mark, from what it declares, else UTF-8 if it is
- * valid.
+ * Returns the encoding of a text as browsers do: from its byte order mark, from the media type's parameter, from what
+ * it declares, else UTF-8 if it is valid.
  *
+ * @param mediaType with its parameters, in any case
  * @param isWhole whether the bytes are the whole text, not only its beginning
  */
 export function charsetOf(bytes: Uint8Array, mediaType: string, isWhole = true): string | undefined {
   const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, HEAD_BYTES)).toString(
     'latin1',
   )
-  const found = markedCharset(head) ?? declaredCharset(head, mediaType)
+  const found =
+    markedCharset(head) ??
+    encodingOf(labelOf(mediaType)) ??
+    utf16OfXml(head) ??
+    declaredCharset(head, mediaType)
   if (found !== undefined) return found
   return isUtf8(isWhole ? bytes : bytes.subarray(0, wholeCharacters(bytes))) ? 'utf-8' : undefined
 }
@@ -65,7 +85,10 @@ export function decodeText(bytes: Uint8Array, mediaType: string): DecodedText {
 function markedCharset(head: string): string | undefined {
   if (head.startsWith('\xef\xbb\xbf')) return 'utf-8'
   if (head.startsWith('\xff\xfe')) return 'utf-16le'
-  if (head.startsWith('\xfe\xff')) return 'utf-16be'
+  return head.startsWith('\xfe\xff') ? 'utf-16be' : undefined
+}
+
+function utf16OfXml(head: string): string | undefined {
   if (head.startsWith('<\0?\0x\0')) return 'utf-16le'
   return head.startsWith('\0<\0?\0x') ? 'utf-16be' : undefined
 }

@@ -1,11 +1,11 @@
 import mime from 'mime'
-import type { CachedObject, Sendable } from '../cache/object-cache.ts'
-import { charsetOf, encodingOf } from './charset.ts'
+import { type CachedObject, DECODED_BYTES, type Sendable } from '../cache/object-cache.ts'
+import { charsetOf, encodingOf, labelOf, withCharset } from './charset.ts'
 
-const TEXT = /^(?:text\/|application\/(?:javascript|json|xml|[\w.+-]+\+(?:json|xml)|wasm)|image\/svg)/
-const WITH_CHARSET = /^(?:text\/|application\/(?:javascript|json|xml|[\w.+-]+\+(?:json|xml))|image\/svg)/
+const TEXT = /^(?:text\/|application\/(?:javascript|json|xml|[\w.+-]+\+(?:json|xml)|wasm)|image\/svg)/i
+const WITH_CHARSET = /^(?:text\/|application\/(?:javascript|json|xml|[\w.+-]+\+(?:json|xml))|image\/svg)/i
 /** Types that uploaders use when they do not know the type. */
-const UNKNOWN = /^(?:application|binary)\/octet-stream$/
+const UNKNOWN = /^(?:application|binary)\/octet-stream$/i
 
 /** Type of an object as it is sent. */
 export interface ContentType {
@@ -34,7 +34,7 @@ export function contentTypeOf(object: Sendable): ContentType {
 export function isHtmlPage(object: Sendable): object is CachedObject {
   if (object.is !== 'cached' || isEncoded(object)) return false
   const { header, charset } = contentTypeOf(object)
-  return charset !== undefined && /^text\/html(?:;|$)/i.test(header)
+  return charset !== undefined && /^text\/html\s*(?:;|$)/i.test(header)
 }
 
 /** Whether an object was compressed before it was stored. */
@@ -52,10 +52,15 @@ function makeType(object: Sendable): ContentType {
   // The store has the type of the path under which the content was first published.
   const type = published === undefined ? mediaTypeOf(info.key, info.contentType) : mediaTypeOf(published.path)
   if (!WITH_CHARSET.test(type)) return { header: type, charset: undefined }
-  const label = /;\s*charset\s*=\s*"?([^";]*)/i.exec(type)?.[1]
-  if (label !== undefined) return { header: type, charset: encodingOf(label) }
-  const charset = isEncoded(object)
-    ? 'utf-8'
-    : charsetOf(object.is === 'cached' ? object.bytes : object.head, type, object.is === 'cached')
-  return { header: charset === undefined ? type : `${type}; charset=${charset}`, charset }
+  const charset = charsetIn(object, type)
+  const isStored = charset !== undefined && encodingOf(labelOf(type)) === charset
+  return { header: isStored ? type : withCharset(type, charset), charset }
+}
+
+function charsetIn(object: Sendable, type: string): string | undefined {
+  const isWhole = object.is === 'cached'
+  if (!isEncoded(object)) return charsetOf(isWhole ? object.bytes : object.head, type, isWhole)
+  const { decoded } = object
+  if (decoded === undefined) return encodingOf(labelOf(type))
+  return charsetOf(decoded, type, isWhole && decoded.length < DECODED_BYTES)
 }
