@@ -1,7 +1,8 @@
 import type { MarkdownTask } from '../src/content/markdown/markdown-pages.ts'
 import { type MarkdownPage, toMarkdown } from '../src/content/markdown/to-markdown.ts'
+import { decode } from '../src/content/page/charset.ts'
 
 /** Converts an HTML page to Markdown. */
 export default function contentMarkdown({ bytes, charset }: MarkdownTask): MarkdownPage {
-  return toMarkdown(new TextDecoder(charset).decode(bytes))
+  return toMarkdown(decode(bytes, charset))
 }

@@ -19,10 +19,10 @@ const MAX_WAITING = 64
 const REST_MS = 60_000
 const ENTRY_BYTES = 512
 
-/** A page to convert, and the name of its encoding. */
+/** A page to convert, and the name of its encoding, if it is known. */
 export interface MarkdownTask {
   readonly bytes: Uint8Array
-  readonly charset: string
+  readonly charset: string | undefined
 }
 
 /** Converts HTML pages in memory to Markdown, in a worker. The same page yields the same object while it is kept. */
@@ -72,7 +72,7 @@ export class MarkdownPages {
     if (this.#converting.size >= MAX_WAITING || this.#failed.has(id)) throw unavailable()
     try {
       const options = { timeoutMs: CONVERT_MS }
-      const task: MarkdownTask = { bytes: page.bytes, charset: contentTypeOf(page).charset ?? 'utf-8' }
+      const task: MarkdownTask = { bytes: page.bytes, charset: contentTypeOf(page).charset }
       const converted = await this.#pool.run(workerFile('content-markdown'), task, options)
       const markdown = asObject(page, Buffer.from((converted as MarkdownPage).markdown))
       this.#pages.set(page, markdown)

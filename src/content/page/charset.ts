@@ -74,12 +74,17 @@ export function charsetOf(bytes: Uint8Array, mediaType: string, isWhole = true):
 /** Decodes a text as browsers do. */
 export function decodeText(bytes: Uint8Array, mediaType: string): DecodedText {
   const charset = charsetOf(bytes, mediaType)
-  const text = new TextDecoder(charset ?? ASSUMED).decode(bytes)
+  const text = decode(bytes, charset)
   const isUtf = charset?.startsWith('utf-') === true
   const isWrong = isUtf ? charset === 'utf-8' && !isUtf8(bytes) : text.includes('\ufffd')
   // Text in UTF-8 is hardly ever valid by chance.
   const isUndeclared = !isUtf && isUtf8(bytes) && bytes.some((byte) => byte >= 0x80)
   return { text, charset, isDoubtful: charset === undefined || isWrong || isUndeclared }
+}
+
+/** Decodes a text in an encoding; without one, in the encoding that browsers assume in most languages. */
+export function decode(bytes: Uint8Array, charset = ASSUMED): string {
+  return new TextDecoder(charset).decode(bytes)
 }
 
 function markedCharset(head: string): string | undefined {

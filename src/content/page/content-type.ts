@@ -30,11 +30,10 @@ export function contentTypeOf(object: Sendable): ContentType {
   return type
 }
 
-/** Whether an object is an HTML page in memory in a known encoding, stored without compression. */
+/** Whether an object is an HTML page in memory, stored without compression. */
 export function isHtmlPage(object: Sendable): object is CachedObject {
   if (object.is !== 'cached' || isEncoded(object)) return false
-  const { header, charset } = contentTypeOf(object)
-  return charset !== undefined && /^text\/html\s*(?:;|$)/i.test(header)
+  return /^text\/html\s*(?:;|$)/i.test(contentTypeOf(object).header)
 }
 
 /** Whether an object was compressed before it was stored. */

@@ -1,5 +1,7 @@
+import { text } from 'node:stream/consumers'
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
+import { formatIndex } from '../../../../src/content/search/search-index.ts'
 import type { Store } from '../../../../src/content/store/store.ts'
 import { startContent } from '../../../support/content/content-server.ts'
 
@@ -84,4 +86,36 @@ test('the Markdown of a page follows its byte order mark', async () => {
     { type: 'TEXT/HTML ; charset=nonsense', bytes: UTF8_MARK },
   ])
     expect(await (await (await start(page)).ask('/repos/a/page.html.md')).text()).toMatch(/caf\u00e9\n$/)
+})
+
+test('the Markdown of a page in an unknown character set is read as browsers do, at the address in lists', async () => {
+  const page = { path: 'undecl.html', title: 't', text: 'caf\u00e9', sections: [] }
+  const { ask } = await startContent({
+    'repos/a/_search.json': await text(formatIndex([page])),
+    'repos/a/undecl.html': bytes('<title>t</title><p>caf\xe9 \x80 \x81'),
+  })
+  const [, listed = ''] = /\]\(([^)]*)\)/.exec(await (await ask('/repos/a/llms.txt')).text()) ?? []
+  expect(listed).toBe('/repos/a/undecl.html.md')
+  const markdown = '# t\n\ncaf\u00e9 \u20ac \u0081\n'
+  expect(await (await ask(listed)).text()).toBe(markdown)
+  expect(await (await ask('/_api/page?path=/repos/a/undecl.html')).json()).toMatchObject({ markdown })
+})
+
+test('a page without Markdown is refused for that reason', async () => {
+  for (const [stored, cache] of [
+    [{ type: 'text/html', coding: 'gzip', bytes: gzipSync('<p>x') }, {}],
+    [{ type: 'text/html', bytes: Buffer.alloc(100, 'x') }, { max_object_bytes: '16' }],
+    [{ type: 'text/plain', bytes: Buffer.from('x') }, {}],
+  ] as const) {
+    const { ask } = await start(stored, { cache })
+    const answer = await ask('/_api/page?path=/repos/a/page.html')
+    const { error } = (await answer.json()) as { readonly error: object }
+    expect([answer.status, error]).toEqual([
+      404,
+      expect.objectContaining({
+        code: 'PAGE_NOT_FOUND',
+        message: expect.stringContaining('"/repos/a/page.html" has no Markdown: '),
+      }),
+    ])
+  }
 })

@@ -10,7 +10,8 @@ import { logRead } from '../log-reads.ts'
 
 interface FoundPage {
   readonly path: RequestPath
-  readonly object: CachedObject
+  /** Undefined if it cannot be converted. */
+  readonly object: CachedObject | undefined
 }
 
 /** Adds the route that returns a page as Markdown, for clients that know its path on the common host. */
@@ -35,10 +36,15 @@ export function readPageRoute({ app }: HttpServer, face: ContentFace): void {
           reader,
           path: found?.path ?? path,
           method: 'GET',
-          status: found === undefined ? 404 : 200,
+          status: found?.object === undefined ? 404 : 200,
         })
-      if (found === undefined)
-        throw fault('PAGE_NOT_FOUND', `no page is published at ${JSON.stringify(plain.slice(0, 200))}`)
+      const address = JSON.stringify(plain.slice(0, 200))
+      if (found === undefined) throw fault('PAGE_NOT_FOUND', `no page is published at ${address}`)
+      if (found.object === undefined)
+        throw fault(
+          'PAGE_NOT_FOUND',
+          `${address} has no Markdown: it is no HTML page, larger than "cache.max_object_bytes", or stored compressed; read it at its address`,
+        )
       const { bytes } = await face.markdown.find(found.object)
       void reply.header('cache-control', 'private, no-cache')
       return { path: formatPath(found.path.segments, found.path.isDirectory), markdown: bytes.toString() }
@@ -46,13 +52,14 @@ export function readPageRoute({ app }: HttpServer, face: ContentFace): void {
   )
 }
 
-/** Returns the HTML page of a path, after redirects inside the site. */
+/** Returns the page of a path, after redirects inside the site. */
 async function findPage(
   { finder }: ContentFace,
   asked: RequestPath,
   { grants }: Reader,
 ): Promise<FoundPage | undefined> {
   const { path, page } = await finder.follow(asked, grants)
-  if (page.is !== 'object' || page.isNotFound || !isHtmlPage(page.object)) return undefined
-  return { path: page.markdownOf ?? path, object: page.object }
+  if (page.is !== 'object' || page.isNotFound) return undefined
+  const { object } = page
+  return { path: page.markdownOf ?? path, object: isHtmlPage(object) ? object : undefined }
 }
