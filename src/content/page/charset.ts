@@ -5,7 +5,7 @@ const PRESCAN_BYTES = 1_024
 /** Bytes at the start of an object that decide about its character set, if it is not in UTF-8. */
 const HEAD_BYTES = 16_384
 /** Encoding that browsers assume in most languages. */
-const ASSUMED = 'windows-1252'
+export const ASSUMED_CHARSET = 'windows-1252'
 
 const ATTRIBUTE = /[\s/]*([^\s/>=]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>"'][^\s>]*)))?/g
 /** A comment, a tag with its attributes, or other markup. */
@@ -19,15 +19,6 @@ const IN_CSS = /^@charset "([^"]*)";/
 
 /** Parameter of a media type: in quotes, or up to the next parameter. */
 const PARAMETER = /;\s*charset\s*=\s*(?:"([^"]*)"?|([^;]*))/i
-
-/** Text of a file. */
-export interface DecodedText {
-  readonly text: string
-  /** Name of the encoding that the file declares or is recognized by; undefined if there is none. */
-  readonly charset: string | undefined
-  /** Whether the bytes are not in that encoding, or it is unknown. */
-  readonly isDoubtful: boolean
-}
 
 /** Returns the name of the encoding of a label, as browsers know them; undefined for an unknown one. */
 export function encodingOf(label: string | undefined): string | undefined {
@@ -69,22 +60,6 @@ export function charsetOf(bytes: Uint8Array, mediaType: string, isWhole = true):
     declaredCharset(head, mediaType)
   if (found !== undefined) return found
   return isUtf8(isWhole ? bytes : bytes.subarray(0, wholeCharacters(bytes))) ? 'utf-8' : undefined
-}
-
-/** Decodes a text as browsers do. */
-export function decodeText(bytes: Uint8Array, mediaType: string): DecodedText {
-  const charset = charsetOf(bytes, mediaType)
-  const text = decode(bytes, charset)
-  const isUtf = charset?.startsWith('utf-') === true
-  const isWrong = isUtf ? charset === 'utf-8' && !isUtf8(bytes) : text.includes('\ufffd')
-  // Text in UTF-8 is hardly ever valid by chance.
-  const isUndeclared = !isUtf && isUtf8(bytes) && bytes.some((byte) => byte >= 0x80)
-  return { text, charset, isDoubtful: charset === undefined || isWrong || isUndeclared }
-}
-
-/** Decodes a text in an encoding; without one, in the encoding that browsers assume in most languages. */
-export function decode(bytes: Uint8Array, charset = ASSUMED): string {
-  return new TextDecoder(charset).decode(bytes)
 }
 
 function markedCharset(head: string): string | undefined {
@@ -136,7 +111,7 @@ function isGiven(value: string | undefined): boolean {
 /** Returns the encoding of a label that was read as ASCII, which excludes UTF-16. */
 function asAscii(label: string | undefined): string | undefined {
   if (label === undefined) return undefined
-  if (label.trim().toLowerCase() === 'x-user-defined') return ASSUMED
+  if (label.trim().toLowerCase() === 'x-user-defined') return ASSUMED_CHARSET
   const encoding = encodingOf(label)
   return encoding?.startsWith('utf-16') === true ? 'utf-8' : encoding
 }
