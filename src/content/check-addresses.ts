@@ -11,12 +11,13 @@ const HOST = new RegExp(`^${LABEL}(?:\\.${LABEL})*$`, 'i')
  */
 export function checkAddresses({ http, oidc, store, access }: Settings): string | undefined {
   return (
+    listenMistake(http.host) ??
     publicUrlMistake(http.publicUrl) ??
-    hostMistake('http.repo_domain', http.repoDomain) ??
+    repoDomainMistake(http.repoDomain) ??
     firstOf(http.allowedHosts, allowedHostMistake) ??
     firstOf(http.trustedProxies, proxyMistake) ??
-    urlMistake('oidc.issuer', oidc?.issuer) ??
-    urlMistake('store.endpoint', store.endpoint) ??
+    plainUrlMistake('oidc.issuer', oidc?.issuer) ??
+    plainUrlMistake('store.endpoint', store.endpoint) ??
     firstOf(oidc?.allowedDomains, (domain) => domainMistake('oidc.allowed_domains', domain)) ??
     firstOf(oidc?.allowedEmails, emailMistake) ??
     firstOf(access.rules, ({ emailDomains }, at) =>
@@ -50,6 +51,28 @@ function urlMistake(key: string, text: string | undefined): string | undefined {
   return isHttp ? undefined : `"${key}" must be a URL that begins with https:// or http://`
 }
 
+/** Mistake in a URL to which the server appends paths. */
+function plainUrlMistake(key: string, text: string | undefined): string | undefined {
+  const mistake = urlMistake(key, text)
+  if (text === undefined || mistake !== undefined) return mistake
+  const { origin, pathname, username, password } = new URL(text)
+  if (username + password === '' && !/[?#]/.test(text)) return undefined
+  return `"${key}" must not contain a user name, a query or a fragment; write ${origin}${pathname}`
+}
+
+function listenMistake(host: string): string | undefined {
+  // Without a name it is every address.
+  if (host === '' || isIP(host) !== 0 || HOST.test(host)) return undefined
+  return `"http.host": "${host}" is not an address or host name; leave out the scheme and brackets, and put the port into "http.port"`
+}
+
+function repoDomainMistake(domain: string | undefined): string | undefined {
+  const mistake = hostMistake('http.repo_domain', domain)
+  if (domain === undefined || mistake !== undefined) return mistake
+  if (URL.canParse(`http://repo.${domain}`)) return undefined
+  return `"http.repo_domain": "${domain}" ends like an IP address, below which there are no hosts; use a domain, such as docs.example`
+}
+
 function hostMistake(key: string, name: string | undefined): string | undefined {
   if (name === undefined || HOST.test(name)) return undefined
   return `"${key}": "${name}" is not a host name; leave out the scheme, the port and the path`
@@ -72,6 +95,6 @@ function domainMistake(key: string, domain: string): string | undefined {
 }
 
 function emailMistake(address: string): string | undefined {
-  if (/^[^\s@]+@[^\s@]+$/.test(address)) return undefined
-  return `"oidc.allowed_emails": "${address}" is not an email address, so it never matches; put domains into "oidc.allowed_domains"`
+  if (/^[^\s@*,;<>]+@[^\s@*,;<>]+$/.test(address)) return undefined
+  return `"oidc.allowed_emails": "${address}" is not an email address, so it never matches; list each address, or put its domain into "oidc.allowed_domains"`
 }
