@@ -82,7 +82,7 @@ export class OpenIdLogin {
       const wanted = groupsClaim === undefined ? ['email'] : ['email', groupsClaim]
       claims = await claimsOf(provider, tokens, wanted, this.#needsVerified ? ['email_verified'] : [])
     } catch (error) {
-      throw fault('LOGIN_REFUSED', `login with ${this.label} failed: ${messageOf(error)}`, error)
+      throw this.#refused(messageOf(error), error)
     }
     return this.#admit(claims)
   }
@@ -111,17 +111,20 @@ export class OpenIdLogin {
     }
     if (emails.length === 0 && domains.length === 0) return login
     if (email === undefined)
-      throw fault('LOGIN_REFUSED', `${this.label} reports no email address for this account (claim "email")`)
+      throw this.#refused('it reports no email address for this account (claim "email")')
     const domain = email.slice(email.lastIndexOf('@') + 1)
     if (!lower(emails).includes(email) && !lower(domains).includes(domain))
       throw fault('LOGIN_REFUSED', `${email} is not allowed to log in; ask the administrator of this site`)
     if (isVerified) return login
     const found =
       'email_verified' in claims ? JSON.stringify(claims['email_verified']).slice(0, 50) : 'missing'
-    throw fault(
-      'LOGIN_REFUSED',
-      `${this.label} does not confirm the email address ${email} (claim "email_verified" is ${found}); verify the address there, and log in again`,
+    throw this.#refused(
+      `it does not confirm the email address ${email} (claim "email_verified" is ${found}); verify the address there, and log in again`,
     )
+  }
+
+  #refused(why: string, cause?: unknown): Error {
+    return fault('LOGIN_REFUSED', `login with ${this.label} failed: ${why}`, cause)
   }
 }
 
