@@ -21,11 +21,10 @@ export interface MarkedText {
 export type Mark = readonly [begin: number, end: number]
 
 const ASCII = /^\p{ASCII}*$/u
-/** Letters, digits, marks, and invisible characters such as soft hyphens. */
-const RUN = /[\p{L}\p{N}\p{M}\p{Co}\p{Cf}]+/gu
+/** Letters, digits, marks, and invisible characters such as soft hyphens; parts, because expressions have a stack. */
+const RUN = /[\p{L}\p{N}\p{M}\p{Co}\p{Cf}]{1,1000}/gu
 /** Words that the tokenizer folds itself: ASCII letters with accents. */
-const LATIN = /^[\p{ASCII}\u0300-\u036f]*$/u
-
+const LATIN = new RegExp(`^[\\p{ASCII}\\u0300-\\u036f${accentedLetters()}]*$`, 'u')
 /** Letters of which the tokenizer knows the lower case. */
 const CASED = /^[\0-\u036f\u0386-\u0527]*$/
 
@@ -35,14 +34,21 @@ const UNSPACED =
   ['Han', 'Hira', 'Kana', 'Bopo', 'Hang', 'Yiii', 'Thai', 'Laoo', 'Khmr', 'Mymr'].map(scx).join('') +
   ['Tale', 'Talu', 'Lana', 'Tavt', 'Ahom', 'Java', 'Bali'].map(scx).join('') +
   ']'
-const HAS_UNSPACED = new RegExp(UNSPACED, 'u')
+/** Characters of them that folding does not change. */
+const PLAIN = /^[\u3041-\u3096\u4e00-\u9fff\uac00-\ud7a3]*$/
 /** Characters that belong to the one before: marks, the vowel AM, vowels and finals of Hangul, halfwidth voicing. */
 const FOLLOWING =
   '(?:[\\p{M}\\p{Cf}\\u0e33\\u0eb3\\u1160-\\u11ff\\uff9e\\uff9f]|(?<=\\u0e4d)\\u0e32|(?<=\\u0ecd)\\u0eb2)'
-const BORDER = new RegExp(
-  `(?!^)(?=${UNSPACED})(?!${FOLLOWING})|(?<=${UNSPACED}${FOLLOWING}*)(?!${FOLLOWING}|$)`,
-  'u',
+/** UAX #15 finds no longer sequences in texts of any language. Sorting the marks of one takes quadratic time. */
+const FEW = `${FOLLOWING}{0,30}`
+/** A character of a script without spaces, a word of another script, or the rest of a sequence of marks. */
+const PIECE = new RegExp(
+  `(?<unspaced>${UNSPACED}${FEW})|(?<spaced>(?:(?!${UNSPACED}|${FOLLOWING})[^]${FEW})+)|${FOLLOWING}{1,30}`,
+  'gu',
 )
+const TOO_MANY_MARKS = /(?<=[\p{M}\p{Cf}\uff9e\uff9f]{30})[\p{M}\p{Cf}\uff9e\uff9f]+/gu
+/** How much longer than a text its folded form may be, without word breaks, in addition to the text's length. */
+const MAX_GROWTH = 1_000
 
 /** Marks and characters that people omit. */
 const OMITTED = new RegExp(
@@ -77,9 +83,19 @@ function scx(script: string): string {
   return `\\p{scx=${script}}`
 }
 
+/** Returns the letters that consist of an ASCII letter and accents. */
+function accentedLetters(): string {
+  const codes = Array.from({ length: 0x1f00 - 0xc0 }, (_, at) => at + 0xc0)
+  return codes
+    .map((code) => String.fromCodePoint(code))
+    .filter((letter) => /^[a-z][\u0300-\u036f]+$/i.test(letter.normalize('NFD')))
+    .join('')
+}
+
 /**
  * Folds words to what people type for them, and separates the characters of scripts that are written without spaces:
- * a phrase of them finds each word. A dictionary would divide a text and a query differently.
+ * a phrase of them finds each word. A dictionary would divide a text and a query differently. The time is proportional
+ * to the length of any text.
  *
  * @param text without control characters
  */
@@ -88,18 +104,33 @@ export function foldText(text: string): Folded {
   const changes: Change[] = []
   let result = ''
   let at = 0
+  let growth = 0
+  let isUnspaced = false
   for (const { 0: run, index } of text.matchAll(RUN)) {
     result += text.slice(at, index)
+    const isAdjoining = index > 0 && index === at
     at = index + run.length
-    if (ASCII.test(run) || LATIN.test(run.normalize('NFD'))) {
+    if (ASCII.test(run) || LATIN.test(run)) {
+      if (isAdjoining && isUnspaced) result += WORD_BREAK
       result += run
+      isUnspaced = false
       continue
     }
-    const pieces = HAS_UNSPACED.test(run) ? run.split(BORDER) : [run]
-    for (const [number, piece] of pieces.entries()) {
-      if (number > 0) result += WORD_BREAK
+    if (PLAIN.test(run)) {
+      if (isAdjoining) result += WORD_BREAK
+      result += run.split('').join(WORD_BREAK)
+      isUnspaced = true
+      continue
+    }
+    for (const { 0: piece, index: begin, groups } of run.matchAll(PIECE)) {
+      const isFirst = groups?.['unspaced'] !== undefined
+      const isWord = isFirst || groups?.['spaced'] !== undefined
+      if ((begin > 0 || isAdjoining) && (isFirst || (isWord && isUnspaced))) result += WORD_BREAK
+      if (isWord) isUnspaced = isFirst
       const folded = foldWord(piece)
-      const other = CASED.test(piece) && folded === piece.toLowerCase() ? piece : folded
+      growth += Math.max(0, folded.length - piece.length)
+      const isKept = growth > text.length + MAX_GROWTH || (CASED.test(piece) && folded === piece.toLowerCase())
+      const other = isKept ? piece : folded
       if (other !== piece) changes.push([result.length, other.length, piece])
       result += other
     }
@@ -110,6 +141,7 @@ export function foldText(text: string): Folded {
 /** Folds a word of any script, without word breaks. */
 export function foldWord(word: string): string {
   return word
+    .replace(TOO_MANY_MARKS, '')
     .normalize('NFKD')
     .toLowerCase()
     .replace(OMITTED, '')

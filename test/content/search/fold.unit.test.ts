@@ -83,3 +83,12 @@ test('a folded text has its original, and marks cover whole parts of it', () => 
     ),
   )
 })
+
+test('compatibility forms of many characters do not multiply a text', () => {
+  for (const piece of ['ﷺ ', 'ﷺ', '㍿', '½ ', '㎯x']) {
+    const text = piece.repeat(10_000)
+    const { text: folded, changes } = foldText(text)
+    expect(folded.length).toBeLessThan(3 * text.length + 2_000)
+    expect(unfoldText({ text: folded, marks: [] }, changes).text).toBe(text)
+  }
+})
