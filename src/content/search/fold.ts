@@ -6,6 +6,8 @@ export interface Folded {
   readonly text: string
   /** Parts that differ from the original in more than word breaks, in text order. */
   readonly changes: readonly Change[]
+  /** Positions in the folded text of those asked for. */
+  readonly positions: readonly number[]
 }
 
 /** Position and length of a part of a folded text in UTF-16 code units, and the original of the part. */
@@ -23,8 +25,10 @@ export type Mark = readonly [begin: number, end: number]
 const ASCII = /^\p{ASCII}*$/u
 /** Letters, digits, marks, and invisible characters such as soft hyphens; parts, because expressions have a stack. */
 const RUN = /[\p{L}\p{N}\p{M}\p{Co}\p{Cf}]{1,1000}/gu
+/** Letters with accents by the ASCII letter, in lower case, of which they consist. */
+export const ACCENTED = accentedLetters()
 /** Words that the tokenizer folds itself: ASCII letters with accents. */
-const LATIN = new RegExp(`^[\\p{ASCII}\\u0300-\\u036f${accentedLetters()}]*$`, 'u')
+const LATIN = new RegExp(`^[\\p{ASCII}\\u0300-\\u036f${[...ACCENTED.values()].join('')}]*$`, 'u')
 /** Letters of which the tokenizer knows the lower case. */
 const CASED = /^[\0-\u036f\u0386-\u0527]*$/
 
@@ -41,9 +45,9 @@ const FOLLOWING =
   '(?:[\\p{M}\\p{Cf}\\u0e33\\u0eb3\\u1160-\\u11ff\\uff9e\\uff9f]|(?<=\\u0e4d)\\u0e32|(?<=\\u0ecd)\\u0eb2)'
 /** UAX #15 finds no longer sequences in texts of any language. Sorting the marks of one takes quadratic time. */
 const FEW = `${FOLLOWING}{0,30}`
-/** A character of a script without spaces, a word of another script, or the rest of a sequence of marks. */
+/** A character of a script without spaces, a word of another script or a part of it, or more of a sequence of marks. */
 const PIECE = new RegExp(
-  `(?<unspaced>${UNSPACED}${FEW})|(?<spaced>(?:(?!${UNSPACED}|${FOLLOWING})[^]${FEW})+)|${FOLLOWING}{1,30}`,
+  `(?<unspaced>${UNSPACED}${FEW})|(?<spaced>(?:(?!${UNSPACED}|${FOLLOWING})[^]${FEW}){1,100})|${FOLLOWING}{1,30}`,
   'gu',
 )
 const TOO_MANY_MARKS = /(?<=[\p{M}\p{Cf}\uff9e\uff9f]{30})[\p{M}\p{Cf}\uff9e\uff9f]+/gu
@@ -83,13 +87,14 @@ function scx(script: string): string {
   return `\\p{scx=${script}}`
 }
 
-/** Returns the letters that consist of an ASCII letter and accents. */
-function accentedLetters(): string {
-  const codes = Array.from({ length: 0x1f00 - 0xc0 }, (_, at) => at + 0xc0)
-  return codes
-    .map((code) => String.fromCodePoint(code))
-    .filter((letter) => /^[a-z][\u0300-\u036f]+$/i.test(letter.normalize('NFD')))
-    .join('')
+function accentedLetters(): ReadonlyMap<string, string> {
+  const accented = new Map<string, string>()
+  for (let code = 0xc0; code < 0x1f00; code++) {
+    const letter = String.fromCodePoint(code)
+    const [base = ''] = /^[a-z](?=[\u0300-\u036f]+$)/i.exec(letter.normalize('NFD')) ?? []
+    if (base !== '') accented.set(base.toLowerCase(), (accented.get(base.toLowerCase()) ?? '') + letter)
+  }
+  return accented
 }
 
 /**
@@ -98,26 +103,36 @@ function accentedLetters(): string {
  * to the length of any text.
  *
  * @param text without control characters
+ * @param asked positions in the text, in order
  */
-export function foldText(text: string): Folded {
-  if (ASCII.test(text)) return { text, changes: [] }
+export function foldText(text: string, asked: readonly number[] = []): Folded {
+  if (ASCII.test(text)) return { text, changes: [], positions: asked }
   const changes: Change[] = []
+  const positions: number[] = []
   let result = ''
   let at = 0
   let growth = 0
   let isUnspaced = false
+  /** Adds the positions in a part of the text, which is appended next: of each code unit, `width` ones. */
+  const locate = (from: number, to: number, length = to - from, width = 1): void => {
+    for (let next = asked[positions.length]; next !== undefined && next < to; next = asked[positions.length])
+      positions.push(result.length + Math.min((next - from) * width, length))
+  }
   for (const { 0: run, index } of text.matchAll(RUN)) {
+    locate(at, index)
     result += text.slice(at, index)
     const isAdjoining = index > 0 && index === at
     at = index + run.length
     if (ASCII.test(run) || LATIN.test(run)) {
       if (isAdjoining && isUnspaced) result += WORD_BREAK
+      locate(index, at)
       result += run
       isUnspaced = false
       continue
     }
     if (PLAIN.test(run)) {
       if (isAdjoining) result += WORD_BREAK
+      locate(index, at, 2 * run.length, 2)
       result += run.split('').join(WORD_BREAK)
       isUnspaced = true
       continue
@@ -129,13 +144,16 @@ export function foldText(text: string): Folded {
       if (isWord) isUnspaced = isFirst
       const folded = foldWord(piece)
       growth += Math.max(0, folded.length - piece.length)
-      const isKept = growth > text.length + MAX_GROWTH || (CASED.test(piece) && folded === piece.toLowerCase())
+      const isKept =
+        growth > text.length + MAX_GROWTH || (CASED.test(piece) && folded === piece.toLowerCase())
       const other = isKept ? piece : folded
+      locate(index + begin, index + begin + piece.length, other.length)
       if (other !== piece) changes.push([result.length, other.length, piece])
       result += other
     }
   }
-  return { text: result + text.slice(at), changes }
+  locate(at, Infinity)
+  return { text: result + text.slice(at), changes, positions }
 }
 
 /** Folds a word of any script, without word breaks. */

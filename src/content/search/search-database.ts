@@ -1,12 +1,13 @@
 import { createReadStream, rmSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { allNear } from '../../lib/config/nearest.ts'
-import { cutExcerpt, type Excerpt, MARK_BEGIN, MARK_END } from './excerpt.ts'
-import { type Change, foldText, foldWord, WORD_BREAK } from './fold.ts'
+import { cutExcerpt, type Excerpt, formatChanges } from './excerpt.ts'
+import { foldText, foldWord, WORD_BREAK } from './fold.ts'
+import { fts5Query, matchesOf, type Phrase, toPhrase } from './phrase.ts'
 import { type IndexedPage, parseIndexLine } from './search-index.ts'
 
 /** Version of the tables below. A file of another version is deleted and rebuilt from the store. */
-const FORMAT = 2
+const FORMAT = 3
 const BUSY_MS = 60_000
 /** Bits of a row id below its source's id. */
 const PAGE_BITS = 24
@@ -14,15 +15,14 @@ const TABLES = `
   CREATE TABLE source (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, etag TEXT NOT NULL, problem TEXT);
   CREATE VIRTUAL TABLE page USING fts5(
     folded_title, text, title UNINDEXED, changes UNINDEXED, path UNINDEXED, sections UNINDEXED,
-    tokenize = "unicode61 remove_diacritics 2 categories 'L* M* N* Co'", prefix = '1 2 3'
+    tokenize = "unicode61 remove_diacritics 2 categories 'L* M* N* Co'", prefix = '2 3'
   );
   CREATE VIRTUAL TABLE word USING fts5vocab(page, 'row');
   INSERT INTO page (page, rank) VALUES ('rank', 'bm25(5.0, 1.0)');
   PRAGMA user_version = ${FORMAT}`
 const WITHIN = `page MATCH $match AND (rowid >> ${PAGE_BITS}) IN (SELECT value FROM json_each($sources))`
 const FIND = `
-  SELECT rowid >> ${PAGE_BITS} AS source, title, changes, path, sections,
-    highlight(page, 1, '${MARK_BEGIN}', '${MARK_END}') AS marked
+  SELECT rowid >> ${PAGE_BITS} AS source, title, text, changes, path, sections
   FROM page WHERE ${WITHIN} ORDER BY rank LIMIT $limit OFFSET $offset`
 
 const MAX_WORDS = 16
@@ -166,26 +166,24 @@ export class SearchDatabase {
     const there = new Set(sources.values())
     const missing = keys.filter((key) => !there.has(key))
     const $sources = JSON.stringify([...sources.keys()])
-    const words = query.split(/\s+/).filter(isWord).slice(0, MAX_WORDS)
+    const words = clean(query).split(/\s+/).filter(isWord).slice(0, MAX_WORDS)
     if (words.length === 0) return { pages: [], total: 0, missing }
-    let $match = words
-      .map((word, at) =>
-        word.length < MIN_PREFIX && at < words.length - 1 ? exactMatchOf(word) : matchOf(word),
-      )
-      .join(' AND ')
-    let total = this.#count($match, $sources)
+    let phrases = words.map((word, at) =>
+      toPhrase(word, word.length >= MIN_PREFIX || at === words.length - 1),
+    )
+    let total = this.#count(phrases, $sources)
     if (total === 0) {
-      $match = words.map((word) => this.#correct(word, $sources)).join(' AND ')
-      total = this.#count($match, $sources)
+      phrases = words.flatMap((word) => this.#correct(word, $sources))
+      total = this.#count(phrases, $sources)
     }
     if (total === 0) return { pages: [], total, missing }
     const found = this.#prepare(FIND).all({
-      $match,
+      $match: fts5Query(phrases),
       $sources,
       $limit: limit,
       $offset: offset,
     }) as unknown as PageRow[]
-    return { pages: found.map((row) => toPage(row, sources.get(row.source) ?? '')), total, missing }
+    return { pages: found.map((row) => toPage(row, sources.get(row.source) ?? '', phrases)), total, missing }
   }
 
   /** Lists the pages of an index in the order of their publication; undefined if the database does not contain it. */
@@ -215,14 +213,18 @@ export class SearchDatabase {
       if (parsed.is === 'unreadable' || isWhole || (count === 0 && parsed.is !== 'begin')) return 'unreadable'
       if (parsed.is === 'page') {
         const { path, sections } = parsed.page
-        const [title, { text, changes }] = [clean(parsed.page.title), foldText(clean(parsed.page.text))]
+        const title = clean(parsed.page.title)
+        const { text, changes, positions } = foldText(
+          clean(parsed.page.text),
+          sections.map(({ at }) => at),
+        )
         const row = [
           foldText(title).text,
           text,
           title,
-          JSON.stringify(changes),
+          formatChanges(changes),
           path,
-          JSON.stringify(sections),
+          JSON.stringify(sections.map(({ anchor }, at) => ({ at: positions[at], anchor }))),
         ]
         insert.run(source * 2 ** PAGE_BITS + count, ...row)
       }
@@ -240,22 +242,24 @@ export class SearchDatabase {
     this.#prepare('DELETE FROM source WHERE id = ?').run(id)
   }
 
-  #count($match: string, $sources: string): number {
-    return Number(
-      this.#prepare(`SELECT count(*) AS total FROM page WHERE ${WITHIN}`).get({ $match, $sources })?.[
-        'total'
-      ],
-    )
+  #count(phrases: readonly Phrase[], $sources: string): number {
+    const count = this.#prepare(`SELECT count(*) AS total FROM page WHERE ${WITHIN}`)
+    return Number(count.get({ $match: fts5Query(phrases), $sources })?.['total'])
+  }
+
+  #has(phrase: Phrase, $sources: string): boolean {
+    const find = this.#prepare(`SELECT 1 FROM page WHERE ${WITHIN} LIMIT 1`)
+    return find.get({ $match: fts5Query([phrase]), $sources }) !== undefined
   }
 
   /** Returns the most similar existing word for a word that no page contains, or the words that it consists of. */
-  #correct(word: string, $sources: string): string {
+  #correct(word: string, $sources: string): readonly Phrase[] {
     const folded = foldWord(word)
-    const isThere = `SELECT 1 FROM page WHERE ${WITHIN} LIMIT 1`
-    const isUnspaced = foldText(word).text.includes(WORD_BREAK)
-    if (folded.length < MIN_CORRECTED && !isUnspaced) return matchOf(word)
-    if (this.#prepare(isThere).get({ $match: matchOf(word), $sources })) return matchOf(word)
-    if (isUnspaced) return partsOf(word).map(matchOf).join(' AND ')
+    const phrase = toPhrase(word, true)
+    const isUnspaced = phrase.text.includes(WORD_BREAK)
+    if (folded.length < MIN_CORRECTED && !isUnspaced) return [phrase]
+    if (this.#has(phrase, $sources)) return [phrase]
+    if (isUnspaced) return partsOf(word).map((part) => toPhrase(part, true))
     const [initial = ''] = folded
     const alike = this.#prepare(
       'SELECT term FROM word WHERE term >= ? AND term < ? AND abs(length(term) - ?) <= 2',
@@ -265,8 +269,8 @@ export class SearchDatabase {
     // These are the words of all sources, and one of another source must not change the result.
     const found = allNear(folded, alike)
       .slice(0, MAX_CHECKED)
-      .find((term) => this.#prepare(isThere).get({ $match: exactMatchOf(term), $sources }) !== undefined)
-    return matchOf(found ?? word)
+      .find((term) => this.#has(toPhrase(term, false), $sources))
+    return [found === undefined ? phrase : toPhrase(found, true)]
   }
 
   #prepare(sql: string): StatementSync {
@@ -279,28 +283,20 @@ export class SearchDatabase {
 interface PageRow {
   readonly source: number
   readonly title: string
-  readonly path: string
-  readonly sections: string
+  readonly text: string
   readonly changes: string
-  readonly marked: string
+  readonly path: string
+  /** With positions in the folded text. */
+  readonly sections: string
 }
 
-function toPage({ title, path, sections, changes, marked }: PageRow, key: string): FoundPage {
-  const excerpt = cutExcerpt(marked, JSON.parse(changes) as readonly Change[])
+function toPage(row: PageRow, key: string, phrases: readonly Phrase[]): FoundPage {
+  const { title, text, changes, path, sections } = row
+  const excerpt = cutExcerpt(text, changes, matchesOf(text, phrases), phrases.length)
   const { at } = excerpt
   const before =
     at === undefined ? [] : (JSON.parse(sections) as IndexedPage['sections']).filter((each) => each.at <= at)
   return { key, title, path, excerpt, anchor: before.at(-1)?.anchor }
-}
-
-/** Quotes a word for FTS5, as a prefix without operators. */
-function matchOf(word: string): string {
-  return `${exactMatchOf(word)}*`
-}
-
-/** Quotes a word for FTS5, as a whole word without operators. */
-function exactMatchOf(word: string): string {
-  return `"${foldText(clean(word)).text.replaceAll('"', '""')}"`
 }
 
 /** Whether a text has something to search for. */
@@ -314,7 +310,7 @@ function partsOf(word: string): readonly string[] {
   return parts.filter(isWord)
 }
 
-/** Replaces characters that would look like marks or word breaks. */
+/** Replaces characters that would look like word breaks. */
 function clean(text: string): string {
   // oxlint-disable-next-line no-control-regex -- the expression is about control characters
   return text.replace(/[\u0000-\u001f]/g, ' ')

@@ -103,6 +103,15 @@ test('a hit links to the section that contains the match', async () => {
   expect([anchor('two'), anchor('four'), anchor('Zebra')]).toEqual(['first', 'second', undefined])
 })
 
+test('a hit in a text without spaces links to the section that contains the match', async () => {
+  const { put, find } = openDatabase()
+  const parts = ['如何安装。', 'Größe des ﷺ Straße ', 'ｶﾞｲﾄﾞ設定。', '编译器环境', '变量 naïve ', 'end']
+  const sections = parts.map((part, at) => ({ at: parts.slice(0, at).join('').length, anchor: part }))
+  await put('a', [{ text: parts.join(''), sections }])
+  for (const [number, word] of ['安装', 'grosse', 'ガイド', '环境', 'naive', 'end'].entries())
+    expect(find(word).pages[0]?.anchor).toBe(parts[number])
+})
+
 test('a changed index replaces the previous one, and one with the same ETag is not read', async () => {
   const { database, put, find } = openDatabase()
   await put('a', [{ text: 'old' }, { text: 'older' }], '"1"')
