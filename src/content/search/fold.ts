@@ -1,10 +1,16 @@
 /** Separates words in a folded text that nothing separates in the original; texts contain no control characters. */
 export const WORD_BREAK = '\u0003'
+/**
+ * A word before a character of a script without spaces that something separates from the previous one, such as a comma
+ * or the end of a paragraph: no phrase continues there, except one with a separator.
+ */
+export const BARRIER = '\u0004'
+const ADDED = new RegExp(`[${WORD_BREAK}${BARRIER}]`, 'g')
 
 /** A text in the form in which the database compares words. */
 export interface Folded {
   readonly text: string
-  /** Parts that differ from the original in more than word breaks, in text order. */
+  /** Parts that differ from the original in more than word breaks and barriers, in text order. */
   readonly changes: readonly Change[]
   /** Positions in the folded text of those asked for. */
   readonly positions: readonly number[]
@@ -132,6 +138,7 @@ export function foldText(text: string, asked: readonly number[] = []): Folded {
     }
     if (PLAIN.test(run)) {
       if (isAdjoining) result += WORD_BREAK
+      else if (isUnspaced) result += BARRIER + WORD_BREAK
       locate(index, at, 2 * run.length, 2)
       result += run.split('').join(WORD_BREAK)
       isUnspaced = true
@@ -140,7 +147,8 @@ export function foldText(text: string, asked: readonly number[] = []): Folded {
     for (const { 0: piece, index: begin, groups } of run.matchAll(PIECE)) {
       const isFirst = groups?.['unspaced'] !== undefined
       const isWord = isFirst || groups?.['spaced'] !== undefined
-      if ((begin > 0 || isAdjoining) && (isFirst || (isWord && isUnspaced))) result += WORD_BREAK
+      if (begin > 0 || isAdjoining) result += isFirst || (isWord && isUnspaced) ? WORD_BREAK : ''
+      else if (isFirst && isUnspaced) result += BARRIER + WORD_BREAK
       if (isWord) isUnspaced = isFirst
       const folded = foldWord(piece)
       growth += Math.max(0, folded.length - piece.length)
@@ -174,7 +182,7 @@ export function unfoldText({ text, marks }: MarkedText, changes: readonly Change
   let original = ''
   let at = 0
   const copy = (to: number): void => {
-    original += text.slice(at, to).replaceAll(WORD_BREAK, '')
+    original += text.slice(at, to).replace(ADDED, '')
     at = to
   }
   const copyMarked = (to: number): void => {

@@ -1,4 +1,4 @@
-import { ACCENTED, foldText, foldWord } from './fold.ts'
+import { ACCENTED, BARRIER, foldText, foldWord } from './fold.ts'
 
 /** Words of a query that follow each other in a text, folded. */
 export interface Phrase {
@@ -16,7 +16,7 @@ export interface Match {
 }
 
 /** Characters of words; the tokenizer of the database has the same. */
-const TOKEN = '\\p{L}\\p{M}\\p{N}\\p{Co}'
+const TOKEN = `\\p{L}\\p{M}\\p{N}\\p{Co}${BARRIER}`
 /** More of the end of a word is not marked, because expressions have a stack. */
 const LONGEST_END = 1_000
 
@@ -60,7 +60,7 @@ function patternOf({ text, isPrefix }: Phrase): string {
 /** Returns an expression for a word with any accents, because a folded text has those of Latin letters. */
 function patternOfWord(word: string): string {
   return foldWord(word).replace(
-    /\p{ASCII}/gu,
+    /[a-z\d]/g,
     (letter) => `[${letter}${ACCENTED.get(letter) ?? ''}][\\u0300-\\u036f]*`,
   )
 }

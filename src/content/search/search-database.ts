@@ -2,7 +2,7 @@ import { createReadStream, rmSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { allNear } from '../../lib/config/nearest.ts'
 import { cutExcerpt, type Excerpt, formatChanges } from './excerpt.ts'
-import { foldText, foldWord, WORD_BREAK } from './fold.ts'
+import { BARRIER, foldText, foldWord, WORD_BREAK } from './fold.ts'
 import { fts5Query, matchesOf, type Phrase, toPhrase } from './phrase.ts'
 import { type IndexedPage, parseIndexLine } from './search-index.ts'
 
@@ -15,7 +15,7 @@ const TABLES = `
   CREATE TABLE source (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, etag TEXT NOT NULL, problem TEXT);
   CREATE VIRTUAL TABLE page USING fts5(
     folded_title, text, title UNINDEXED, changes UNINDEXED, path UNINDEXED, sections UNINDEXED,
-    tokenize = "unicode61 remove_diacritics 2 categories 'L* M* N* Co'", prefix = '2 3'
+    tokenize = "unicode61 remove_diacritics 2 categories 'L* M* N* Co' tokenchars '${BARRIER}'", prefix = '2 3'
   );
   CREATE VIRTUAL TABLE word USING fts5vocab(page, 'row');
   INSERT INTO page (page, rank) VALUES ('rank', 'bm25(5.0, 1.0)');
@@ -259,7 +259,10 @@ export class SearchDatabase {
     const isUnspaced = phrase.text.includes(WORD_BREAK)
     if (folded.length < MIN_CORRECTED && !isUnspaced) return [phrase]
     if (this.#has(phrase, $sources)) return [phrase]
-    if (isUnspaced) return partsOf(word).map((part) => toPhrase(part, true))
+    if (isUnspaced) {
+      const parts = partsOf(word)
+      return parts.length > 1 ? parts.map((part) => toPhrase(part, true)) : [phrase]
+    }
     const [initial = ''] = folded
     const alike = this.#prepare(
       'SELECT term FROM word WHERE term >= ? AND term < ? AND abs(length(term) - ?) <= 2',
@@ -304,13 +307,23 @@ function isWord(text: string): boolean {
   return /[\p{L}\p{N}]/u.test(foldText(text).text)
 }
 
-/** Returns the words that a word of a script without spaces consists of. */
+/**
+ * Returns the words that a word of a script without spaces consists of. The dictionary divides words that it does not
+ * have into characters, which are joined again. A single character is left out: it is a particle or part of a word.
+ */
 function partsOf(word: string): readonly string[] {
-  const parts = [...SEGMENTER.segment(word)].map(({ segment }) => segment)
-  return parts.filter(isWord)
+  const parts: string[] = []
+  let isSingle = false
+  for (const { segment } of SEGMENTER.segment(word)) {
+    const wasSingle = isSingle
+    isSingle = isWord(segment) && /^.$/u.test(segment)
+    if (isSingle && wasSingle) parts.push(`${parts.pop() ?? ''}${segment}`)
+    else parts.push(segment)
+  }
+  return parts.filter((part) => isWord(part) && !/^.$/u.test(part))
 }
 
-/** Replaces characters that would look like word breaks. */
+/** Replaces characters that would look like word breaks or barriers. */
 function clean(text: string): string {
   // oxlint-disable-next-line no-control-regex -- the expression is about control characters
   return text.replace(/[\u0000-\u001f]/g, ' ')

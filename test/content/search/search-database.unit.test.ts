@@ -235,6 +235,34 @@ test.each([
   expect(excerpt?.marks.map(([begin, end]) => excerpt.text.slice(begin, end))).toEqual([shown])
 })
 
+test.each([
+  ['使用数据。库存管理', '数据库', ['数据', '库存', '数据库存', '数据，库存']],
+  ['数据 库存', '数据库', ['数据', '库存', '数据库存']],
+  ['数据. API 库存', '数据库', ['数据', 'api', '库存']],
+  ['한국 어린이', '한국어', ['한국', '어린이', '한국 어린이']],
+  ['漢字「かな」', '字か', ['漢字', 'かな']],
+  ['ดี。มาก', 'ดีมา', ['ดี', 'มาก']],
+  ['ガイド・ブック', 'ドブ', ['ガイド', 'ブック']],
+])('in "%s", "%s" is not found across a separator', async (text, across, within) => {
+  const { put, find } = openDatabase()
+  await put('a', [{ text }])
+  expect(find(across).total).toBe(0)
+  for (const word of within) {
+    const { excerpt } = find(word).pages[0] ?? {}
+    expect([excerpt?.text, (excerpt?.marks.length ?? 0) > 0]).toEqual([text, true])
+  }
+})
+
+test('a space between a word of a script with spaces and one of a script without makes no difference', async () => {
+  const { put, paths } = openDatabase()
+  await put('a', [
+    { path: 'apart.html', text: '使用 API 密钥' },
+    { path: 'together.html', text: '使用API密钥' },
+    { path: 'invisible.html', text: '使\u200b用api密\u00ad钥' },
+  ])
+  expect(paths('使用api密钥').length).toBe(3)
+})
+
 test('words that are written together find pages where they are apart, after pages where they are together', async () => {
   const { put, paths } = openDatabase()
   await put('a', [{ path: 'apart.html', text: CHINESE }])
@@ -245,6 +273,9 @@ test('words that are written together find pages where they are apart, after pag
   ])
   expect(paths('设置编译器')).toEqual(['together.html'])
   expect(paths('设置手机')).toEqual([])
+  expect(paths('设置的环境')).toEqual(['apart.html'])
+  await put('a', [{ text: '安装方法。在线文档。' }])
+  expect(paths('安装文档').length).toBe(1)
 })
 
 test('a title is shown as it was written, and found as people type it', async () => {
