@@ -51,9 +51,13 @@ const FOLLOWING =
   '(?:[\\p{M}\\p{Cf}\\u0e33\\u0eb3\\u1160-\\u11ff\\uff9e\\uff9f]|(?<=\\u0e4d)\\u0e32|(?<=\\u0ecd)\\u0eb2)'
 /** UAX #15 finds no longer sequences in texts of any language. Sorting the marks of one takes quadratic time. */
 const FEW = `${FOLLOWING}{0,30}`
+const KATAKANA = '[\\u30a1-\\u30fa\\u30fc-\\u30fe\\u31f0-\\u31ff\\uff66-\\uff9d]'
+/** The long mark after at least three characters of Katakana, which people write or omit: コンピューター. */
+const LONG_END = `(?<=(?:${KATAKANA}[\\u3099\\u309a\\uff9e\\uff9f]?){3})[\\u30fc\\uff70](?!${KATAKANA})`
+const LONG_ENDS = new RegExp(LONG_END, 'gu')
 /** A character of a script without spaces, a word of another script or a part of it, or more of a sequence of marks. */
 const PIECE = new RegExp(
-  `(?<unspaced>${UNSPACED}${FEW})|(?<spaced>(?:(?!${UNSPACED}|${FOLLOWING})[^]${FEW}){1,100})|${FOLLOWING}{1,30}`,
+  `(?<unspaced>${UNSPACED}${FEW}(?<long>${LONG_END})?)|(?<spaced>(?:(?!${UNSPACED}|${FOLLOWING})[^]${FEW}){1,100})|${FOLLOWING}{1,30}`,
   'gu',
 )
 const TOO_MANY_MARKS = /(?<=[\p{M}\p{Cf}\uff9e\uff9f]{30})[\p{M}\p{Cf}\uff9e\uff9f]+/gu
@@ -150,7 +154,7 @@ export function foldText(text: string, asked: readonly number[] = []): Folded {
       if (begin > 0 || isAdjoining) result += isFirst || (isWord && isUnspaced) ? WORD_BREAK : ''
       else if (isFirst && isUnspaced) result += BARRIER + WORD_BREAK
       if (isWord) isUnspaced = isFirst
-      const folded = foldWord(piece)
+      const folded = foldWord(groups?.['long'] === undefined ? piece : piece.slice(0, -1))
       growth += Math.max(0, folded.length - piece.length)
       const isKept =
         growth > text.length + MAX_GROWTH || (CASED.test(piece) && folded === piece.toLowerCase())
@@ -168,6 +172,7 @@ export function foldText(text: string, asked: readonly number[] = []): Folded {
 export function foldWord(word: string): string {
   return word
     .replace(TOO_MANY_MARKS, '')
+    .replace(LONG_ENDS, '')
     .normalize('NFKD')
     .toLowerCase()
     .replace(OMITTED, '')

@@ -94,3 +94,18 @@ test('compatibility forms of many characters do not multiply a text', () => {
     expect(unfoldText({ text: folded, marks: [] }, changes).text).toBe(text)
   }
 })
+
+test.each([
+  ['コンピュータ', 'コンピューター'],
+  ['ﾌｫﾙﾀﾞｰ', 'フォルダ'],
+  ['サーバ', 'ｻｰﾊﾞｰ'],
+  ['フォルダー', 'フォルダー'.normalize('NFD')],
+])('%s and %s are the same word in Japanese', (one, other) => {
+  expect(foldWord(one)).toBe(foldWord(other))
+  expect(foldText(`${one}と`).text).toBe(foldText(`${other}と`).text)
+})
+
+test('a long mark of Katakana inside a word or after a short one is kept', () => {
+  for (const word of ['コピー', 'カー', 'ｷｰ', 'サーバ', 'コンピューティング', 'らーめんー'])
+    expect(foldWord(word)).toBe(word.normalize('NFKC'))
+})

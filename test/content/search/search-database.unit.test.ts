@@ -263,6 +263,22 @@ test('a space between a word of a script with spaces and one of a script without
   expect(paths('使用api密钥').length).toBe(3)
 })
 
+test.each([
+  ['コンピュータを使う', 'コンピューター', 'コンピュータ'],
+  ['コンピューターを使う', 'コンピュータ', 'コンピューター'],
+  ['新しいフォルダ', 'フォルダー', 'フォルダ'],
+  ['新しいフォルダー', 'ﾌｫﾙﾀﾞ', 'フォルダー'],
+  ['新しいフォルダー', 'フォルダー', 'フォルダー'],
+  ['コンピューターウイルス', 'コンピュータ', 'コンピュータ'],
+  ['コピーする', 'コピー', 'コピー'],
+])('in "%s", "%s" is found with or without a final long mark', async (text, word, shown) => {
+  const { put, find } = openDatabase()
+  await put('a', [{ text }])
+  const { excerpt } = find(word).pages[0] ?? {}
+  expect(excerpt?.text).toBe(text)
+  expect(excerpt?.marks.map(([begin, end]) => excerpt.text.slice(begin, end))).toEqual([shown])
+})
+
 test('words that are written together find pages where they are apart, after pages where they are together', async () => {
   const { put, paths } = openDatabase()
   await put('a', [{ path: 'apart.html', text: CHINESE }])
