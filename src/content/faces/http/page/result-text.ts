@@ -1,5 +1,7 @@
 // Text about search results, which the server and the page's script share.
 
+import { foldWord } from '../../../search/fold.ts'
+
 const NAMED = 3
 const REASONS: Readonly<Record<string, string>> = {
   no_index: 'has no search index',
@@ -31,13 +33,12 @@ export function reposText(shown: number, total: number): string {
   return shown === total ? all : `${shown} of ${all}`
 }
 
-/** Whether a text about a repository contains all words of a search. */
+/** Whether a text about a repository contains all words of a search, folded as the search folds them. */
 export function matchesWords(text: string, words: string): boolean {
-  const lower = text.toLowerCase()
-  return words
-    .toLowerCase()
-    .split(/\s+/)
-    .every((word) => lower.includes(word))
+  const wanted = words.split(/\s+/).map(foldWord)
+  if (wanted.every((word) => word === '')) return true
+  const folded = foldWord(text)
+  return wanted.every((word) => folded.includes(word))
 }
 
 /** Returns the sentence about repositories that were not searched, and why; '' if there are none. */

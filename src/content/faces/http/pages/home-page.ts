@@ -101,15 +101,20 @@ function linkTo({ words, repo, version, offset = 0 }: Partial<SearchQuery>): str
   return `/?${query.toString()}`
 }
 
-/** Returns what the entry of a repository shows. */
+/** Returns the text of the entry of a repository, which the page's script searches too. */
 function textOf(shown: Repo): string {
-  const { name, description, lastPublished, repo } = shown
-  const versions = namedVersions(shown).map(labelOf)
-  return [name, description ?? '', lastPublished?.slice(0, 10) ?? '', repo ?? '', ...versions].join(' ')
+  const { name, description = '', lastPublished } = shown
+  const published = lastPublished === undefined ? '' : `published ${lastPublished.slice(0, 10)}`
+  return [name, description, published, sourceOf(shown), ...namedVersions(shown).map(labelOf)].join(' ')
+}
+
+/** Returns the name of the repository's source, or of the link to it. */
+function sourceOf({ repo, url }: Repo): string {
+  return repo ?? (url === undefined ? '' : 'source')
 }
 
 function entry(shown: Repo, isShown: boolean): Html {
-  const { name, description, lastPublished, repo, url } = shown
+  const { name, description, lastPublished, url } = shown
   const versions = namedVersions(shown)
   const root = `/repos/${encodeURIComponent(name)}/`
   return html`<li class="card" ${isShown ? html`` : html` hidden`}>
@@ -117,7 +122,7 @@ function entry(shown: Repo, isShown: boolean): Html {
     ${description === undefined ? html`` : html`<p>${description}</p>`}
     <p class="soft">
       ${lastPublished === undefined ? html`` : html`published <time datetime="${lastPublished}">${lastPublished.slice(0, 10)}</time> `}${
-        url === undefined ? (repo ?? '') : html`<a href="${url}" rel="noreferrer">${repo ?? 'source'}</a>`
+        url === undefined ? sourceOf(shown) : html`<a href="${url}" rel="noreferrer">${sourceOf(shown)}</a>`
       }
     </p>
     ${versions.length === 0 ? html`` : html`<p class="versions">${versions.map((each) => html`<a href="${root}${encodeURIComponent(each.version)}/">${labelOf(each)}</a> `)}</p>`}
