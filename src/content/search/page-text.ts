@@ -98,39 +98,64 @@ export function readPageText(html: string, onLink?: (address: string) => void): 
 class Words {
   readonly sections: Section[] = []
   isCut = false
-  #text = ''
+  // Reading the end of a single string would copy all of it after each addition.
+  readonly #parts: string[] = []
+  #length = 0
+  /** At least the last character. */
+  #end = ''
+  #hasSpace = false
   /** Whether the text ends with a period that no text follows yet. */
   #hasPeriod = false
 
   get text(): string {
-    return this.#text.slice(0, this.#hasPeriod ? -2 : undefined).trimEnd()
+    return this.#parts.slice(0, this.#hasPeriod ? -1 : undefined).join('')
   }
 
   get isEmpty(): boolean {
-    return this.text === ''
+    return this.#parts.length === 0
   }
 
   add(text: string): void {
-    const room = MAX_TEXT - this.#text.length
+    const room = MAX_TEXT - this.#length
     if (text.length > room && text.slice(room).trim() !== '') this.isCut = true
     // Themes add a pilcrow link to each heading.
-    // oxlint-disable-next-line no-control-regex -- control characters mark matches
+    // oxlint-disable-next-line no-control-regex -- control characters separate words of the index
     const spaced = text.slice(0, room).replace(/[\s\u0000-\u001f\u007f¶]+/g, ' ')
-    if (spaced.trim() !== '') this.#hasPeriod = false
-    this.#text += this.#text === '' || this.#text.endsWith(' ') ? spaced.replace(/^ /, '') : spaced
+    if (spaced.startsWith(' ')) this.#addSpace()
+    const words = spaced.trim()
+    if (words === '') return
+    this.#append(words)
+    this.#hasPeriod = false
+    if (spaced.endsWith(' ')) this.#addSpace()
   }
 
   /** Separates a heading from what follows, in excerpts too. */
   endHeading(): void {
-    const text = this.text
-    if (text === '' || /\p{P}$/u.test(text) || this.#text.length + 2 > MAX_TEXT) return
-    this.#text = `${text}. `
+    if (this.isEmpty || /\p{P}$/u.test(this.#end) || this.#length + 2 > MAX_TEXT) return
+    if (this.#hasSpace) this.#length--
+    this.#hasSpace = false
+    this.#append('.')
+    this.#addSpace()
     this.#hasPeriod = true
   }
 
   beginSection(anchor: string): void {
     if (anchor.length > MAX_ANCHOR || anchor === '' || this.sections.length >= MAX_SECTIONS) return
     // A page's title heading may repeat the section that contains it.
-    if (this.sections.at(-1)?.anchor !== anchor) this.sections.push({ at: this.#text.length, anchor })
+    if (this.sections.at(-1)?.anchor !== anchor) this.sections.push({ at: this.#length, anchor })
+  }
+
+  #append(words: string): void {
+    this.#parts.push(this.#hasSpace ? ` ${words}` : words)
+    this.#length += words.length
+    this.#end = words.slice(-2)
+    this.#hasSpace = false
+  }
+
+  /** Adds a space, which is part of the text if words follow. */
+  #addSpace(): void {
+    if (this.isEmpty || this.#hasSpace) return
+    this.#hasSpace = true
+    this.#length++
   }
 }
