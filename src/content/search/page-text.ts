@@ -26,6 +26,11 @@ const INLINE = new Set([
   'em',
   'i',
   'mark',
+  'rb',
+  'rp',
+  'rt',
+  'rtc',
+  'ruby',
   'small',
   'span',
   'strong',
@@ -34,6 +39,8 @@ const INLINE = new Set([
   'u',
   'wbr',
 ])
+/** Pronunciations of a text, and the parentheses for them. */
+const READINGS = new Set(['rt', 'rtc', 'rp'])
 const MAX_TEXT = 200_000
 const MAX_SECTIONS = 1_000
 const MAX_ANCHOR = 200
@@ -47,6 +54,8 @@ export function readPageText(html: string, onLink?: (address: string) => void): 
   const [title, heading, all, main] = [new Words(), new Words(), new Words(), new Words()]
   const elements = new PageElements()
   let field: Words | undefined
+  /** Number of open readings. */
+  let readings = 0
   const separate = (name: string): void => {
     if (INLINE.has(name)) return
     all.add(' ')
@@ -63,6 +72,7 @@ export function readPageText(html: string, onLink?: (address: string) => void): 
       if (href !== undefined) onLink?.(href)
       if (src !== undefined) onLink?.(src)
       separate(name)
+      if (READINGS.has(name)) readings++
       begin(elements.open(name, attributes))
       if (name === 'title' && title.isEmpty) field = title
       if (name === 'h1' && heading.isEmpty) field = heading
@@ -74,9 +84,11 @@ export function readPageText(html: string, onLink?: (address: string) => void): 
         if (closed.isMain) main.endHeading()
       }
       separate(name)
+      if (READINGS.has(name)) readings--
       if (name === 'title' || name === 'h1') field = undefined
     },
     ontext(text) {
+      if (readings > 0) return
       field?.add(text)
       const { isSilent = false, isMain = false } = elements.innermost ?? {}
       if (isSilent || field === title) return
