@@ -18,29 +18,16 @@ interface Section {
 }
 
 /** Elements that may occur inside a word. */
-const INLINE = new Set([
-  'a',
-  'abbr',
-  'b',
-  'code',
-  'em',
-  'i',
-  'mark',
-  'rb',
-  'rp',
-  'rt',
-  'rtc',
-  'ruby',
-  'small',
-  'span',
-  'strong',
-  'sub',
-  'sup',
-  'u',
-  'wbr',
-])
+const INLINE = new Set(
+  'a abbr b bdi bdo big cite code data del dfn em font i ins kbd mark q rb rp rt rtc ruby s samp small span strike strong sub sup time tt u var wbr'.split(
+    ' ',
+  ),
+)
 /** Pronunciations of a text, and the parentheses for them. */
 const READINGS = new Set(['rt', 'rtc', 'rp'])
+const WIDE = String.raw`[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Bopo}\u3000-\u303f\uff00-\uffef]`
+/** A line break between Chinese or Japanese characters, which separates no words (CSS Text 3, section 4.1.3). */
+const WIDE_BREAK = new RegExp(String.raw`(?<=${WIDE})[ \t]*\r?\n\s*(?=${WIDE})`, 'gu')
 const MAX_TEXT = 200_000
 const MAX_SECTIONS = 1_000
 const MAX_ANCHOR = 200
@@ -131,8 +118,9 @@ class Words {
     const room = MAX_TEXT - this.#length
     if (text.length > room && text.slice(room).trim() !== '') this.isCut = true
     // Themes add a pilcrow link to each heading.
+    const joined = text.slice(0, room).replace(WIDE_BREAK, '')
     // oxlint-disable-next-line no-control-regex -- control characters separate words of the index
-    const spaced = text.slice(0, room).replace(/[\s\u0000-\u001f\u007f¶]+/g, ' ')
+    const spaced = joined.replace(/[\s\u0000-\u001f\u007f¶]+/g, ' ')
     if (spaced.startsWith(' ')) this.#addSpace()
     const words = spaced.trim()
     if (words === '') return
