@@ -2,6 +2,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text as textOf } from 'node:stream/consumers'
 import { expect, onTestFinished, test } from 'vitest'
+import { foldText } from '../../../src/content/search/fold.ts'
+import { matchesOf, toPhrase } from '../../../src/content/search/phrase.ts'
 import { SearchDatabase } from '../../../src/content/search/search-database.ts'
 import { formatIndex } from '../../../src/content/search/search-index.ts'
 import { tempDir } from '../../support/temp-dir.ts'
@@ -28,4 +30,10 @@ test.each([
   const { total, pages } = database.find(['a'], query, 20, 0)
   expect(total).toBe(1)
   expect(pages[0]?.excerpt.marks.length).toBeGreaterThan(1)
+})
+
+test.each(['漢', 'あ', 'a.'])('a long phrase of %j is marked in a long page of it', (piece) => {
+  const words = piece.repeat(190)
+  const text = foldText(`${piece.repeat(500_000)}${words}字`).text
+  expect([...matchesOf(text, [toPhrase(`${words}字`, true)])]).toHaveLength(1)
 })
