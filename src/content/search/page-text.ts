@@ -19,7 +19,7 @@ interface Section {
 
 /** Elements that may occur inside a word. */
 const INLINE = new Set(
-  'a abbr b bdi bdo big cite code data del dfn em font i ins kbd mark q rb rp rt rtc ruby s samp small span strike strong sub sup time tt u var wbr'.split(
+  'a abbr b bdi bdo big cite code data dfn em font i mark q rb rp rt rtc ruby samp small span strong sub sup time tt u var wbr'.split(
     ' ',
   ),
 )
@@ -27,7 +27,12 @@ const INLINE = new Set(
 const READINGS = new Set(['rt', 'rtc', 'rp'])
 const WIDE = String.raw`[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Bopo}\u3000-\u303f\uff00-\uffef]`
 /** A line break between Chinese or Japanese characters, which separates no words (CSS Text 3, section 4.1.3). */
-const WIDE_BREAK = new RegExp(String.raw`(?<=${WIDE})[ \t]*\r?\n\s*(?=${WIDE})`, 'gu')
+const WIDE_BREAK = new RegExp(String.raw`(?<=${WIDE})[ \t]*\r?\n[ \t\r\n]*(?=${WIDE})`, 'gu')
+const WIDE_END = new RegExp(`${WIDE}$`, 'u')
+const WIDE_START = new RegExp(`^${WIDE}`, 'u')
+/** Gaps between words that follow and those before; of several, the greatest counts. */
+const [NOTHING, SPACE, LINE_BREAK, SEPARATOR] = [0, 1, 2, 3] as const
+type Gap = typeof NOTHING | typeof SPACE | typeof LINE_BREAK | typeof SEPARATOR
 const MAX_TEXT = 200_000
 const MAX_SECTIONS = 1_000
 const MAX_ANCHOR = 200
@@ -41,12 +46,14 @@ export function readPageText(html: string, onLink?: (address: string) => void): 
   const [title, heading, all, main] = [new Words(), new Words(), new Words(), new Words()]
   const elements = new PageElements()
   let field: Words | undefined
-  /** Number of open readings. */
-  let readings = 0
+  /** Numbers of open elements. */
+  let [rubies, readings, preformatted] = [0, 0, 0]
   const separate = (name: string): void => {
     if (INLINE.has(name)) return
-    all.add(' ')
-    main.add(' ')
+    // It ends ruby that has no end.
+    rubies = readings = 0
+    all.separate()
+    main.separate()
   }
   const begin = ({ section, isSilent, isMain }: PageElement): void => {
     if (section === undefined || isSilent) return
@@ -59,7 +66,9 @@ export function readPageText(html: string, onLink?: (address: string) => void): 
       if (href !== undefined) onLink?.(href)
       if (src !== undefined) onLink?.(src)
       separate(name)
-      if (READINGS.has(name)) readings++
+      if (name === 'pre') preformatted++
+      if (name === 'ruby') rubies++
+      if (READINGS.has(name) && rubies > 0) readings++
       begin(elements.open(name, attributes))
       if (name === 'title' && title.isEmpty) field = title
       if (name === 'h1' && heading.isEmpty) field = heading
@@ -71,16 +80,19 @@ export function readPageText(html: string, onLink?: (address: string) => void): 
         if (closed.isMain) main.endHeading()
       }
       separate(name)
-      if (READINGS.has(name)) readings--
+      if (name === 'pre') preformatted--
+      if (name === 'ruby') rubies = Math.max(0, rubies - 1)
+      if (READINGS.has(name)) readings = Math.max(0, readings - 1)
       if (name === 'title' || name === 'h1') field = undefined
     },
     ontext(text) {
       if (readings > 0) return
-      field?.add(text)
+      const hasLines = preformatted > 0
+      field?.add(text, hasLines)
       const { isSilent = false, isMain = false } = elements.innermost ?? {}
       if (isSilent || field === title) return
-      all.add(text)
-      if (isMain) main.add(text)
+      all.add(text, hasLines)
+      if (isMain) main.add(text, hasLines)
     },
   })
   parser.end(html)
@@ -102,7 +114,7 @@ class Words {
   #length = 0
   /** At least the last character. */
   #end = ''
-  #hasSpace = false
+  #gap: Gap = NOTHING
   /** Whether the text ends with a period that no text follows yet. */
   #hasPeriod = false
 
@@ -114,28 +126,34 @@ class Words {
     return this.#parts.length === 0
   }
 
-  add(text: string): void {
+  /** @param hasLines whether line breaks are shown */
+  add(text: string, hasLines: boolean): void {
     const room = MAX_TEXT - this.#length
     if (text.length > room && text.slice(room).trim() !== '') this.isCut = true
+    const joined = hasLines ? text.slice(0, room) : text.slice(0, room).replace(WIDE_BREAK, '')
     // Themes add a pilcrow link to each heading.
-    const joined = text.slice(0, room).replace(WIDE_BREAK, '')
     // oxlint-disable-next-line no-control-regex -- control characters separate words of the index
     const spaced = joined.replace(/[\s\u0000-\u001f\u007f¶]+/g, ' ')
-    if (spaced.startsWith(' ')) this.#addSpace()
+    const gapOf = (space = ''): Gap => (!hasLines && space.includes('\n') ? LINE_BREAK : SPACE)
+    if (spaced.startsWith(' ')) this.#addGap(gapOf(/^\s*/.exec(joined)?.[0]))
     const words = spaced.trim()
     if (words === '') return
     this.#append(words)
     this.#hasPeriod = false
-    if (spaced.endsWith(' ')) this.#addSpace()
+    if (spaced.endsWith(' ')) this.#addGap(gapOf(joined.slice(joined.trimEnd().length)))
+  }
+
+  /** Separates words that follow from those before. */
+  separate(): void {
+    this.#addGap(SEPARATOR)
   }
 
   /** Separates a heading from what follows, in excerpts too. */
   endHeading(): void {
     if (this.isEmpty || /\p{P}$/u.test(this.#end) || this.#length + 2 > MAX_TEXT) return
-    if (this.#hasSpace) this.#length--
-    this.#hasSpace = false
+    this.#dropGap()
     this.#append('.')
-    this.#addSpace()
+    this.separate()
     this.#hasPeriod = true
   }
 
@@ -146,16 +164,22 @@ class Words {
   }
 
   #append(words: string): void {
-    this.#parts.push(this.#hasSpace ? ` ${words}` : words)
+    if (this.#gap === LINE_BREAK && WIDE_END.test(this.#end) && WIDE_START.test(words)) this.#dropGap()
+    this.#parts.push(this.#gap === NOTHING ? words : ` ${words}`)
     this.#length += words.length
     this.#end = words.slice(-2)
-    this.#hasSpace = false
+    this.#gap = NOTHING
   }
 
   /** Adds a space, which is part of the text if words follow. */
-  #addSpace(): void {
-    if (this.isEmpty || this.#hasSpace) return
-    this.#hasSpace = true
-    this.#length++
+  #addGap(gap: Gap): void {
+    if (this.isEmpty) return
+    if (this.#gap === NOTHING) this.#length++
+    if (gap > this.#gap) this.#gap = gap
+  }
+
+  #dropGap(): void {
+    if (this.#gap !== NOTHING) this.#length--
+    this.#gap = NOTHING
   }
 }
