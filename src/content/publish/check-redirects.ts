@@ -19,6 +19,9 @@ const SHOWN = 5
 const MAX_TRIED = 20_000
 const MIN_TRIED = 20
 
+/** Segments that are tried beyond the longest rule: those of a version, which precede, may be longer. */
+const MORE = 8
+
 /** Result of checking the rules of a folder to publish. */
 interface CheckedRedirects {
   /** Number of rules. */
@@ -39,11 +42,17 @@ export async function checkRedirects(
 ): Promise<CheckedRedirects> {
   const rules = await readRules(files)
   if (rules.size === 0) return { redirects: 0, idleRedirects: [] }
-  refuse([...rules].flatMap((rule) => shadowed(rule, rules)))
+  const shadows = new Map([...rules].flatMap((rule) => shadowOf(rule, rules) ?? []))
+  refuse([...shadows.values()].filter(({ isRepeated }) => !isRepeated))
   const site = await openSite()
   const [endless, idle]: [RuleMistake[], RuleMistake[]] = [[], []]
   const targets = new RedirectTargets(rules, site)
   for (const rule of rules) {
+    const shadow = shadows.get(rule.line)
+    if (shadow !== undefined) {
+      idle.push({ line: rule.line, message: shadow.message })
+      continue
+    }
     const result = await tryRule(rule, rules, site, targets)
     if (result.is === 'endless') endless.push({ line: rule.line, message: result.message })
     const message = result.is === 'idle' ? result.message : hint(rule, site)
@@ -59,16 +68,19 @@ async function readRules(files: readonly LocalFile[]): Promise<RedirectRules> {
   if (found.size > MAX_REDIRECTS_BYTES)
     throw fault('PUBLISH_INVALID', `${REDIRECTS_FILE} has more than ${MAX_REDIRECTS_BYTES / 1024} KiB`)
   const bytes = await readFile(locationOf(found))
-  if (!isUtf8(bytes)) refuse([notUtf8(bytes)])
+  if (!isUtf8(bytes)) refuse(notUtf8(bytes.toString('latin1').split('\n')))
   const { rules, mistakes } = RedirectRules.parse(bytes.toString())
   refuse(mistakes)
   return rules
 }
 
-function notUtf8(bytes: Buffer): RuleMistake {
-  const lines = bytes.toString('latin1').split('\n')
-  const line = lines.findIndex((each) => !isUtf8(Buffer.from(each, 'latin1'))) + 1
-  return { line, message: 'is not in UTF-8; save the file in UTF-8' }
+/** Returns the lines that are not in UTF-8, apart from comments. @param lines as Latin-1 */
+function notUtf8(lines: readonly string[]): readonly RuleMistake[] {
+  return lines.flatMap((text, at) =>
+    /^\s*#/.test(text) || isUtf8(Buffer.from(text, 'latin1'))
+      ? []
+      : [{ line: at + 1, message: 'is not in UTF-8; save the file in UTF-8' }],
+  )
 }
 
 function refuse(mistakes: readonly RuleMistake[]): void {
@@ -78,22 +90,35 @@ function refuse(mistakes: readonly RuleMistake[]): void {
   throw fault('PUBLISH_INVALID', `${REDIRECTS_FILE} is not valid: ${[...shown, ...more].join('; ')}`)
 }
 
-/** Returns what is wrong with a rule if earlier ones match all of its paths. */
-function shadowed(rule: Rule, rules: RedirectRules): readonly RuleMistake[] {
-  if (!reached(rule, rules).next().done) return []
+/** A rule that never matches; `isRepeated` if one before is the same, apart from a slash at the end. */
+interface Shadow extends RuleMistake {
+  readonly isRepeated: boolean
+}
+
+/** Returns what is wrong with a rule if earlier ones match all of its paths, by its line. */
+function shadowOf(rule: Rule, rules: RedirectRules): readonly [readonly [number, Shadow]] | undefined {
+  if (!reached(rule, rules).next().done) return undefined
+  const { line } = rule
   const [any = []] = instances(rule, 0)
-  const other = rules.find(any)?.line
+  const before = rules.find(any)?.line
+  const isRepeated = [...rules].some((each) => each.line === before && contentOf(each) === contentOf(rule))
   const message =
-    other === undefined
+    before === undefined
       ? 'never matches, because no page can have the path of its target'
-      : `never matches, because the rules before match the same paths, such as line ${other}; remove one of them, or move the more specific one up`
-  return [{ line: rule.line, message }]
+      : isRepeated
+        ? `is not necessary, because line ${before} does the same`
+        : `never matches, because the rules before match the same paths, such as line ${before}; remove one of them, or move the more specific one up`
+  return [[line, { line, message, isRepeated }]]
+}
+
+function contentOf({ from, hasSplat, to, status }: Rule): string {
+  return JSON.stringify([from, hasSplat, to, status])
 }
 
 /** Yields paths, one for each number of segments, that a rule is the first to match. */
 function* reached(rule: Rule, rules: RedirectRules): Generator<readonly string[]> {
   const longest = Math.max(...[...rules].map(({ from }) => from.length))
-  for (const path of instances(rule, longest - rule.from.length + 1))
+  for (const path of instances(rule, longest - rule.from.length + MORE))
     if (rules.find(path)?.line === rule.line) yield path
 }
 

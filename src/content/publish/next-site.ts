@@ -57,6 +57,8 @@ export interface NextSite {
   readonly pathOf: (url: string) => RequestPath | undefined
   /** Returns the paths of files in the folder. */
   readonly paths: () => Iterable<string>
+  /** Versions in the folder. */
+  readonly versions: readonly string[]
   /** Returns the paths of files in the version that has a name or alias in the folder; undefined without one. */
   readonly pathsInVersion: (name: string) => Promise<Iterable<string> | undefined>
 }
@@ -83,6 +85,7 @@ export async function openNextSite(next: Next): Promise<NextSite> {
       return isHere ? parsePath(url.pathname) : undefined
     },
     paths: () => pathsOf(manifest, ''),
+    versions: target === root ? (meta.versions ?? []) : [],
     async pathsInVersion(name) {
       const version = target === root ? versionNamed(meta, name) : undefined
       if (version === undefined) return undefined

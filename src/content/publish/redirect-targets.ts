@@ -10,6 +10,8 @@ const MAX_COMPARED = 2_000_000
 const MIN_COMPARED = 2_000
 /** Placeholders of a target beyond one in each part: with more, a comparison can take too long. */
 const MAX_JOINED = 2
+/** Versions whose paths are compared. */
+const MAX_VERSIONS = 50
 
 /** Yields paths that a rule matches, with up to a number of segments for `*`. What a rule does for them, it does for most. */
 export function* instances({ from, hasSplat }: Rule, maxSplat: number): Generator<readonly string[]> {
@@ -25,6 +27,8 @@ export class RedirectTargets {
   readonly #maxCompared: number
   /** Such paths in the folder, by their first segment. */
   #own: ReadonlyMap<string, readonly string[]> | undefined
+  /** All such paths, also of the versions in the folder. */
+  #all: readonly string[] | undefined
 
   constructor(rules: RedirectRules, site: NextSite) {
     this.#rules = rules
@@ -34,23 +38,36 @@ export class RedirectTargets {
 
   /** Yields the paths that a rule with placeholders redirects to such a path; `more` at the end if there may be others. */
   async *sourcesOf(rule: Rule): AsyncGenerator<readonly string[] | 'more'> {
-    const target = targetPattern(rule)
-    const paths = target === undefined ? [] : await this.#below(firstOf(rule))
+    const [target, first] = [targetPattern(rule), firstOf(rule)]
+    const paths = target === undefined ? [] : await this.#below(first)
     for (const path of paths.slice(0, this.#maxCompared)) {
       const source = target && sourceOf(rule, target, path)
       if (source !== undefined) yield source
     }
-    if (target === undefined || paths.length > this.#maxCompared) yield 'more'
+    const areAll = first !== undefined || this.#site.versions.length <= MAX_VERSIONS
+    if (target === undefined || !areAll || paths.length > this.#maxCompared) yield 'more'
   }
 
   /** @param first first segment of the paths; undefined for all */
   async #below(first: string | undefined): Promise<readonly string[]> {
-    const inVersion = first === undefined ? undefined : await this.#site.pathsInVersion(first)
+    if (first === undefined) return (this.#all ??= await this.#readAll())
+    const inVersion = await this.#site.pathsInVersion(first)
     if (inVersion !== undefined) return [...addressesOf(inVersion), ...this.#matched()]
+    return this.#ownPaths().get(first) ?? []
+  }
+
+  async #readAll(): Promise<readonly string[]> {
+    const paths = [...this.#ownPaths().values()].flat()
+    for (const version of this.#site.versions.slice(0, MAX_VERSIONS))
+      for (const path of addressesOf((await this.#site.pathsInVersion(version)) ?? [])) paths.push(path)
+    return paths
+  }
+
+  #ownPaths(): ReadonlyMap<string, readonly string[]> {
     this.#own ??= Map.groupBy([...addressesOf(this.#site.paths()), ...this.#matched()], (path) =>
       comparable(path.slice(0, (path.indexOf('/') + 1 || path.length + 1) - 1)),
     )
-    return first === undefined ? [...this.#own.values()].flat() : (this.#own.get(first) ?? [])
+    return this.#own
   }
 
   *#matched(): Generator<string> {

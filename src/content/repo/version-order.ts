@@ -32,7 +32,9 @@ const PRE_NAMES: Readonly<Record<string, string>> = {
   preview: 'rc',
   snapshot: 'snapshot',
 }
-const POST_NAMES = new Set(['post', 'rev', 'r', 'sp', 'sr', 'p', 'pl', 'patch', 'u'])
+const POST_NAMES = new Set(['post', 'rev', 'r', 'sp'])
+/** Further names of later releases, except where semver.org takes them for pre-releases. */
+const SERVICE_NAMES = new Set(['sr', 'p', 'pl', 'patch', 'u'])
 const RELEASE_NAMES = new Set(['final', 'ga', 'release', 'lts'])
 
 const VERSION = /^v?(\d+(?:\.\d+)*)((?:[-._a-z\d]*[a-z\d])?)$/i
@@ -88,13 +90,14 @@ function firstParts(
   if (word === 'dev') return [{ rank: UNFINISHED, value: '' }]
   // A single letter is an abbreviation only before a number.
   if (word.length > 1 || how.isNumbered) {
-    if (POST_NAMES.has(word)) return [{ rank: POST, value: '' }]
+    const isService = SERVICE_NAMES.has(word) && !(how.isSemantic && how.count === SEMANTIC_NUMBERS)
+    if (POST_NAMES.has(word) || isService) return [{ rank: POST, value: '' }]
     if (Object.hasOwn(PRE_NAMES, word)) return [{ rank: PRE, value: PRE_NAMES[word] ?? word }]
   }
-  // A letter alone is a later release, as OpenSSL counts them. Python takes three of them for pre-releases, and `2x`
-  // names a line of releases.
-  if (how.isLetter && /^[a-w]$/.test(word)) {
-    const isPre = how.count < SEMANTIC_NUMBERS && /[abc]/.test(word)
+  // A letter alone is a later release, as OpenSSL (after z: za) and the time zone database count them. Python takes
+  // three of them for pre-releases, and `2x` names a line of releases.
+  if (how.isLetter && /^(?:[a-wyz]|z[a-z])$/.test(word)) {
+    const isPre = how.count === 2 && /^[abc]$/.test(word)
     return isPre
       ? [{ rank: PRE, value: PRE_NAMES[word] ?? word }]
       : [{ rank: POST, value: '' }, laterPart(word)]

@@ -58,7 +58,7 @@ test.each([
   ],
   ['/* /\n/a /', 'line 2: never matches'],
   ['/a /\n/a/:x /\n/a/:x/* /\n/a/* /', 'line 4: never matches'],
-  ['/caf\u00e9 /\n/cafe\u0301 /', 'line 2: never matches'],
+  ['/caf\u00e9 /\n/cafe\u0301 /index.html', 'line 2: never matches'],
 ])('rules %j are refused: %s', async (rules, message) => {
   await expect(check(rules)).rejects.toThrow(message)
 })
@@ -77,6 +77,7 @@ test.each([
 })
 
 test('rules that are not in UTF-8 are refused with the first such line', async () => {
+  expect(await check(Buffer.from('# caf\u00e9\n/a /', 'latin1'))).toEqual([])
   for (const rules of ['/a /b\n/b /caf\u00e9.html', '/a /\n/\u00e4/* /page.html\n'])
     await expect(check(Buffer.from(rules, 'latin1'))).rejects.toThrow('line 2: is not in UTF-8')
   await expect(check(Buffer.from('\ufeff/a /b', 'utf16le'))).rejects.toThrow('line 1: is not in UTF-8')
@@ -124,6 +125,21 @@ test.each<[string, Site, string]>([
   ])
 })
 
+test('a repeated rule is listed, also with a slash at the end', async () => {
+  for (const again of ['/a', '/a/', '/%61'])
+    expect(await check(`/a /index.html\n${again} /index.html`)).toEqual([
+      { line: 2, message: 'is not necessary, because line 1 does the same' },
+    ])
+})
+
+test('a rule whose target begins with the name of a version is not judged by the pages of the folder', async () => {
+  const store = new FsStore(tempDir())
+  const page = { 'docs/a.html': 'a', 'b.html': 'b' }
+  for (const version of ['1.0', '2.0']) await check('# none', page, { store, version })
+  for (const rules of ['/:version/* /:version/docs/:splat 301', '/docs/:version/* /:version/:splat 200'])
+    expect(await check(rules, { 'a.txt': 'a' }, { store })).toEqual([])
+})
+
 test('rules of a repository are checked with its versions, their rules and aliases', async () => {
   const store = new FsStore(tempDir())
   expect(await check('/old /', PAGE, { store, version: '1.0' })).toEqual([])
@@ -138,6 +154,9 @@ test('rules of a repository are checked with its versions, their rules and alias
     },
     { line: 2, message: expect.stringContaining('"/repos/guide/latest/x" is below an alias') as string },
   ])
+  const other = new FsStore(tempDir())
+  await check('/:x/:y /', { 'b.html': 'b' }, { store: other, version: '1.0' })
+  expect(await check('/1.0/b/* /', { 'a.txt': 'a' }, { store: other })).toEqual([])
   await expect(check('/1.0/x /latest/x', { 'a.txt': 'a' }, { store })).rejects.toThrow(ENDLESS)
 })
 
