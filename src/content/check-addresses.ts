@@ -16,7 +16,7 @@ export function checkAddresses({ http, oidc, store, access }: Settings): string 
     repoDomainMistake(http.repoDomain) ??
     firstOf(http.allowedHosts, allowedHostMistake) ??
     firstOf(http.trustedProxies, proxyMistake) ??
-    plainUrlMistake('oidc.issuer', oidc?.issuer) ??
+    issuerMistake(oidc?.issuer) ??
     plainUrlMistake('store.endpoint', store.endpoint) ??
     firstOf(oidc?.allowedDomains, (domain) => domainMistake('oidc.allowed_domains', domain)) ??
     firstOf(oidc?.allowedEmails, emailMistake) ??
@@ -58,6 +58,17 @@ function plainUrlMistake(key: string, text: string | undefined): string | undefi
   const { origin, pathname, username, password } = new URL(text)
   if (username + password === '' && !/[?#]/.test(text)) return undefined
   return `"${key}" must not contain a user name, a query or a fragment; write ${origin}${pathname}`
+}
+
+/** The issuer may also be the address of its metadata, whose query selects a policy (Azure AD B2C). */
+function issuerMistake(text: string | undefined): string | undefined {
+  const mistake = plainUrlMistake('oidc.issuer', text)
+  if (text === undefined || mistake === undefined || !URL.canParse(text)) return mistake
+  const { pathname, search, username, password } = new URL(text)
+  const isMetadata = pathname.endsWith('/.well-known/openid-configuration')
+  return isMetadata && search !== '' && username + password === '' && !text.includes('#')
+    ? undefined
+    : mistake
 }
 
 function listenMistake(host: string): string | undefined {

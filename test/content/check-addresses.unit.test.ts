@@ -41,6 +41,7 @@ test.each([
   ['issuer', oidc({ issuer: 'id.example:443' })],
   ['https://id.example/realm', oidc({ issuer: 'https://id.example/realm?a=b' })],
   ['issuer', oidc({ issuer: 'https://id.example/?' })],
+  ['issuer', oidc({ issuer: 'https://u@id.example/.well-known/openid-configuration?p=a' })],
   ['issuer', oidc({ issuer: 'https://id.example#a' })],
   ['issuer', oidc({ issuer: 'https://user@id.example' })],
   ['issuer', oidc({ issuer: 'https://:secret@id.example' })],
@@ -77,6 +78,7 @@ test.each([
     allowed_emails: ['ann+x@docs.example', "o'ann@b\u00fccher.example"],
   }),
   oidc({ issuer: 'http://127.0.0.1:9000/realms/docs' }),
+  oidc({ issuer: 'https://t.b2clogin.com/t.example/v2.0/.well-known/openid-configuration?p=B2C_1_signin' }),
   { store: { type: 's3', bucket: 'b', endpoint: 'http://127.0.0.1:9000' } },
   { store: { type: 's3', bucket: 'b', endpoint: 'https://minio.example/storage/s3' } },
 ])('the configuration %j is accepted', (settings) => {
