@@ -7,11 +7,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { Random } from '../../../src/lib/random/random.ts'
 import { writeFileDurable } from '../../../src/lib/fs/write-durable.ts'
-import { admin, canMount, mountFileSystem } from '../../support/files/file-systems.ts'
+import { admin, canMount, mountFileSystem, unmountLoop } from '../../support/files/file-systems.ts'
 import { rounds } from '../../support/rounds.ts'
 import { SEED } from '../../support/seed.ts'
 import { tempDir } from '../../support/temp-dir.ts'
-import { waitFor } from '../../support/wait-for.ts'
 
 const WRITER = join(import.meta.dirname, '../../support/files/durable-writer.ts')
 const CUTS = rounds(5, 500)
@@ -44,9 +43,8 @@ test.runIf(canMount)(
       // The next write fails, and that ends it.
       await once(writer, 'close')
       acknowledged = Number((await said).trim().split('\n').at(-1))
-      admin('umount', directory)
-      // A container that starts now may hold the mount a little longer, and a mount would return it, still without power.
-      await waitFor('its loop device to be free', () => admin('losetup', '-j', image) === '')
+      // A mount would otherwise return the same one, still without power.
+      await unmountLoop(directory, image)
       admin('mount', '-o', 'loop', image, directory)
       const lines = readFileSync(file, 'utf8').split('\n').slice(0, -1)
       expect(lines).toHaveLength(1_000)

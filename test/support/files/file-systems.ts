@@ -3,6 +3,7 @@ import { mkdirSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { tempDir } from '../temp-dir.ts'
+import { waitFor } from '../wait-for.ts'
 
 /** Whether the current user may mount file systems. */
 export const canMount = process.platform === 'linux' && process.getuid?.() === 0
@@ -35,6 +36,15 @@ export function mountMemory(bytes: number): string {
   execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${bytes}`, 'tmpfs', path])
   onTestFinished(() => void execFileSync('umount', ['-l', path]))
   return path
+}
+
+/**
+ * Unmounts a file system on a loop device, and waits until it has written everything to its file: a container that
+ * starts meanwhile in another namespace holds the mount a little longer.
+ */
+export async function unmountLoop(path: string, file: string): Promise<void> {
+  admin('umount', path)
+  await waitFor('its loop device to be free', () => admin('losetup', '-j', file) === '')
 }
 
 /** Runs a system administration program. */

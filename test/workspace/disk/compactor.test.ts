@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
-import { admin, canMount } from '../../support/files/file-systems.ts'
+import { describe, expect, test } from 'vitest'
+import { admin, canMount, unmountLoop } from '../../support/files/file-systems.ts'
 import { fingerprint, MachineDisk } from '../../support/workspace/disk/machine-disk.ts'
 import { expectError } from '../../support/workspace/server/expect-error.ts'
 import { tempDir } from '../../support/temp-dir.ts'
@@ -10,19 +10,13 @@ import { tempDir } from '../../support/temp-dir.ts'
 const MIB = 2 ** 20
 
 /** Mounts a disk, changes its content, and unmounts it cleanly. */
-function onDisk<T>(file: string, work: (path: string) => T, mountOptions = 'loop'): T {
+async function onDisk<T>(file: string, work: (path: string) => T, mountOptions = 'loop'): Promise<T> {
   const path = tempDir()
   execFileSync('mount', ['-o', mountOptions, file, path])
-  let isMounted = true
-  const unmount = (): void => {
-    if (isMounted) execFileSync('umount', [path])
-    isMounted = false
-  }
-  onTestFinished(unmount)
   try {
     return work(path)
   } finally {
-    unmount()
+    await unmountLoop(path, file)
   }
 }
 
@@ -44,7 +38,7 @@ describe.runIf(canMount)('compact', () => {
     async (_size, flags) => {
       const disk = new MachineDisk()
       const file = makeUpper(disk, 'demo', ...flags)
-      const before = onDisk(
+      const before = await onDisk(
         file,
         (path) => {
           for (let d = 0; d < 20; d++) {
@@ -77,7 +71,7 @@ describe.runIf(canMount)('compact', () => {
       expect(statSync(file).size).toBe(512 * MIB)
       // Fails when anything is inconsistent.
       admin('e2fsck', '-f', '-n', file)
-      expect(onDisk(file, fingerprint)).toBe(before)
+      expect(await onDisk(file, fingerprint)).toBe(before)
       expect((await server.api('system/compact', 'POST')).body.totals.freed.physical_bytes).toBeLessThan(MIB)
     },
   )
