@@ -7,26 +7,37 @@ const REST_OF_LINE = /[ \t]*(?:#.*)?$/my
 const REFERENCE =
   /\$(?:\$|\{([A-Za-z_][A-Za-z0-9_]{0,255})(?:(:?-)([^}]{0,1024}))?\}|([A-Za-z_][A-Za-z0-9_]*))/g
 
+/** Characters that are written with a backslash in double quotes; others stand for themselves. */
+const ESCAPES: Readonly<Record<string, string>> = { n: '\n', t: '\t' }
+/** An escaped character, or a reference. */
+const ESCAPED_OR_REFERENCE = new RegExp(String.raw`\\([^])|${REFERENCE.source}`, 'g')
+
+type Variables = Readonly<Record<string, string | undefined>>
+
 /**
  * Resolves `$NAME`, `${NAME}`, `${NAME:-default}` (also for an empty value) and `${NAME-default}`; `$$` is a dollar sign.
  * An unknown name is empty.
  */
-export function interpolate(text: string, environment: Readonly<Record<string, string | undefined>>): string {
+export function interpolate(text: string, environment: Variables): string {
   if (!text.includes('$')) return text
-  return text.replace(
-    REFERENCE,
-    (all, braced?: string, operator?: string, otherwise?: string, plain?: string) => {
-      if (all === '$$') return '$'
-      const value = environment[braced ?? plain ?? '']
-      const isMissing = value === undefined || (operator === ':-' && value === '')
-      return isMissing ? (otherwise ?? '') : value
-    },
+  return text.replace(REFERENCE, (all, ...reference: readonly (string | undefined)[]) =>
+    all === '$$' ? '$' : resolve(reference, environment),
   )
+}
+
+/** Returns the value of a reference, from its name in braces, operator, default, and name without braces. */
+function resolve(
+  [braced, operator, otherwise = '', plain = '']: readonly (string | undefined)[],
+  environment: Variables,
+): string {
+  const value = environment[braced ?? plain]
+  const isMissing = value === undefined || (operator === ':-' && value === '')
+  return isMissing ? otherwise : value
 }
 
 /**
  * Parses an env file: `NAME=value` lines, comments after `#`, literal values in single quotes, others with references
- * resolved and, in double quotes, with `\n`, `\"` and `\\`. Quoted values may span lines.
+ * resolved and `\$` for a dollar sign and, in double quotes, with `\n`, `\t`, `\"` and `\\`. Quoted values may span lines.
  *
  * @throws Error that names the first invalid line
  */
@@ -52,14 +63,22 @@ function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | n
   return pattern.exec(text)
 }
 
-function valueOf(
-  double: string | undefined,
-  plain: string,
-  environment: Readonly<Record<string, string>>,
-): string {
-  if (double === undefined) return interpolate(plain.replace(/\s+#.*$/, '').trim(), environment)
-  const unescaped = double.replace(/\\(.)/g, (_, char: string) =>
-    char === 'n' ? '\n' : char === 't' ? '\t' : char,
+function valueOf(double: string | undefined, plain: string, environment: Variables): string {
+  if (double !== undefined) return expand(double, environment, (char) => ESCAPES[char] ?? char)
+  const text = plain.replace(/\s+#.*$/, '').trim()
+  return expand(text, environment, (char) => (char === '$' ? '$' : `\\${char}`))
+}
+
+/** Resolves references and escaped characters together: an escaped dollar sign begins no reference. `$$` is text. */
+function expand(text: string, environment: Variables, unescaped: (char: string) => string): string {
+  return text.replace(
+    ESCAPED_OR_REFERENCE,
+    (all, char: string | undefined, ...reference: readonly (string | undefined)[]) => {
+      if (char !== undefined) return unescaped(char)
+      if (all === '$$') return all
+      const [braced, operator, otherwise, name] = reference
+      const plain = otherwise?.replace(/\\([^])/g, (_, each: string) => unescaped(each))
+      return resolve([braced, operator, plain, name], environment)
+    },
   )
-  return interpolate(unescaped, environment)
 }

@@ -105,7 +105,7 @@ test('an env file is parsed as shells and other tools do', () => {
     C: 'two\nlines of plain',
     D: 'else',
     E: '',
-    F: '$A',
+    F: '$$A',
     G: '',
     H: 'a key\nof two lines',
     I: '$A\n"two"',
