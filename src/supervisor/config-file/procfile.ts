@@ -1,6 +1,9 @@
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { configFault } from '../../lib/config/check.ts'
+import { isFault } from '../../lib/errors/fault.ts'
+import { messageOf } from '../../lib/errors/message.ts'
+import { readDotEnv } from './dot-env.ts'
 
 const FIRST_PORT = 5000
 const PORTS_APART = 100
@@ -17,18 +20,18 @@ interface ProcfileProcess {
  * Reads a Procfile, `name: command` lines, as foreman runs it: all processes run, the exit of one stops all of them with its
  * exit status, each has `.env` next to the file and its own PORT (5000, 5100 …, or starting at the PORT of `.env`).
  *
- * @param readVariables reads an env file; returns none if there is no file
- * @throws CONFIG_UNREADABLE when a line is not valid
+ * @param read reads `.env` with the checks required for its folder
+ * @throws CONFIG_UNREADABLE when a line of the Procfile or of `.env` is not valid
  */
 export function parseProcfile(
   content: string,
   file: string,
   environment: Readonly<Record<string, string | undefined>>,
-  readVariables: (envFile: string) => Readonly<Record<string, string>>,
+  read: (file: string) => string,
 ): { readonly processes: Readonly<Record<string, ProcfileProcess>> } {
   const processes: Record<string, ProcfileProcess> = {}
   const envFile = join(dirname(file), '.env')
-  const { PORT = environment['PORT'] } = readVariables(envFile)
+  const { PORT = environment['PORT'] } = readVariables(envFile, environment, read)
   const refuse = (line: number, why: string): never => {
     throw configFault('CONFIG_UNREADABLE', `config file ${file}: line ${line} ${why}`)
   }
@@ -51,4 +54,15 @@ export function parseProcfile(
     }
   }
   return { processes }
+}
+
+function readVariables(
+  ...[file, environment, read]: Parameters<typeof readDotEnv>
+): Readonly<Record<string, string>> {
+  try {
+    return readDotEnv(file, environment, read)
+  } catch (error) {
+    if (isFault(error)) throw error
+    throw configFault('CONFIG_UNREADABLE', `${file} cannot be read: ${messageOf(error)}`, error)
+  }
 }

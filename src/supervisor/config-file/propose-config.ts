@@ -13,13 +13,16 @@ const MOST_BYTES = 2 ** 20
 /** Scripts that run until they are stopped, best first; others are tasks. */
 const LONG_RUNNING = /^(?:dev|start|serve|watch)(?::|$)/
 
-/** Proposes a commented configuration for a directory. */
-export function proposeConfig(directory: string): {
+/** Proposes a commented configuration for a directory. @throws CONFIG_UNREADABLE when its Procfile or `.env` is not valid */
+export function proposeConfig(
+  directory: string,
+  environment: Readonly<Record<string, string | undefined>>,
+): {
   readonly text: string
   readonly processes: readonly string[]
 } {
   const found: Readonly<Record<string, string | object>> | undefined =
-    fromProcfile(join(directory, 'Procfile')) ?? fromScripts(join(directory, 'package.json'))
+    fromProcfile(join(directory, 'Procfile'), environment) ?? fromScripts(join(directory, 'package.json'))
   const processes = found ?? { hello: 'while sleep 5; do echo hello; done' }
   const envFile = existsSync(join(directory, '.env')) ? { env_file: '.env' } : {}
   const entries = Object.fromEntries(
@@ -34,10 +37,13 @@ export function proposeConfig(directory: string): {
   }
 }
 
-/** Returns a Procfile's processes with their ports; unlike in a Procfile, they are restarted. */
-function fromProcfile(file: string): Readonly<Record<string, object>> | undefined {
+/** Returns a Procfile's processes with the ports that they have now; unlike in a Procfile, they are restarted. */
+function fromProcfile(
+  file: string,
+  environment: Readonly<Record<string, string | undefined>>,
+): Readonly<Record<string, object>> | undefined {
   if (!existsSync(file)) return undefined
-  const { processes } = parseProcfile(read(file), file, {}, () => ({}))
+  const { processes } = parseProcfile(read(file), file, environment, read)
   const found = Object.entries(processes).map(([name, { cmd, proxy }]) => [
     name,
     { cmd, restart: 'always', proxy },

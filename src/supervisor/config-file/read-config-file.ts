@@ -5,7 +5,6 @@ import { parseYaml } from '../../lib/config/load.ts'
 import { messageOf } from '../../lib/errors/message.ts'
 import { readUntrusted } from '../../lib/fs/read-untrusted.ts'
 import { isProcessCompose, readProcessCompose } from './process-compose/read.ts'
-import { readDotEnv } from './dot-env.ts'
 import { parseProcfile } from './procfile.ts'
 
 /** Names of configuration files in the working directory, in order of preference. */
@@ -34,16 +33,8 @@ export function readConfigFile(
   isFound: boolean,
 ): Readonly<Record<string, unknown>> {
   const text = read(file, isFound)
-  if (basename(file).startsWith('Procfile')) {
-    const readVariables = (envFile: string) => {
-      try {
-        return readDotEnv(envFile, environment, (path) => read(path, isFound))
-      } catch (error) {
-        throw configFault('CONFIG_UNREADABLE', `${envFile} cannot be read: ${messageOf(error)}`, error)
-      }
-    }
-    return parseProcfile(text, file, environment, readVariables)
-  }
+  if (basename(file).startsWith('Procfile'))
+    return parseProcfile(text, file, environment, (path) => read(path, isFound))
   const readCompose = () =>
     readProcessCompose(file, { environment, warnings, isFound, read: (path) => read(path, isFound) })
   if (basename(file).startsWith('process-compose')) return readCompose()

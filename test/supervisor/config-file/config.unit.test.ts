@@ -120,16 +120,29 @@ test('init writes a valid configuration', () => {
     join(dir, 'package.json'),
     JSON.stringify({ scripts: { dev: 'vite', 'start:api': 'node .', test: 'vitest' } }),
   )
-  const { text, processes } = proposeConfig(dir)
+  const { text, processes } = proposeConfig(dir, {})
   expect(processes).toEqual(['dev', 'start-api'])
   expect(load(text).config.processes).toMatchObject([
     { name: 'dev', command: 'npm run dev' },
     { command: 'npm run start:api' },
   ])
-  expect(load(proposeConfig(join(dir, 'x')).text).config.processes).toHaveLength(1)
+  expect(load(proposeConfig(join(dir, 'x'), {}).text).config.processes).toHaveLength(1)
   writeFileSync(join(dir, 'x/Procfile'), 'web: node . $PORT\n')
   const expected = [{ command: 'node . $PORT', restart: 'always', env: { PORT: '5000' } }]
-  expect(load(proposeConfig(join(dir, 'x')).text).config.processes).toMatchObject(expected)
+  expect(load(proposeConfig(join(dir, 'x'), {}).text).config.processes).toMatchObject(expected)
+})
+
+test('init keeps the ports of a Procfile, which come from .env, or else from the shell', () => {
+  const dir = tempDir()
+  writeFileSync(join(dir, 'Procfile'), 'web: x\nworker: y\n')
+  const ports = (environment: Record<string, string>) =>
+    load(proposeConfig(dir, environment).text).config.processes.map(({ env }) => env['PORT'])
+  expect(ports({})).toEqual(['5000', '5100'])
+  expect(ports({ PORT: '9000' })).toEqual(['9000', '9100'])
+  writeFileSync(join(dir, '.env'), 'PORT=17300\n')
+  expect(ports({ PORT: '9000' })).toEqual(['17300', '17400'])
+  writeFileSync(join(dir, '.env'), 'nothing\n')
+  expect(() => ports({})).toThrow(`${join(dir, '.env')} cannot be read: line 1 is not of the form`)
 })
 
 test('the command line sets the number of replicas', () => {

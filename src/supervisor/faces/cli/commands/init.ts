@@ -19,7 +19,7 @@ export function addInit(program: Command): void {
     .action(async (options: { readonly force?: boolean }, command: Command) => {
       const { proposeConfig } = await import('../../../config-file/propose-config.ts')
       const file = join(process.cwd(), 'supervisor.yaml')
-      const { text, processes } = proposeConfig(process.cwd())
+      const { text, processes } = proposeConfig(process.cwd(), process.env)
       try {
         // Neither mode follows an existing link, which could point to any file of the user.
         if (options.force === true) await writeFileDurable(file, text)
