@@ -76,6 +76,7 @@ const healthcheck = optionalSection({
     default: 3,
     description: 'consecutive failures that make the process unhealthy',
   }),
+  initial_delay: duration('0s', 'time before the first check'),
   start_period: duration('0s', 'failures within this time after the start do not count'),
   restart: flag(false, 'restarts an unhealthy process'),
   end: flag(false, 'stops an unhealthy process, after which `restart` applies'),

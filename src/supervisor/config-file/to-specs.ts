@@ -234,6 +234,7 @@ function healthOf(
     intervalMs: check.intervalMs,
     timeoutMs: check.timeoutMs,
     retries: check.retries,
+    initialDelayMs: check.initialDelayMs,
     startPeriodMs: check.startPeriodMs,
     onUnhealthy: check.restart ? 'restart' : check.end ? 'end' : 'none',
   }

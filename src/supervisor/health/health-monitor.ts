@@ -10,7 +10,8 @@ export type Probe = (signal: AbortSignal) => Promise<ProbeResult>
 const MAX_OUTPUT_LENGTH = 4_096
 
 /**
- * Checks one run of a process, one check at a time: the first after the interval, at most one second.
+ * Checks one run of a process, one check at a time: the first after the initial delay, or else after the interval, at
+ * most one second.
  * Reports each result.
  */
 export class HealthMonitor {
@@ -29,7 +30,10 @@ export class HealthMonitor {
     this.#clock = clock
     this.#onReport = onReport
     this.#startedMs = clock.nowMs()
-    this.#cancel = clock.after(Math.min(check.intervalMs, 1_000), () => void this.#run())
+    this.#cancel = clock.after(
+      check.initialDelayMs || Math.min(check.intervalMs, 1_000),
+      () => void this.#run(),
+    )
   }
 
   stop(): void {

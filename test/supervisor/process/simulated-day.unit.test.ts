@@ -73,6 +73,7 @@ const check = {
   intervalMs: 1_000,
   timeoutMs: 100,
   retries: 3,
+  initialDelayMs: 0,
   startPeriodMs: 0,
   onUnhealthy: 'restart',
 } as const

@@ -198,7 +198,7 @@ function healthOf(
     interval: period,
     timeout: `${Math.max(1, probe.timeout_seconds ?? 1)}s`,
     retries: Math.max(1, probe.failure_threshold ?? 3),
-    start_period: `${probe.initial_delay_seconds ?? 0}s`,
+    initial_delay: `${probe.initial_delay_seconds ?? 0}s`,
     end: true,
   }
 }
