@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { messageOf } from '../../lib/errors/message.ts'
-import { DirectoryWatch } from '../../lib/fs/directory-watch.ts'
+import { PathWatch } from '../../lib/fs/path-watch.ts'
 import type { Logger } from '../../lib/log/logger.ts'
 import { findModules, isArchive, isBuildFile } from '../classpath/project-layout.ts'
 import type { Scan } from '../scan/scan.ts'
@@ -48,7 +48,7 @@ export class ProjectWatch {
   readonly #root: string
   readonly #analysis: Analysis
   readonly #logger: Logger
-  readonly #directories: DirectoryWatch
+  readonly #paths: PathWatch
   #timer: NodeJS.Timeout | undefined
   #firstMs: number | undefined
   #refreshing: Promise<void> | undefined
@@ -61,15 +61,16 @@ export class ProjectWatch {
     this.#root = root
     this.#analysis = analysis
     this.#logger = logger
-    this.#directories = new DirectoryWatch(
+    this.#paths = new PathWatch(
       () => this.#changed(),
       (error) => this.#cannot(error),
+      { followsLinks: false },
     )
   }
 
   get view(): WatchView {
     return {
-      directories: this.#directories.count,
+      directories: this.#paths.count,
       refreshes: this.#refreshes,
       lastRefreshAt: this.#lastRefresh?.toISOString() ?? null,
       ...(this.#problem !== undefined && { problem: this.#problem }),
@@ -87,23 +88,27 @@ export class ProjectWatch {
   close(): void {
     this.#isClosed = true
     clearTimeout(this.#timer)
-    this.#directories.close()
+    this.#paths.close()
   }
 
   #watchAll({ snapshot }: Scan): boolean {
     let isMore = false
-    const add = (...given: Parameters<DirectoryWatch['add']>): void => {
-      if (this.#directories.add(...given)) isMore = true
+    const add = (path: string, accepts?: (name: string) => boolean): void => {
+      const extent = {
+        isTree: accepts === undefined,
+        accepts: (each: string) => accepts?.(basename(each)) ?? true,
+      }
+      if (this.#paths.add(path, extent)) isMore = true
     }
     for (const { path, classFolders } of findModules(this.#root)) {
-      for (const folder of classFolders) add(folder, 'tree')
+      for (const folder of classFolders) add(folder)
       for (const folder of OUTPUT_PARENTS) add(join(path, folder), isOfInterest)
     }
     const jars = new Map<string, Set<string>>()
     for (const { location, source } of snapshot.index.slices) {
       if (source === 'JDK') continue
       const [path = location] = location.split('!/')
-      if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) add(path, 'tree')
+      if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) add(path)
       else jars.set(dirname(path), (jars.get(dirname(path)) ?? new Set()).add(basename(path)))
     }
     for (const [folder, names] of jars) add(folder, (name) => names.has(name))

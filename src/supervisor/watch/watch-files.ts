@@ -1,7 +1,7 @@
-import { readdirSync, statSync } from 'node:fs'
-import { basename, dirname, join, relative, resolve } from 'node:path'
+import { existsSync, statSync } from 'node:fs'
+import { basename, dirname, relative, resolve } from 'node:path'
 import type { AlarmClock } from '../../lib/clock/clock.ts'
-import { DirectoryWatch } from '../../lib/fs/directory-watch.ts'
+import { PathWatch } from '../../lib/fs/path-watch.ts'
 import { messageOf } from '../../lib/errors/message.ts'
 import type { ProcessSpec } from '../process-spec.ts'
 import { fixedPartOf, globSource, isGlob } from './glob.ts'
@@ -39,9 +39,8 @@ export function watchFiles(
     onChange(text)
   }
   let isReported = false
-  const directories = new DirectoryWatch(
+  const files = new PathWatch(
     (path) => {
-      if (isIgnored(path) || !concerns(path, isWatched, isIgnored)) return
       if (changed.size < MOST_DIRECTORIES) changed.add(path)
       const nowMs = clock.nowMs()
       firstMs ??= nowMs
@@ -52,44 +51,20 @@ export function watchFiles(
       if (!isReported) warn(`process "${name}": not all files are watched: ${problemOf(error)}`)
       isReported = true
     },
-    { isSkipped: isIgnored, most: MOST_DIRECTORIES },
+    { followsLinks: true, isSkipped: isIgnored, most: MOST_DIRECTORIES },
   )
+  const accepts = (path: string): boolean => isWatched(path) && !isIgnored(path)
   for (const path of watch.paths) {
     const absolute = resolve(cwd, path)
-    if (!addTo(directories, absolute, isWatched))
-      warn(`process "${name}": "${path}" is not watched, because ${fixedPartOf(absolute)} does not exist`)
+    const fixed = fixedPartOf(absolute) || '/'
+    const isTree = !isGlob(absolute) || absolute.endsWith('**') || dirname(absolute) !== fixed
+    files.add(fixed, { isTree, accepts: (each) => accepts(each) && (isTree || !isDirectory(each)) })
+    if (!existsSync(fixed))
+      warn(`process "${name}": "${path}" does not exist yet; it is watched when it is made`)
   }
   return () => {
     cancel?.()
-    directories.close()
-  }
-}
-
-/** Watches the directories of a pattern. Returns whether they exist. */
-function addTo(directories: DirectoryWatch, pattern: string, isWatched: (path: string) => boolean): boolean {
-  const fixed = fixedPartOf(pattern) || '/'
-  const isTree = isGlob(pattern)
-    ? pattern.slice(fixed.length + 1).includes('/') || pattern.endsWith('**')
-    : isDirectory(fixed)
-  const directory = isGlob(pattern) || isTree ? fixed : dirname(fixed)
-  if (!isDirectory(directory)) return false
-  directories.add(directory, isTree ? 'tree' : (each) => isWatched(join(directory, each)))
-  return true
-}
-
-/** Whether a changed path is a watched file, or a new directory with one, whose events came before it was watched. */
-function concerns(
-  path: string,
-  isWatched: (path: string) => boolean,
-  isIgnored: (path: string) => boolean,
-): boolean {
-  if (!isDirectory(path)) return isWatched(path)
-  try {
-    return readdirSync(path)
-      .map((each) => join(path, each))
-      .some((each) => !isIgnored(each) && !isDirectory(each) && isWatched(each))
-  } catch {
-    return false
+    files.close()
   }
 }
 
