@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import type { Settings } from './config-schema.ts'
-import { networkMistake } from './login/client-address.ts'
+import { networksMistake } from '../lib/http/proxy/client-address.ts'
 
 const LABEL = '[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?'
 const HOST = new RegExp(`^${LABEL}(?:\\.${LABEL})*$`, 'i')
@@ -15,7 +15,7 @@ export function checkAddresses({ http, oidc, store, access }: Settings): string 
     publicUrlMistake(http.publicUrl) ??
     repoDomainMistake(http.repoDomain) ??
     firstOf(http.allowedHosts, allowedHostMistake) ??
-    firstOf(http.trustedProxies, proxyMistake) ??
+    networksMistake('http.trusted_proxies', http.trustedProxies) ??
     issuerMistake(oidc?.issuer) ??
     plainUrlMistake('store.endpoint', store.endpoint) ??
     firstOf(oidc?.allowedDomains, (domain) => domainMistake('oidc.allowed_domains', domain)) ??
@@ -93,11 +93,6 @@ function allowedHostMistake(name: string): string | undefined {
   if (name === '*' || isIP(name) !== 0) return undefined
   const mistake = hostMistake('http.allowed_hosts', name.replace(/^\*\./, ''))
   return mistake && hostMistake('http.allowed_hosts', name)
-}
-
-function proxyMistake(network: string): string | undefined {
-  const mistake = networkMistake(network)
-  return mistake && `"http.trusted_proxies": "${network}" ${mistake}`
 }
 
 function domainMistake(key: string, domain: string): string | undefined {

@@ -244,6 +244,7 @@ export const supervisorSchema = section({
       default: ['localhost'],
       description: 'domains whose subdomains are processes',
     }),
+    trusted_proxies: texts('addresses and networks of proxies whose X-Forwarded headers are passed on'),
     keep: Type.Integer({
       minimum: 1,
       maximum: 1000,

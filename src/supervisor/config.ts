@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path'
 import { configFault } from '../lib/config/check.ts'
 import { nearest } from '../lib/config/nearest.ts'
 import { type LoadedConfig, loadConfig } from '../lib/config/load.ts'
+import { networksMistake } from '../lib/http/proxy/client-address.ts'
 import { supervisorSchema } from './config-schema.ts'
 import { CONFIG_SOURCES, type ConfigPlace, findSupervisorConfig } from './config-file/find-config.ts'
 import { readConfigFile } from './config-file/read-config-file.ts'
@@ -96,6 +97,8 @@ function resolveConfig(
 ) {
   const { api, proxy, stateDir } = decoded
   const home = environment['HOME'] ?? homedir()
+  const mistake = networksMistake('proxy.trusted_proxies', proxy.trustedProxies)
+  if (mistake !== undefined) throw configFault('CONFIG_INVALID', mistake)
   return {
     ...decoded,
     /** Path of the file; undefined if there is none. */

@@ -3,6 +3,7 @@ import { messageOf } from '../lib/errors/message.ts'
 import { defineFaults } from '../lib/errors/fault.ts'
 import { type DisposalStack, openTogether } from '../lib/lifetime/disposal-stack.ts'
 import { servePage } from '../lib/http/serve-page.ts'
+import { ClientAddress } from '../lib/http/proxy/client-address.ts'
 import type { Logger } from '../lib/log/logger.ts'
 import { packageVersion } from '../lib/process/package.ts'
 import { requireAddon } from '../lib/process/require-addon.ts'
@@ -182,6 +183,7 @@ function createProxy(config: SupervisorConfig, supervisor: Supervisor, clock: Al
   const server = new ProxyServer({
     table: supervisor.table,
     domains: config.proxy.domains,
+    clients: new ClientAddress(config.proxy.trustedProxies),
     inProgress: supervisor.requestsInProgress,
     clock,
     timeoutMs: config.proxy.timeoutMs,

@@ -2,7 +2,9 @@ import { availableParallelism, hostname, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { Type } from '../lib/schema/type.ts'
 import type { Decoded } from '../lib/config/decode.ts'
+import { configFault } from '../lib/config/check.ts'
 import { loadConfig } from '../lib/config/load.ts'
+import { networksMistake } from '../lib/http/proxy/client-address.ts'
 import {
   duration,
   flag,
@@ -52,6 +54,9 @@ export const workspaceSchema = section({
     host: text('127.0.0.1', 'address the API listens on'),
     port: port(8080, 'port the API listens on'),
     allowed_hosts: texts('additional host names that the API accepts; "*" for all'),
+    trusted_proxies: texts(
+      'addresses and networks of proxies whose X-Forwarded headers are passed on to workspace ports',
+    ),
     ports_domain: optionalText(
       'domain below which each workspace port has its own host name, such as 3000--demo.DOMAIN; *.DOMAIN must resolve to this server, and DOMAIN should be on the public suffix list. Not needed for browsers on this machine',
     ),
@@ -262,6 +267,8 @@ function resolveConfig(
   environment: Readonly<Record<string, string | undefined>>,
 ) {
   const { http, docker, vm, qemu, firecracker, vz, hardened, idle } = settings
+  const mistake = networksMistake('http.trusted_proxies', http.trustedProxies)
+  if (mistake !== undefined) throw configFault('CONFIG_INVALID', mistake)
   const stateDir = settings.stateDir ?? defaultStateDir(environment)
   const imageAliases = new Map(Object.entries(settings.imageAliases))
   const network = networkPolicy(settings.network)

@@ -27,6 +27,15 @@ export function networkMistake(text: string): string | undefined {
   return `contains all IPv4 addresses; write ${ipv4}/${Math.min(Number(bits), 32)}, if you mean that network`
 }
 
+/** Returns the first entry of a setting with a `networkMistake`, as a sentence with the setting's key. */
+export function networksMistake(key: string, networks: readonly string[]): string | undefined {
+  for (const each of networks) {
+    const mistake = networkMistake(each)
+    if (mistake !== undefined) return `"${key}": "${each}" ${mistake}`
+  }
+  return undefined
+}
+
 /** Determines the client of a request, with or without proxies. */
 export class ClientAddress {
   // One list for both families would find IPv4 addresses in IPv6 networks such as ::/0.

@@ -12,6 +12,7 @@ import {
   isForwardedUpgrade,
 } from '../../lib/http/proxy/checked-request.ts'
 import { forward, type Forwarding, type UpstreamFailure } from '../../lib/http/proxy/forward.ts'
+import type { ClientAddress } from '../../lib/http/proxy/client-address.ts'
 import { type Forwarder, isLoop, toUpstream } from '../../lib/http/proxy/forwarded-headers.ts'
 import { noticeLoss } from '../../lib/connection/notice-loss.ts'
 import { keepHead } from '../../lib/http/keep-head.ts'
@@ -28,7 +29,7 @@ import type { RequestsInProgress } from './requests-in-progress.ts'
 
 /** Status if the client disconnected before the response started. */
 const CLIENT_LEFT = 499
-const SELF: Forwarder = { name: 'supervisor', protocol: 'http' }
+const NAME = 'supervisor'
 const LOOP: OwnAnswer = {
   status: 508,
   title: 'Loop detected',
@@ -43,6 +44,8 @@ const RETRY_AFTER_S = 1
 export interface ProxyParts {
   readonly table: ProcessTable
   readonly domains: readonly string[]
+  /** Proxies in front whose X-Forwarded headers are passed on. */
+  readonly clients: ClientAddress
   readonly clock: AlarmClock
   /** Maximum time until a process's response starts. */
   readonly timeoutMs: number
@@ -60,6 +63,7 @@ export interface ProxyParts {
 /** Routes requests to processes by subdomain. */
 export class ProxyServer {
   readonly #parts: ProxyParts
+  readonly #forwarder: Forwarder
   readonly #routes: ProxyRoutes
   readonly #held: HeldRequests
   readonly #server: Server
@@ -74,6 +78,7 @@ export class ProxyServer {
 
   constructor(parts: ProxyParts) {
     this.#parts = parts
+    this.#forwarder = { name: NAME, protocol: 'http', clients: parts.clients }
     this.#routes = new ProxyRoutes({ ...parts, onReady: () => this.update() })
     this.#held = new HeldRequests(this.#routes, parts.clock, parts.maxHeld)
     const order = new AnswerOrder({ render: ({ message }) => ({ error: message, code: 'Bad request' }) })
@@ -146,7 +151,7 @@ export class ProxyServer {
     } catch (error) {
       return answer(request, response, { status: 400, title: 'Bad request', message: `${messageOf(error)}.` })
     }
-    if (isLoop(checked, SELF.name)) return answer(request, response, LOOP)
+    if (isLoop(checked, NAME)) return answer(request, response, LOOP)
     const refuse = (own: OwnAnswer): void => answer(request, response, own)
     const send = (target: ProxyTarget, isRetry: boolean): void => {
       const down = (failure: UpstreamFailure) => void this.#down(target, failure).then(refuse)
@@ -159,7 +164,9 @@ export class ProxyServer {
         response,
         upgrade,
         upstream: { host: '127.0.0.1', port: target.port, agent: this.#agent },
-        headers: toUpstream(checked, SELF).filter(([name]) => name.toLowerCase() !== REPLAY_HEADER),
+        headers: toUpstream(checked, this.#forwarder).filter(
+          ([name]) => name.toLowerCase() !== REPLAY_HEADER,
+        ),
         timeoutMs: this.#parts.timeoutMs,
         onSwitch() {
           hasSwitched = true

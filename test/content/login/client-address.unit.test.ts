@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { expect, test } from 'vitest'
-import { ClientAddress, networkMistake } from '../../../src/content/login/client-address.ts'
+import { ClientAddress, networkMistake } from '../../../../src/lib/http/proxy/client-address.ts'
 
 const request = (remoteAddress: string, forwarded?: string) =>
   ({ socket: { remoteAddress }, headers: { 'x-forwarded-for': forwarded } }) as unknown as IncomingMessage

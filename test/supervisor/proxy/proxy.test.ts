@@ -35,6 +35,19 @@ const echo: Handler = (asked, response) => {
   )
 }
 
+test('S11 a process learns the client, host and scheme that a trusted proxy in front names', async () => {
+  const headers = {
+    'x-forwarded-for': '203.0.113.7',
+    'x-forwarded-host': 'dev.example',
+    'x-forwarded-proto': 'https',
+  }
+  const trusted = await behindProxy(echo, { trusted_proxies: ['127.0.0.0/8'] })
+  const answer = await trusted.through('/', { headers: { ...headers, forwarded: 'for=6.6.6.6' } })
+  const seen = JSON.parse(answer.body).headers
+  expect(seen).toMatchObject({ ...headers, 'x-forwarded-for': '203.0.113.7, 127.0.0.1' })
+  expect(seen).not.toHaveProperty('forwarded')
+})
+
 test('a request reaches its process unchanged, with the forwarded headers', async () => {
   const { through, ask } = await behindProxy(echo)
   const { status, body } = await through('/a%20b?c=d&e', {

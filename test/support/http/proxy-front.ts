@@ -6,6 +6,7 @@ import { onTestFinished } from 'vitest'
 import { AnswerOrder } from '../../../src/lib/http/answer-order.ts'
 import { checkRequest, isForwardedUpgrade } from '../../../src/lib/http/proxy/checked-request.ts'
 import { forward, type Forwarding, type UpstreamFailure } from '../../../src/lib/http/proxy/forward.ts'
+import { ClientAddress } from '../../../src/lib/http/proxy/client-address.ts'
 import { toUpstream } from '../../../src/lib/http/proxy/forwarded-headers.ts'
 import { keepHead } from '../../../src/lib/http/keep-head.ts'
 import { responseOn } from '../../../src/lib/http/proxy/socket-response.ts'
@@ -29,7 +30,7 @@ export async function startProxyFront(upstreamPort: number, timeoutMs = 5_000) {
         response,
         upgrade,
         upstream: { host: '127.0.0.1', port: upstreamPort, agent },
-        headers: toUpstream(request, { name: 'front', protocol: 'http' }),
+        headers: toUpstream(request, { name: 'front', protocol: 'http', clients: new ClientAddress([]) }),
         timeoutMs,
         refuse(failure) {
           failures.push(failure)

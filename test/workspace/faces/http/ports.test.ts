@@ -140,6 +140,32 @@ describe('a port of a workspace', () => {
     }
   })
 
+  test('W10 the headers of a trusted proxy in front are forwarded', async () => {
+    const trusting = await startWorkspaceServer({
+      backends: () => [new FakeBackend()],
+      settings: { http: { trusted_proxies: ['127.0.0.1'] } },
+    })
+    onTestFinished(() => trusting.stop())
+    await trusting.create({ name: 'demo' })
+    let seen: IncomingMessage['headers'] = {}
+    const { port } = await serveInside((asked, answer) => {
+      seen = asked.headers
+      answer.end()
+    })
+    await ask(trusting, `${port}--demo.localhost:${trusting.httpPort}`, {
+      headers: {
+        'x-forwarded-proto': 'https',
+        'x-forwarded-host': 'dev.example',
+        'x-forwarded-for': '203.0.113.7',
+      },
+    })
+    expect(seen).toMatchObject({
+      'x-forwarded-proto': 'https',
+      'x-forwarded-host': 'dev.example',
+      'x-forwarded-for': '203.0.113.7, 127.0.0.1',
+    })
+  })
+
   test('below a path, its responses are sandboxed and cannot affect the server’s host', async () => {
     const { port } = await serveInside((asked, answer) => {
       answer.writeHead(302, {

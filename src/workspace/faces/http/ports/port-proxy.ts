@@ -13,6 +13,7 @@ import {
   isForwardedUpgrade,
 } from '../../../../lib/http/proxy/checked-request.ts'
 import { forward, type Forwarding, type UpstreamFailure } from '../../../../lib/http/proxy/forward.ts'
+import { ClientAddress } from '../../../../lib/http/proxy/client-address.ts'
 import { type Forwarder, isLoop } from '../../../../lib/http/proxy/forwarded-headers.ts'
 import { responseOn } from '../../../../lib/http/proxy/socket-response.ts'
 import { STATUS_OF_KIND } from '../../../../lib/http/status.ts'
@@ -67,7 +68,8 @@ export class PortProxy implements Diversion {
 
   constructor(parts: PortProxyParts) {
     this.#parts = parts
-    this.#forwarder = { name: 'workspace', protocol: parts.hasTls ? 'https' : 'http' }
+    const clients = new ClientAddress(parts.face.config.http.trustedProxies)
+    this.#forwarder = { name: 'workspace', protocol: parts.hasTls ? 'https' : 'http', clients }
   }
 
   /** Returns whether a request is for a port, by its host (which then serves no API) or by its path. */
