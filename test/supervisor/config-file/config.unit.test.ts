@@ -47,11 +47,43 @@ describe('an invalid configuration is refused with the reason', () => {
       'processes: {a: {cmd: x, proxy: {port: 1}}, b: {cmd: x, proxy: {port: 2, subdomain: a}}}',
       'have the same subdomain, "a"',
     ],
+    [
+      'N6 a shared port',
+      'processes: {a: {cmd: x, proxy: {port: 17311}}, b: {cmd: x, proxy: {port: 17311}}}',
+      'process "b" and process "a" have the same port, 17311',
+    ],
+    [
+      'N6 a port that a replica has',
+      'processes: {a: {cmd: x, replicas: 3, proxy: {port: 17311}}, b: {cmd: x, proxy: {port: 17313}}}',
+      'process "b" and process "a-3" have the same port, 17313',
+    ],
+    [
+      'N6 a port of the proxy',
+      '{proxy: {enabled: true, port: 17311}, processes: {a: {cmd: x, proxy: {port: 17311}}}}',
+      'process "a" and the proxy have the same port, 17311',
+    ],
+    [
+      'N6 a port of the API',
+      '{api: {port: 17311}, processes: {a: {cmd: x, proxy: {port: 17311}}}}',
+      'process "a" and the API have the same port, 17311',
+    ],
+    [
+      'a trusted proxy that is none',
+      '{proxy: {trusted_proxies: [10.0.0.0/33]}, processes: {a: {cmd: x}}}',
+      '"proxy.trusted_proxies": "10.0.0.0/33" is not an IP address or CIDR range',
+    ],
     ['a group that is a path', 'processes: {a: {cmd: x, groups: [../a]}}', '"processes.a.groups" has "../a"'],
     ['no command', 'processes: {a: {}}', "must have required property 'cmd'"],
   ])('config check names %s', (_what, content, message) => {
     expect(() => load(content)).toThrow(message)
   })
+})
+
+test('processes that do not start by themselves may have one port', () => {
+  const { config } = load(
+    'processes: {a: {cmd: x, proxy: {port: 1}}, b: {cmd: x, autostart: false, proxy: {port: 1, subdomain: c}}}',
+  )
+  expect(config.processes).toHaveLength(2)
 })
 
 test('a Procfile becomes processes that stop together, each with a port', () => {
