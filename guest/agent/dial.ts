@@ -1,16 +1,17 @@
 import { connect, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { hostOptions } from '../../src/lib/connection/localhost.ts'
+import { messageOf } from '../../src/lib/errors/message.ts'
 import { DIAL_CHANNEL } from '../../src/lib/guest/protocol.ts'
 import { Mux } from '../../src/lib/mux/mux.ts'
 import { GuestFailure } from './failure.ts'
 import { portNumber } from './port-number.ts'
 
 const CONNECT_TIMEOUT_MS = 10_000
-const LOOPBACK = ['127.0.0.1', '::1'] as const
 
 /** Connects to a port of this machine's loopback address and joins it with the host's accepted connection. */
 export async function serveDial(port: unknown, accept: () => Duplex): Promise<void> {
-  const target = await connectLoopback(portNumber(port))
+  const target = await connectLocalhost(portNumber(port))
   const mux = new Mux(accept(), { isFirst: false })
   const channel = mux.channel(DIAL_CHANNEL)
   for (const [from, to] of [
@@ -23,29 +24,20 @@ export async function serveDial(port: unknown, accept: () => Duplex): Promise<vo
   }
 }
 
-async function connectLoopback(port: number): Promise<Socket> {
-  let last: unknown
-  for (const host of LOOPBACK) {
-    try {
-      return await connected(
-        connect({ host, port, allowHalfOpen: true, noDelay: true, timeout: CONNECT_TIMEOUT_MS }),
-      )
-    } catch (error) {
-      last = error
-    }
-  }
-  throw new GuestFailure(
-    'CONNECT_FAILED',
-    last instanceof Error ? last.message : 'nothing listens on the port',
-  )
-}
-
-function connected(socket: Socket): Promise<Socket> {
+function connectLocalhost(port: number): Promise<Socket> {
   return new Promise((resolve, reject) => {
-    socket.once('error', reject)
+    const socket = connect({
+      ...hostOptions('localhost'),
+      port,
+      allowHalfOpen: true,
+      noDelay: true,
+      timeout: CONNECT_TIMEOUT_MS,
+    })
+    const fail = (error: unknown): void => reject(new GuestFailure('CONNECT_FAILED', messageOf(error)))
+    socket.once('error', fail)
     socket.once('timeout', () => socket.destroy(new Error('the port does not respond')))
     socket.once('connect', () => {
-      socket.off('error', reject)
+      socket.off('error', fail)
       socket.setTimeout(0)
       resolve(socket)
     })

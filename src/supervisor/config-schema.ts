@@ -65,7 +65,7 @@ const healthcheck = optionalSection({
     Type.Unsafe<string | number>({
       type: ['string', 'integer'],
       minLength: 1,
-      description: 'address host:port, or a port of 127.0.0.1, that accepts connections if it is healthy',
+      description: 'address host:port, or a port of localhost, that accepts connections if it is healthy',
     }),
   ),
   log: optionalText('text of a line that the process prints when it is healthy'),

@@ -268,7 +268,7 @@ function probeOf(
   }
   const address = resolved(String(check.tcp ?? ''))
   const colon = address.lastIndexOf(':')
-  const host = colon < 0 ? '127.0.0.1' : address.slice(0, colon).replaceAll(/[[\]]/g, '')
+  const host = colon < 0 ? 'localhost' : address.slice(0, colon).replaceAll(/[[\]]/g, '')
   return { kind: 'tcp', host, port: Number(address.slice(colon + 1)) }
 }
 

@@ -1,3 +1,4 @@
+import { isLocalhost } from '../../lib/connection/localhost.ts'
 import { findPortHolder } from '../../lib/process/port-holder.ts'
 import { readProcStat } from '../../lib/process/proc-stat.ts'
 import type { ProcessTable } from '../process/process-table.ts'
@@ -7,7 +8,7 @@ import type { ProcessSpec } from '../process-spec.ts'
 import { processOfTree } from '../process/run-spec.ts'
 
 const MOST_PORTS = 5
-const LOOPBACK = /^(?:localhost|127\.\d+\.\d+\.\d+|0\.0\.0\.0|\[?::1?\]?)$/
+const LOOPBACK = /^(?:127\.\d+\.\d+\.\d+|0\.0\.0\.0|\[?::1?\]?)$/
 /** Messages of programs whose port is in use: Node.js, and strerror(3). */
 const IN_USE = /EADDRINUSE|address already in use/i
 const PORT_IN_TEXT = /:(\d{1,5})(?!\d|\.\d)/
@@ -51,14 +52,17 @@ export function findExpectedPorts(
 function configuredPorts({ proxy, healthCheck, env }: ProcessSpec): readonly (readonly [number, string])[] {
   const ports: (readonly [number, string])[] = proxy === undefined ? [] : [[proxy.port, 'proxy.port']]
   const probe = healthCheck?.probe
-  if (probe?.kind === 'tcp' && LOOPBACK.test(probe.host)) ports.push([probe.port, 'healthcheck.tcp'])
+  if (probe?.kind === 'tcp' && isHere(probe.host)) ports.push([probe.port, 'healthcheck.tcp'])
   if (probe?.kind === 'http' && URL.canParse(probe.url)) {
     const { hostname, port, protocol } = new URL(probe.url)
-    if (LOOPBACK.test(hostname))
-      ports.push([Number(port) || (protocol === 'https:' ? 443 : 80), 'healthcheck.http'])
+    if (isHere(hostname)) ports.push([Number(port) || (protocol === 'https:' ? 443 : 80), 'healthcheck.http'])
   }
   if (/^\d{1,5}$/.test(env['PORT'] ?? '')) ports.push([Number(env['PORT']), 'env.PORT'])
   return ports
+}
+
+function isHere(host: string): boolean {
+  return isLocalhost(host) || LOOPBACK.test(host)
 }
 
 function portsInUse(lines: readonly string[]): readonly (readonly [number, string])[] {

@@ -1,4 +1,5 @@
 import { connect } from 'node:net'
+import { hostOptions } from '../../lib/connection/localhost.ts'
 import { requestFor } from '../../lib/http/node-http.ts'
 import type { HealthCheck } from '../process-spec.ts'
 import type { Probe } from './health-monitor.ts'
@@ -24,8 +25,9 @@ function askHttp(
   signal: AbortSignal,
 ): Promise<ProbeResult> {
   return new Promise((resolve, reject) => {
-    const ask = requestFor(new URL(url))
-    ask(url, { signal, headers, agent: false }, (response) => {
+    const target = new URL(url)
+    const ask = requestFor(target)
+    ask(target, { ...hostOptions(target.hostname), signal, headers, agent: false }, (response) => {
       const { statusCode = 0 } = response
       response.destroy()
       const isHealthy = status === undefined ? statusCode >= 200 && statusCode < 400 : statusCode === status
@@ -38,7 +40,7 @@ function askHttp(
 
 function connectTcp(host: string, port: number, signal: AbortSignal): Promise<ProbeResult> {
   return new Promise((resolve, reject) => {
-    const socket = connect({ host, port, signal })
+    const socket = connect({ ...hostOptions(host), port, signal })
     socket.on('error', reject)
     socket.on('connect', () => {
       socket.destroy()

@@ -1,10 +1,10 @@
 import { connect } from 'node:net'
 import type { AlarmClock } from '../../lib/clock/clock.ts'
 import { pause } from '../../lib/clock/pause.ts'
+import { hostOptions } from '../../lib/connection/localhost.ts'
 import type { RunningProgram } from '../process/process-runner.ts'
 import type { SupervisedProcess } from '../process/supervised-process.ts'
 
-const HOST = '127.0.0.1'
 const TRY_EVERY_MS = 20
 const CONNECT_LIMIT_MS = 1_000
 
@@ -73,7 +73,7 @@ export class ListeningRuns {
 
 function accepts(port: number): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = connect({ host: HOST, port, timeout: CONNECT_LIMIT_MS })
+    const socket = connect({ ...hostOptions('localhost'), port, timeout: CONNECT_LIMIT_MS })
     socket.on('error', () => resolve(false))
     socket.on('timeout', () => {
       socket.destroy()

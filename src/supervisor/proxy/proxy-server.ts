@@ -14,6 +14,7 @@ import {
 import { forward, type Forwarding, type UpstreamFailure } from '../../lib/http/proxy/forward.ts'
 import type { ClientAddress } from '../../lib/http/proxy/client-address.ts'
 import { type Forwarder, isLoop, toUpstream } from '../../lib/http/proxy/forwarded-headers.ts'
+import { hostOptions } from '../../lib/connection/localhost.ts'
 import { noticeLoss } from '../../lib/connection/notice-loss.ts'
 import { keepHead } from '../../lib/http/keep-head.ts'
 import { responseOn } from '../../lib/http/proxy/socket-response.ts'
@@ -163,7 +164,7 @@ export class ProxyServer {
         request: checked,
         response,
         upgrade,
-        upstream: { host: '127.0.0.1', port: target.port, agent: this.#agent },
+        upstream: { ...hostOptions('localhost'), port: target.port, agent: this.#agent },
         headers: toUpstream(checked, this.#forwarder).filter(
           ([name]) => name.toLowerCase() !== REPLAY_HEADER,
         ),
@@ -252,7 +253,7 @@ export class ProxyServer {
       port === 0
         ? 'it has no port until it starts'
         : (cause as NodeJS.ErrnoException | undefined)?.code === 'ECONNREFUSED'
-          ? `nothing listens on port ${port}`
+          ? `nothing listens on port ${port} of localhost`
           : `the connection to port ${port} was lost`
     const retryAtMs = retryAtOf(process.state)
     const waitMs = retryAtMs === undefined ? undefined : retryAtMs - this.#parts.clock.wallMs()

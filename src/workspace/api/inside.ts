@@ -19,7 +19,9 @@ export const logQuerySchema = Type.Object(
 /** An open port of a workspace. */
 export const portSchema = Type.Object({
   port: Type.Integer(),
-  address: Type.String({ description: 'address it listens on; tunnels connect to 127.0.0.1' }),
+  address: Type.String({
+    description: 'address it listens on; tunnels connect to 127.0.0.1, or else to ::1',
+  }),
   process: Type.Union([Type.String(), Type.Null()], {
     description: 'name of the process; null if unknown',
   }),

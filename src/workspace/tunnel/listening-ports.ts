@@ -30,7 +30,7 @@ exit 0`
 /** A socket in state TCP_LISTEN, and the fields up to its inode. Source: proc(5), /proc/net/tcp. */
 const LISTENING = /^\s*\d+: ([0-9A-F]{8}|[0-9A-F]{32}):([0-9A-F]{4}) [0-9A-F:]+ 0A (?:\S+\s+){5}(\d+)/
 
-/** Which of several sockets on one port is reported: tunnels connect to 127.0.0.1. */
+/** Which of several sockets on one port is reported: tunnels connect to 127.0.0.1, or else to ::1. */
 const PREFERRED = ['127.0.0.1', '0.0.0.0', '::', '::1']
 
 /** Lists the listening ports inside a running workspace in ascending order, without denied ones. */

@@ -6,6 +6,7 @@ import type {
   InformationEvent,
 } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { type HostOptions, isConnectError } from '../../connection/localhost.ts'
 import { messageOf } from '../../errors/message.ts'
 import { joinStreams } from '../../process/join-streams.ts'
 import { request as httpRequest } from '../node-http.ts'
@@ -35,7 +36,7 @@ export interface Forwarding {
   /** The client's connection; upgrade requests only. */
   readonly upgrade?: Duplex | undefined
   /** With both an agent and `createConnection`, the latter opens the connections that the agent does not pool. */
-  readonly upstream: Pick<RequestOptions, 'host' | 'port' | 'agent' | 'createConnection'>
+  readonly upstream: Pick<RequestOptions, 'port' | 'agent' | 'createConnection'> & Partial<HostOptions>
   /** Target to request; default: the request's. */
   readonly target?: string
   /** End-to-end headers for the upstream, without framing. */
@@ -115,9 +116,9 @@ class Exchange {
       const isStale = upstream.reusedSocket && error.code === 'ECONNRESET' && this.#interimAnswers === 0
       const isRepeatable = !hasBody && REPEATABLE_METHODS.has(method)
       if (this.#state === 'waiting' && isStale && isRepeatable) return this.send(true)
-      const failure: UpstreamFailure = { is: 'broken', message: error.message, cause: error }
+      const failure: UpstreamFailure = { is: 'broken', message: messageOf(error), cause: error }
       const { onUnreached } = this.#forwarding
-      if (this.#state !== 'waiting' || error.syscall !== 'connect' || onUnreached === undefined)
+      if (this.#state !== 'waiting' || !isConnectError(error) || onUnreached === undefined)
         return this.#fail(failure)
       this.#release()
       onUnreached(failure)

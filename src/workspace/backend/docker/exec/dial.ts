@@ -53,15 +53,18 @@ export async function dialProcess({ id, pid }: ContainerProcess, port: number): 
 }
 
 /**
- * Prints `ok` once connected, because a relay that waits prints nothing. With bash alone the client's end of
- * input is not forwarded: bash cannot shut down one half of a connection.
+ * Connects to 127.0.0.1, or else to ::1. Prints `ok` once connected, because a relay that waits prints
+ * nothing. With bash alone the client's end of input is not forwarded: bash cannot shut down one half of a
+ * connection.
  */
 const RELAY = `
 port=$1
 if command -v socat >/dev/null; then
-  socat -u OPEN:/dev/null "TCP:127.0.0.1:$port" 2>/dev/null && echo ok && exec socat - "TCP:127.0.0.1:$port"
+  for host in 127.0.0.1 '[::1]'; do
+    socat -u OPEN:/dev/null "TCP:$host:$port" 2>/dev/null && echo ok && exec socat - "TCP:$host:$port"
+  done
 elif command -v bash >/dev/null; then
-  exec bash -c 'exec 3<>"/dev/tcp/127.0.0.1/$0" && echo ok && { cat <&0 >&3 & cat <&3; kill $!; }' "$port" 2>/dev/null
+  exec bash -c '{ exec 3<>"/dev/tcp/127.0.0.1/$0" || exec 3<>"/dev/tcp/::1/$0"; } && echo ok && { cat <&0 >&3 & cat <&3; kill $!; }' "$port" 2>/dev/null
 fi
 echo failed`
 
