@@ -1,6 +1,7 @@
 import { connect } from 'node:net'
 import { hostOptions } from '../../lib/connection/localhost.ts'
 import { requestFor } from '../../lib/http/node-http.ts'
+import { invalidResponse, MAX_HEAD_BYTES } from '../../lib/http/head-limit.ts'
 import type { HealthCheck } from '../process-spec.ts'
 import type { Probe } from './health-monitor.ts'
 import { type CommandPlace, runCommand } from './run-command.ts'
@@ -27,13 +28,23 @@ function askHttp(
   return new Promise((resolve, reject) => {
     const target = new URL(url)
     const ask = requestFor(target)
-    ask(target, { ...hostOptions(target.hostname), signal, headers, agent: false }, (response) => {
+    const options = {
+      ...hostOptions(target.hostname),
+      signal,
+      headers,
+      agent: false,
+      maxHeaderSize: MAX_HEAD_BYTES,
+    }
+    ask(target, options, (response) => {
       const { statusCode = 0 } = response
       response.destroy()
       const isHealthy = status === undefined ? statusCode >= 200 && statusCode < 400 : statusCode === status
       resolve({ isHealthy, output: `status ${statusCode}` })
     })
-      .on('error', reject)
+      .on('error', (error) => {
+        const invalid = invalidResponse(error)
+        reject(invalid === undefined ? error : new Error(invalid, { cause: error }))
+      })
       .end()
   })
 }

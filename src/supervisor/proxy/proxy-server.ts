@@ -17,6 +17,7 @@ import { type Forwarder, isLoop, toUpstream } from '../../lib/http/proxy/forward
 import { hostOptions } from '../../lib/connection/localhost.ts'
 import { noticeLoss } from '../../lib/connection/notice-loss.ts'
 import { keepHead } from '../../lib/http/keep-head.ts'
+import { MAX_HEAD_BYTES } from '../../lib/http/head-limit.ts'
 import { responseOn } from '../../lib/http/proxy/socket-response.ts'
 import type { AlarmClock } from '../../lib/clock/clock.ts'
 import { retryAtOf, statusOf } from '../process/process-state.ts'
@@ -86,7 +87,7 @@ export class ProxyServer {
     this.#server = createServer({
       headersTimeout: 10_000,
       requestTimeout: 0,
-      maxHeaderSize: 65_536,
+      maxHeaderSize: MAX_HEAD_BYTES,
       // Since Node 24.9; before, every upgrade request reaches the handler below.
       shouldUpgradeCallback: (request) => !order.isBusy(request.socket) && isForwardedUpgrade(request),
     })

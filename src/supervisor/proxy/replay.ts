@@ -1,4 +1,5 @@
 import { request as httpRequest } from '../../lib/http/node-http.ts'
+import { MAX_HEAD_BYTES } from '../../lib/http/head-limit.ts'
 import { messageOf } from '../../lib/errors/message.ts'
 import { fault } from '../errors.ts'
 import type { CapturedRequest } from './captured-request.ts'
@@ -21,7 +22,16 @@ export function replay(
     const failed = (error: unknown): void =>
       reject(fault('REPLAY_FAILED', `request ${id} could not be sent again: ${messageOf(error)}`, error))
     httpRequest(
-      { host: proxy.host, port: proxy.port, method, path: url, headers, agent: false },
+      {
+        host: proxy.host,
+        port: proxy.port,
+        method,
+        path: url,
+        headers,
+        agent: false,
+        // The proxy adds headers to a response.
+        maxHeaderSize: 2 * MAX_HEAD_BYTES,
+      },
       (response) => {
         response.on('error', failed)
         response.resume()

@@ -8,6 +8,7 @@ import { type Fault, isFault } from '../../lib/errors/fault.ts'
 import { httpFault } from '../../lib/http/faults.ts'
 import { keepHead } from '../../lib/http/keep-head.ts'
 import { createServer } from '../../lib/http/node-http.ts'
+import { MAX_HEAD_BYTES } from '../../lib/http/head-limit.ts'
 import { sendOwnAnswer } from '../../lib/http/proxy/answer.ts'
 import {
   type CheckedRequest,
@@ -84,7 +85,7 @@ export class EgressProxy {
   constructor(parts: EgressProxyParts) {
     this.#parts = parts
     this.#pace = new Pace(RATE, parts.clock.nowMs)
-    const options = { shouldUpgradeCallback: isForwardedUpgrade }
+    const options = { maxHeaderSize: MAX_HEAD_BYTES, shouldUpgradeCallback: isForwardedUpgrade }
     this.#outer = createServer(options, (request, response) => void this.#answer(request, response))
       .on('upgrade', (request, socket, head) => void this.#upgrade(request, socket, head))
       .on(

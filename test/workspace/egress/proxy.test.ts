@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
+import type { ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -155,6 +156,18 @@ describe('allowed requests', () => {
     expect((await curl('https://a.b.wild.test/')).status).toBe(200)
     expect((await curl('https://wild.test/')).failed).toBe(true)
     expect((await curl('https://evilwild.test/')).failed).toBe(true)
+  })
+
+  test('may have 60 KiB of headers, in both directions', async () => {
+    const large = 'a'.repeat(60_000)
+    upstream.server.once('request', (_request, response: ServerResponse) =>
+      response.setHeader('x-large', large),
+    )
+    const url = 'http://plain.test/'
+    const { status, body } = await curl(url, '-D', '-', '-H', `x-large: ${large}`)
+    expect(status).toBe(200)
+    expect(body).toContain(large)
+    expect(upstream.received[0]?.headers['x-large']).toBe(large)
   })
 
   test('can be unencrypted where the rule has that scheme', async () => {

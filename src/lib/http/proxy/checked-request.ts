@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { httpFault } from '../faults.ts'
 import { type Framing, framingOf } from './framing.ts'
-import { tokensOf, valuesOf } from './header-pairs.ts'
+import { hasLostHeaders, tokensOf, valuesOf } from './header-pairs.ts'
 
 /** An unambiguous request, the only kind that is forwarded. */
 export interface CheckedRequest {
@@ -23,6 +23,7 @@ export function checkRequest(message: IncomingMessage): CheckedRequest {
   const named = tokensOf(rawHeaders, 'connection').find((option) => NOT_OPTIONS.has(option))
   if (named !== undefined)
     throw invalid(`names "${named}" in Connection, which may not be removed on the way`)
+  if (hasLostHeaders(rawHeaders)) throw invalid('has 1,000 headers or more')
   const framing = framingOf(message)
   if (framing.is === 'ambiguous') throw invalid(framing.why)
   const hasBody = framing.is === 'chunked' || (framing.is === 'length' && framing.bytes > 0)

@@ -10,6 +10,7 @@ import { type HostOptions, isConnectError } from '../../connection/localhost.ts'
 import { messageOf } from '../../errors/message.ts'
 import { joinStreams } from '../../process/join-streams.ts'
 import { request as httpRequest } from '../node-http.ts'
+import { invalidResponse, MAX_HEAD_BYTES } from '../head-limit.ts'
 import { checkAnswer, sendBody, sendHead } from './answer.ts'
 import type { CheckedRequest } from './checked-request.ts'
 import { announcedTrailers, endToEnd, passedTrailers } from './end-to-end.ts'
@@ -95,7 +96,10 @@ class Exchange {
         method,
         path: target ?? request.target,
         headers: this.#headers(method).flat(),
+        maxHeaderSize: MAX_HEAD_BYTES,
       })
+      // Only the size counts: by default, Node drops headers after the 1,000th.
+      upstream.maxHeadersCount = 0
     } catch (error) {
       return this.#fail({
         is: 'invalid',
@@ -116,7 +120,11 @@ class Exchange {
       const isStale = upstream.reusedSocket && error.code === 'ECONNRESET' && this.#interimAnswers === 0
       const isRepeatable = !hasBody && REPEATABLE_METHODS.has(method)
       if (this.#state === 'waiting' && isStale && isRepeatable) return this.send(true)
-      const failure: UpstreamFailure = { is: 'broken', message: messageOf(error), cause: error }
+      const invalid = invalidResponse(error)
+      const failure: UpstreamFailure =
+        invalid === undefined
+          ? { is: 'broken', message: messageOf(error), cause: error }
+          : { is: 'invalid', message: invalid, cause: error }
       const { onUnreached } = this.#forwarding
       if (this.#state !== 'waiting' || !isConnectError(error) || onUnreached === undefined)
         return this.#fail(failure)

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { hasLostHeaders, type HeaderPairs, valuesOf } from './header-pairs.ts'
+import { type HeaderPairs, valuesOf } from './header-pairs.ts'
 
 /** Delimitation of a message's body as read by Node's parser. `close`: a response that ends with its connection. */
 export type Framing =
@@ -24,7 +24,6 @@ const LENGTH = /^\d{1,15}$/
 export function framingOf({ rawHeaders, httpVersion }: IncomingMessage): Framing | Ambiguity {
   // Node's parser also accepts 0.9 and 2.0, which have other framing.
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return ambiguous(`is HTTP/${httpVersion}`)
-  if (hasLostHeaders(rawHeaders)) return ambiguous('has 1,000 headers or more')
   const codings = valuesOf(rawHeaders, 'transfer-encoding')
   const lengths = valuesOf(rawHeaders, 'content-length')
   if (codings.length > 0) {

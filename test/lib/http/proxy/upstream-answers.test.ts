@@ -30,10 +30,37 @@ test.each([
   ['a folded header', `${OK}X: a\r\n b\r\n\r\n`],
   ['a status below 200', 'HTTP/1.1 099 Low\r\nContent-Length: 0\r\n\r\n'],
   ['endless interim responses', 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(1_000)],
-  ['1,000 headers', `${OK}${'a:\r\n'.repeat(1_000)}Content-Length: 3\r\n\r\nabc`],
+  ['66 KiB of headers', `${OK}x: ${'a'.repeat(67_000)}\r\nContent-Length: 3\r\n\r\nabc`],
 ])('an upstream that responds with %s causes 502', async (_what, bytes) => {
   const answer = await answerTo(GET, bytes)
   expect(answer.match(/^HTTP\/1\.1 \d+/gm)?.filter((line) => !line.includes('103'))).toEqual(['HTTP/1.1 502'])
+})
+
+test.each([
+  ['one header of 60 KiB', `x: ${'a'.repeat(61_000)}\r\n`],
+  ['60 cookies of 1 KiB', `set-cookie: ${'a'.repeat(1_000)}\r\n`.repeat(60)],
+  ['5,000 short headers', Array.from({ length: 5_000 }, (_, at) => `x-${at}: v\r\n`).join('')],
+])('a response with %s is forwarded whole', async (_what, headers) => {
+  const { port } = await startRawUpstream((socket) =>
+    socket.end(`${OK}${headers}Content-Length: 3\r\n\r\nabc`),
+  )
+  const answer = await sendRaw((await startProxyFront(port)).port, GET)
+  expect(answer).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*\r\n\r\nabc$/)
+  expect(answer).toContain(headers)
+})
+
+test.each([
+  [
+    'more than 64 KiB of headers',
+    `${OK}x: ${'a'.repeat(67_000)}\r\n\r\n`,
+    "the response's headers exceed 64 KiB",
+  ],
+  ['invalid HTTP', 'nonsense\r\n\r\n', 'the response is not valid HTTP (Parse Error: Expected HTTP/'],
+])('an error names the reason why a response with %s is not forwarded', async (_what, bytes, reason) => {
+  const { port } = await startRawUpstream((socket) => socket.end(bytes))
+  const front = await startProxyFront(port)
+  await sendRaw(front.port, GET)
+  expect(front.failures).toMatchObject([{ is: 'invalid', message: expect.stringContaining(reason) }])
 })
 
 test('the connection of an upstream that switches protocols unasked is closed', async () => {

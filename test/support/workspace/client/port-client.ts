@@ -33,6 +33,7 @@ export async function ask(
     path,
     method,
     headers: { host, ...headers },
+    maxHeaderSize: 100_000,
   })
   asked.end(body)
   const [answer] = (await once(asked, 'response')) as [IncomingMessage]

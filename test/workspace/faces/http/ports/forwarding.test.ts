@@ -33,6 +33,20 @@ test('a target that no router can parse reaches the port unchanged', async () =>
     }
 })
 
+test('a response with large headers passes, and an error names the limit', async () => {
+  const { port } = await serveInside((asked, answer) => {
+    answer.setHeader('x', 'a'.repeat(Number(asked.url?.slice(1))))
+    answer.end('ok')
+  })
+  for (const { host, prefix } of ways(port)) {
+    const large = await ask(server, host, { path: `${prefix}/60000` })
+    expect([large.status, large.headers['x']?.length, await text(large.answer)]).toEqual([200, 60_000, 'ok'])
+    const larger = await ask(server, host, { path: `${prefix}/70000` })
+    expect(larger.status).toBe(502)
+    expect(await text(larger.answer)).toContain("invalid response: the response's headers exceed 64 KiB")
+  }
+})
+
 test('every method that Node parses reaches a port by host and by path', async () => {
   const { port } = await serveInside((asked, answer) => {
     answer.setHeader('x-method', String(asked.method))
