@@ -3,13 +3,15 @@ import { Type } from '../../lib/schema/type.ts'
 import { maskQuery, maskValue } from './mask.ts'
 import type { CapturedRequest, RequestFilter } from '../proxy/captured-request.ts'
 
+const MAX_URL_LENGTH = 2_048
+
 /** Schema of a captured request. */
 export const requestSchema = Type.Object(
   {
     id: Type.String(),
     timestamp: Type.String(),
     method: Type.String(),
-    url: Type.String(),
+    url: Type.String({ description: 'path and query; after 2,048 characters, … replaces the rest' }),
     subdomain: Type.String(),
     status_code: Type.Integer({ description: '499 if the client disconnected before the response started' }),
     duration_ms: Type.Integer(),
@@ -36,7 +38,7 @@ export function requestToWire(request: CapturedRequest) {
     id: String(request.id),
     timestamp: new Date(request.startedMs).toISOString(),
     method: request.method,
-    url: maskQuery(request.url),
+    url: maskQuery(request.url.slice(0, MAX_URL_LENGTH)) + (request.url.length > MAX_URL_LENGTH ? '…' : ''),
     subdomain: request.subdomain,
     status_code: request.statusCode,
     duration_ms: request.durationMs,

@@ -3,7 +3,7 @@ export interface CapturedRequest {
   readonly id: number
   readonly startedMs: number
   readonly method: string
-  /** Path and query, cut at 2,048 characters. */
+  /** Path and query. */
   readonly url: string
   readonly host: string
   readonly subdomain: string
@@ -19,8 +19,9 @@ export interface CapturedRequest {
   readonly responseBytes: number
   /** Request headers, without those that authenticate the sender. */
   readonly headers: readonly (readonly [name: string, value: string])[]
-  /** Undefined if it exceeded the limit. */
-  readonly body: Buffer | undefined
+  readonly body: Buffer
+  /** The part that was not stored, so that the request cannot be sent again, such as `its body exceeded 64 KiB`. */
+  readonly lost: string | undefined
   /** Id of the request that this one replays. */
   readonly replayOf: number | undefined
 }

@@ -1,13 +1,15 @@
 import type { IncomingMessage } from 'node:http'
 import type { CapturedRequest } from './captured-request.ts'
 import { endToEnd } from '../../lib/http/proxy/end-to-end.ts'
+import { hasLostHeaders } from '../../lib/http/proxy/header-pairs.ts'
 
 const MAX_BODY_BYTES = 65_536
-const MAX_URL_LENGTH = 2_048
-/** Headers that authenticate the sender and are not stored. */
-const SECRET_HEADERS = new Set(['authorization', 'cookie', 'proxy-authorization'])
+/** Status of an upgrade, whose later bytes are not stored. */
+const SWITCHED = 101
 /** Header that marks a replay; it is not forwarded. */
 export const REPLAY_HEADER = 'x-supervisor-replay-of'
+/** Headers that are not stored: those that authenticate the sender, and the mark of a replay. */
+const NOT_STORED = new Set(['authorization', 'cookie', 'proxy-authorization', REPLAY_HEADER])
 
 /** A request in progress and its recorded data. */
 export class Exchange {
@@ -16,7 +18,7 @@ export class Exchange {
   readonly #startedNowMs = performance.now()
   readonly #subdomain: string
   readonly #remoteAddress: string
-  #body: Buffer[] | undefined = []
+  #body: Buffer[] = []
   #requestBytes = 0
   #heldMs = 0
   #heldSinceMs: number | undefined
@@ -33,8 +35,8 @@ export class Exchange {
   /** Records a chunk of the request's body. */
   received(bytes: Buffer): void {
     this.#requestBytes += bytes.length
-    if (this.#requestBytes > MAX_BODY_BYTES) this.#body = undefined
-    else this.#body?.push(bytes)
+    if (this.#requestBytes > MAX_BODY_BYTES) this.#body = []
+    else this.#body.push(bytes)
   }
 
   /** Time that the request has waited for its process. */
@@ -58,7 +60,7 @@ export class Exchange {
     return {
       startedMs: this.#startedMs,
       method,
-      url: url.slice(0, MAX_URL_LENGTH),
+      url,
       host: headers.host ?? '',
       subdomain: this.#subdomain,
       process: this.process,
@@ -68,9 +70,19 @@ export class Exchange {
       remoteAddress: this.#remoteAddress,
       requestBytes: this.#requestBytes,
       responseBytes: this.responseBytes,
-      headers: endToEnd(this.#request).filter(([name]) => !SECRET_HEADERS.has(name.toLowerCase())),
-      body: this.#body && Buffer.concat(this.#body),
+      headers: endToEnd(this.#request).filter(([name]) => !NOT_STORED.has(name.toLowerCase())),
+      body: Buffer.concat(this.#body),
+      lost: this.#lost(statusCode),
       replayOf: Number.isSafeInteger(replayOf) && replayOf > 0 ? replayOf : undefined,
     }
+  }
+
+  #lost(statusCode: number): string | undefined {
+    const { complete, rawHeaders, rawTrailers, readableLength } = this.#request
+    if (this.#requestBytes > MAX_BODY_BYTES) return `its body exceeded ${MAX_BODY_BYTES / 1_024} KiB`
+    if (!complete || readableLength > 0) return 'its body was not received completely'
+    if (hasLostHeaders(rawHeaders)) return 'it had 1,000 headers or more'
+    if (rawTrailers.length > 0) return 'it had trailers'
+    return statusCode === SWITCHED ? 'it was an upgrade' : undefined
   }
 }
