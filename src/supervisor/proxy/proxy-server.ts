@@ -10,6 +10,7 @@ import {
   type CheckedRequest,
   checkRequest,
   isForwardedUpgrade,
+  isRepeatable,
 } from '../../lib/http/proxy/checked-request.ts'
 import { forward, type Forwarding, type UpstreamFailure } from '../../lib/http/proxy/forward.ts'
 import type { ClientAddress } from '../../lib/http/proxy/client-address.ts'
@@ -37,6 +38,7 @@ const LOOP: OwnAnswer = {
   title: 'Loop detected',
   message: 'This request has already passed this proxy.',
 }
+const LOCALHOST = hostOptions('localhost')
 const SHOWN_LINES = 30
 const STOP_GRACE_MS = 2_000
 /** Time after which a client may try again. */
@@ -165,7 +167,12 @@ export class ProxyServer {
         request: checked,
         response,
         upgrade,
-        upstream: { ...hostOptions('localhost'), port: target.port, agent: this.#agent },
+        upstream: {
+          ...LOCALHOST,
+          port: target.port,
+          // The process may close a pooled connection just as it is reused.
+          agent: isRepeatable(checked) && this.#agent,
+        },
         headers: toUpstream(checked, this.#forwarder).filter(
           ([name]) => name.toLowerCase() !== REPLAY_HEADER,
         ),

@@ -61,5 +61,5 @@ export async function startProxyFront(upstreamPort: number, timeoutMs = 5_000) {
     server.closeAllConnections()
     server.close()
   })
-  return { port: (server.address() as AddressInfo).port, failures }
+  return { port: (server.address() as AddressInfo).port, failures, agent }
 }

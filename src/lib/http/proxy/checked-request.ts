@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { httpFault } from '../faults.ts'
-import { type Framing, framingOf } from './framing.ts'
+import { type Framing, framingOf, hasBody } from './framing.ts'
 import { hasLostHeaders, tokensOf, valuesOf } from './header-pairs.ts'
 
 /** An unambiguous request, the only kind that is forwarded. */
@@ -26,9 +26,19 @@ export function checkRequest(message: IncomingMessage): CheckedRequest {
   if (hasLostHeaders(rawHeaders)) throw invalid('has 1,000 headers or more')
   const framing = framingOf(message)
   if (framing.is === 'ambiguous') throw invalid(framing.why)
-  const hasBody = framing.is === 'chunked' || (framing.is === 'length' && framing.bytes > 0)
-  if (hasBody && asksUpgrade(message)) throw invalid('has a body and asks for an upgrade')
+  if (hasBody(framing) && asksUpgrade(message)) throw invalid('has a body and asks for an upgrade')
   return { message, framing, target: targetOf(message) }
+}
+
+/** Methods that may be repeated. Source: RFC 9110, 9.2.2, without PUT and DELETE, which programs often implement differently. */
+const REPEATABLE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
+
+/**
+ * Returns whether a request may be sent again when a connection closes before its response. A proxy must not repeat others, even if
+ * the connection was used before: the upstream may have processed the request. Source: RFC 9110, 9.2.2.
+ */
+export function isRepeatable({ message, framing }: CheckedRequest): boolean {
+  return !hasBody(framing) && REPEATABLE_METHODS.has(message.method ?? '')
 }
 
 /** Whether a request asks for an upgrade that may be forwarded; any other is handled as a plain request. */

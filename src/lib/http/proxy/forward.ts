@@ -12,15 +12,15 @@ import { joinStreams } from '../../process/join-streams.ts'
 import { request as httpRequest } from '../node-http.ts'
 import { invalidResponse, MAX_HEAD_BYTES } from '../head-limit.ts'
 import { checkAnswer, sendBody, sendHead } from './answer.ts'
-import type { CheckedRequest } from './checked-request.ts'
+import { type CheckedRequest, isRepeatable } from './checked-request.ts'
 import { announcedTrailers, endToEnd, passedTrailers } from './end-to-end.ts'
-import { framingHeaders } from './framing.ts'
+import { framingHeaders, hasBody } from './framing.ts'
 import { type HeaderPairs, tokensOf, valuesOf } from './header-pairs.ts'
 
 /** Maximum number of interim responses per request. */
 const MAX_INTERIM_ANSWERS = 32
-/** Methods that may be retried. Source: RFC 9110, 9.2.2, without PUT and DELETE, which programs often implement differently. */
-const REPEATABLE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
+/** Errors of a pooled connection that the upstream closed: of a read, and of a write. */
+const CLOSED = new Set(['ECONNRESET', 'EPIPE'])
 
 /** A failure before the response started. */
 export interface UpstreamFailure {
@@ -85,7 +85,6 @@ class Exchange {
     const { request, target, upgrade, upstream: to } = this.#forwarding
     const { message, framing } = request
     const { method = 'GET' } = message
-    const hasBody = framing.is === 'chunked' || (framing.is === 'length' && framing.bytes > 0)
     let upstream: ClientRequest
     try {
       upstream = httpRequest({
@@ -117,9 +116,8 @@ class Exchange {
     upstream.on('response', (answer) => this.#answer(upstream, answer))
     upstream.on('error', (error: NodeJS.ErrnoException) => {
       // The upstream closed the connection just as it was reused.
-      const isStale = upstream.reusedSocket && error.code === 'ECONNRESET' && this.#interimAnswers === 0
-      const isRepeatable = !hasBody && REPEATABLE_METHODS.has(method)
-      if (this.#state === 'waiting' && isStale && isRepeatable) return this.send(true)
+      const isStale = upstream.reusedSocket && CLOSED.has(error.code ?? '') && this.#interimAnswers === 0
+      if (this.#state === 'waiting' && isStale && isRepeatable(request)) return this.send(true)
       const invalid = invalidResponse(error)
       const failure: UpstreamFailure =
         invalid === undefined
@@ -135,7 +133,7 @@ class Exchange {
       if (this.#upstream === upstream)
         this.#fail({ is: 'broken', message: 'the connection closed without a response' })
     })
-    if (!hasBody) {
+    if (!hasBody(framing)) {
       if (message.isPaused()) message.resume()
       return void upstream.end()
     }

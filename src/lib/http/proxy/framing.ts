@@ -40,6 +40,11 @@ export function framingOf({ rawHeaders, httpVersion }: IncomingMessage): Framing
   return { is: 'length', bytes: Number(length) }
 }
 
+/** Returns whether a message with this framing has a body. */
+export function hasBody(framing: Framing): boolean {
+  return framing.is === 'length' ? framing.bytes > 0 : framing.is !== 'none'
+}
+
 function ambiguous(why: string): Ambiguity {
   return { is: 'ambiguous', why }
 }

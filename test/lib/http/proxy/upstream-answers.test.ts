@@ -193,6 +193,21 @@ test('a GET on a connection that the upstream has just closed is retried on a ne
   expect(statusOf(await sendRaw(front.port, GET.replace('GET', 'POST')))).toBe(502)
 })
 
+test('a GET is retried if the closed connection is noticed by its write', async () => {
+  const upstream = await startRawUpstream((socket, received) => {
+    if (received.split('GET').length > 2) return breakConnections()
+    return socket.write(`${OK}Content-Length: 2\r\n\r\nok`)
+  })
+  const front = await startProxyFront(upstream.port)
+  const broken = Object.assign(new Error('write EPIPE'), { code: 'EPIPE', syscall: 'write' })
+  const breakConnections = (): void => {
+    for (const sockets of Object.values(front.agent.sockets))
+      for (const socket of sockets ?? []) socket.destroy(broken)
+  }
+  for (let count = 1; count <= 2; count++) expect(statusOf(await sendRaw(front.port, GET))).toBe(200)
+  expect(upstream.received).toHaveLength(2)
+})
+
 test('a silent upstream causes 504, however long the request body takes', async () => {
   const { port } = await startRawUpstream(() => undefined)
   const front = await startProxyFront(port, 200)
