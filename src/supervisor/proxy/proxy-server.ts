@@ -232,7 +232,7 @@ export class ProxyServer {
     const status = statusOf(process.state)
     return {
       status: 503,
-      title: `${name} is ${status}`,
+      title: `${name} is ${status === 'running' ? 'not ready' : status}`,
       message: `The process "${name}" is ${status}: ${why}.`,
       lines: await this.#parts.lastLines(name, SHOWN_LINES),
       retryAfterS: RETRY_AFTER_S,
@@ -257,17 +257,20 @@ export class ProxyServer {
         message: `The process "${name}" is ${status}, and its response cannot be forwarded: ${message}.`,
         lines,
       }
+    const isRefused = (cause as NodeJS.ErrnoException | undefined)?.code === 'ECONNREFUSED'
     const why =
       port === 0
         ? 'it has no port until it starts'
-        : (cause as NodeJS.ErrnoException | undefined)?.code === 'ECONNREFUSED'
+        : isRefused
           ? `nothing listens on port ${port} of localhost`
           : `the connection to port ${port} was lost`
+    const what =
+      status !== 'running' ? `is ${status}` : isRefused ? 'is not listening' : 'closed the connection'
     const retryAtMs = retryAtOf(process.state)
     const waitMs = retryAtMs === undefined ? undefined : retryAtMs - this.#parts.clock.wallMs()
     return {
       status: 502,
-      title: `${name} is ${status}`,
+      title: `${name} ${what}`,
       message: `The process "${name}" is ${status}: ${why}.`,
       lines,
       ...(waitMs !== undefined && { retryAfterS: Math.max(RETRY_AFTER_S, Math.ceil(waitMs / 1_000)) }),

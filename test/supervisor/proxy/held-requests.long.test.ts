@@ -105,6 +105,17 @@ test('a request waits for a process that crashed after it had served, but not fo
   expect(stopped.headers).not.toHaveProperty('retry-after')
 })
 
+test('the page for a process that runs but does not listen yet is not headed "is running"', async () => {
+  const { through, settled, proxyPort } = await startWeb(['end'], {}, { hold: '60s', hold_requests: 1 })
+  const client = request({ port: proxyPort, headers: { host: 'web.localhost' }, agent: false }).end()
+  client.on('error', () => undefined)
+  await settled()
+  const refused = await through('/')
+  expect(refused.status).toBe(503)
+  expect(refused.body).toContain('<h1>web is not ready</h1>')
+  client.destroy()
+})
+
 test('a request does not wait longer than the limit, and no more requests than the limit wait', async () => {
   const { through, settled, requests, touch, proxyPort } = await startWeb(
     ['end'],

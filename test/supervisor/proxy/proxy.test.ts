@@ -139,7 +139,7 @@ test('a process that is down is reported with its last lines', async () => {
   server.close()
   const page = await through('/')
   expect(page.status).toBe(502)
-  expect(page.body).toContain('web is running')
+  expect(page.body).toContain('<h1>web is not listening</h1>')
   expect(page.body).toContain('the last line')
   expect(page.headers['content-security-policy']).toContain("default-src 'none'")
   const json = await through('/', { headers: { accept: 'application/json' } })
@@ -216,7 +216,11 @@ test('a process that switches protocols unrequested, or closes, becomes a 502', 
     const { server, through } = await behindProxy(echo)
     server.removeAllListeners('connection')
     server.on('connection', (socket) => socket.end(bytes))
-    expect((await through('/')).status).toBe(502)
+    const { status, body } = await through('/')
+    expect(status).toBe(502)
+    expect(body).toContain(
+      `<h1>web ${bytes === '' ? 'closed the connection' : 'sent an invalid response'}</h1>`,
+    )
   }
 })
 
