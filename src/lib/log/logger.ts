@@ -26,7 +26,7 @@ export interface LogOptions {
   readonly destination?: NodeJS.WritableStream
 }
 
-/** Creates a program's logger: JSON lines (one event each, newlines escaped), or colored text on a terminal. */
+/** Creates a program's logger: JSON lines (one event each, newlines escaped), or colored text on a terminal, one line each except for errors. */
 export function createLogger(options: LogOptions): Logger {
   const redact = SECRET_NAMES.flatMap((name) => [name, `*.${name}`, `*.*.${name}`])
   const destination = options.destination ?? process.stderr
@@ -36,6 +36,12 @@ export function createLogger(options: LogOptions): Logger {
   if (!pretty) return pino({ ...settings, timestamp: pino.stdTimeFunctions.isoTime }, destination)
   // Thirty modules, needed only on a terminal.
   const { PinoPretty } = createRequire(import.meta.url)('pino-pretty') as typeof pinoPretty
-  const painted = PinoPretty({ destination, sync: true, ignore: 'pid,hostname', translateTime: 'HH:MM:ss' })
+  const painted = PinoPretty({
+    destination,
+    sync: true,
+    singleLine: true,
+    ignore: 'pid,hostname',
+    translateTime: 'HH:MM:ss',
+  })
   return pino(settings, painted)
 }
