@@ -10,16 +10,20 @@ export interface Point {
   readonly y: number
 }
 
-/** Positions of a graph: the left edge and the middle of each box, and the way of each edge from box to box. */
+/** Positions of a graph: the left edge and the middle of each box, and the way of each edge from box to box with its label's middle. */
 export interface GraphLayout<Edge> {
   readonly width: number
   readonly height: number
   readonly boxes: ReadonlyMap<string, Point>
-  readonly ways: readonly { readonly edge: Edge; readonly points: readonly Point[] }[]
+  readonly ways: readonly { readonly edge: Edge; readonly points: readonly Point[]; readonly label: Point }[]
 }
 
 /** Size of a box, and the space between columns, in which the labels of edges are. */
 export const BOX = { width: 176, height: 46, gap: 14, space: 104 }
+/** Height of an edge's label. */
+export const LABEL_HEIGHT = 14
+/** Positions of a label along a curve between two columns: at a half, a quarter and three quarters of its height. */
+const LABEL_AT = [0.5, 0.326, 0.674]
 const PASSES = 4
 
 /** A box, or a bend of an edge that passes a column. */
@@ -50,22 +54,42 @@ export function layOut<Edge extends GraphEdge>(edges: readonly Edge[]): GraphLay
     x: column * (BOX.width + BOX.space),
     y: BOX.height / 2 + step * (row + (rows - (columns[column]?.length ?? 0)) / 2),
   })
+  const ways = routes.map(({ edge, route }) => ({
+    edge,
+    points: route.flatMap((place, at) => {
+      const { x, y } = pointOf(place)
+      // An edge leaves its first box at the right, and passes other columns straight.
+      return [...(at === 0 ? [] : [{ x, y }]), ...(at === route.length - 1 ? [] : [{ x: x + BOX.width, y }])]
+    }),
+  }))
+  const labels: Point[] = []
   return {
     width: Math.max(0, columns.length * (BOX.width + BOX.space) - BOX.space),
     height: Math.max(0, rows * step - BOX.gap),
     boxes: new Map([...places].map(([name, place]) => [name, pointOf(place)])),
-    ways: routes.map(({ edge, route }) => ({
-      edge,
-      points: route.flatMap((place, at) => {
-        const { x, y } = pointOf(place)
-        // An edge leaves its first box at the right, and passes other columns straight.
-        return [
-          ...(at === 0 ? [] : [{ x, y }]),
-          ...(at === route.length - 1 ? [] : [{ x: x + BOX.width, y }]),
-        ]
-      }),
-    })),
+    ways: ways.map((way) => {
+      const label = labelOf(way.points, labels)
+      labels.push(label)
+      return { ...way, label }
+    }),
   }
+}
+
+/** Returns the position of an edge's label: where the edge passes a column, which is its own, or else beside other labels. */
+function labelOf(points: readonly Point[], others: readonly Point[]): Point {
+  const [start = { x: 0, y: 0 }, next = start, bend] = points
+  if (bend !== undefined) return { x: (next.x + bend.x) / 2, y: next.y }
+  const wanted = LABEL_AT.map((at) => pointOn(start, next, at))
+  const isFree = ({ x, y }: Point): boolean =>
+    others.every((other) => Math.abs(other.x - x) > BOX.space || Math.abs(other.y - y) >= LABEL_HEIGHT)
+  return wanted.find(isFree) ?? pointOn(start, next, 0.5)
+}
+
+/** Returns a point of the curve between two columns, whose control points are in the middle between them. */
+function pointOn(start: Point, end: Point, at: number): Point {
+  const share = at * at * (3 - 2 * at)
+  const x = 1.5 * at * (1 - at) + at ** 3
+  return { x: start.x + (end.x - start.x) * x, y: start.y + (end.y - start.y) * share }
 }
 
 /** Returns the place of each box. */

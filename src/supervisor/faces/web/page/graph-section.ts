@@ -79,9 +79,8 @@ function draw(edges: readonly Edge[], boxOf: (base: string) => HTMLButtonElement
 
 function drawEdges({ width, height, ways }: GraphLayout<Edge>): SVGElement {
   const svg = element('svg', { width, height, 'aria-hidden': 'true' })
-  const labels = ways.map(({ edge, points: [start, end] }) => {
-    if (start === undefined || end === undefined) return ''
-    const label = element('text', { x: (start.x + end.x) / 2, y: (start.y + end.y) / 2 })
+  const labels = ways.map(({ edge, label: { x, y } }) => {
+    const label = element('text', { x, y })
     label.textContent = edge.condition
     return label
   })

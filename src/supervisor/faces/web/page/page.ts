@@ -168,6 +168,8 @@ function showProcesses(summaries: readonly WireSummary[], usage: readonly Usage[
     row.show(summary, used.get(summary.name))
   }
   const names = new Set(summaries.map(({ name }) => name))
+  const longest = Math.max(0, ...[...names].map(({ length }) => length))
+  all.style.setProperty('--name-width', `${longest}ch`)
   for (const [name, row] of rows) {
     if (names.has(name)) continue
     row.remove()
@@ -207,7 +209,12 @@ function addLines(elements: readonly HTMLElement[]): void {
 }
 
 function lineElement({ timestamp, process, stream, line }: WireLogEntry): HTMLElement {
-  return make('li', { className: stream }, make('b', {}, `${timestamp.slice(11, 23)} ${process} `), line)
+  return make(
+    'li',
+    { className: stream },
+    make('b', {}, `${timestamp.slice(11, 23)} `, make('span', {}, process), ' '),
+    line,
+  )
 }
 
 function eventElement({ name, data }: StreamEvent<WireLogEntry | LostLines>): HTMLElement {

@@ -1,6 +1,11 @@
 import { fc } from '../../../../support/fast-check.ts'
 import { expect, test } from 'vitest'
-import { BOX, type GraphEdge, layOut } from '../../../../../src/supervisor/faces/web/page/graph-layout.ts'
+import {
+  BOX,
+  type GraphEdge,
+  LABEL_HEIGHT,
+  layOut,
+} from '../../../../../src/supervisor/faces/web/page/graph-layout.ts'
 
 /** Edges without cycles: each points to a higher number. */
 const graphs = fc.uniqueArray(
@@ -28,6 +33,40 @@ test('boxes do not overlap, and each is to the right of what it depends on', () 
       }
     }),
   )
+})
+
+test('the label of an edge is on the edge, not in a box, and not on the label of an edge with a bend', () => {
+  fc.assert(
+    fc.property(graphs, (edges) => {
+      const { boxes, ways } = layOut(edges)
+      const bent = ways.filter(({ points }) => points.length > 2).map(({ label }) => `${label.x} ${label.y}`)
+      expect(new Set(bent).size).toBe(bent.length)
+      for (const { label, points } of ways) {
+        for (const box of boxes.values())
+          expect(
+            label.x < box.x ||
+              label.x > box.x + BOX.width ||
+              Math.abs(label.y - box.y) >= BOX.height / 2 + BOX.gap / 2,
+          ).toBe(true)
+        const [start, next] = points
+        expect(label.x).toBeGreaterThan(start?.x ?? 0)
+        const [low = 0, high = 0] = [start?.y ?? 0, next?.y ?? 0].toSorted((a, b) => a - b)
+        expect(label.y).toBeGreaterThanOrEqual(low)
+        expect(label.y).toBeLessThanOrEqual(high)
+      }
+    }),
+  )
+})
+
+test.each([
+  ['two edges that cross', ['db api', 'db worker', 'cache api', 'cache worker']],
+  ['an edge that passes a column', ['db api', 'db web', 'cache api', 'cache web', 'api web']],
+])('no label covers another: %s', (_what, names) => {
+  const edges = names.map((name) => name.split(' ')).map(([from = '', to = '']) => ({ from, to }))
+  const labels = layOut(edges).ways.map(({ label }) => label)
+  for (const [at, { x, y }] of labels.entries())
+    for (const other of labels.slice(at + 1))
+      expect(Math.abs(other.x - x) > BOX.space || Math.abs(other.y - y) >= LABEL_HEIGHT).toBe(true)
 })
 
 test('edges lead from box to box, and around the boxes between them', () => {
