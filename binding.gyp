@@ -62,6 +62,7 @@
         "native/log/file-sink.cc",
         "native/log/source.cc",
         "native/log/store.cc",
+        "native/log/unfinished-line.cc",
         "native/notify/notify.cc",
         "native/pipe/pipe.cc",
         "native/netns/dial.cc",

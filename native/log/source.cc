@@ -32,13 +32,26 @@ bool mayHaveLongLine(std::string_view lines) {
   return false;
 }
 
+/** Returns the size of the first line if it is a state that was already taken, or 0. */
+std::size_t shownSize(std::string_view shown, std::string_view lines) {
+  return !shown.empty() && lines.substr(0, lines.find('\n')) == shown ? shown.size() + 1 : 0;
+}
+
 }  // namespace
 
-void Source::take(int stream, std::string& begun, std::string_view bytes, std::int64_t timeMs,
+bool Source::take(int stream, UnfinishedLine& begun, std::string_view bytes, std::int64_t timeMs,
                   std::atomic<std::uint64_t>& shared) {
   const std::lock_guard lock(mutex);
   now = timeMs;
   sequence = &shared;
+  if (begun.isRewritten || bytes.find('\r') != std::string_view::npos) takeStates(stream, begun, bytes);
+  else takePlain(stream, begun.text, bytes);
+  cutBegun(stream, begun.text);
+  evict();
+  return begun.isRewritten;
+}
+
+void Source::takePlain(int stream, std::string& begun, std::string_view bytes) {
   const std::size_t lastEnd = bytes.rfind('\n');
   if (lastEnd != std::string_view::npos) {
     const std::string_view whole = bytes.substr(0, lastEnd + 1);
@@ -52,17 +65,44 @@ void Source::take(int stream, std::string& begun, std::string_view bytes, std::i
     begun.clear();
   }
   begun.append(bytes);
-  cutBegun(stream, begun);
+}
+
+/** Takes bytes of which some follow a carriage return in their line. */
+void Source::takeStates(int stream, UnfinishedLine& begun, std::string_view bytes) {
+  begun.text.append(bytes);
+  const std::size_t wholeSize = begun.text.rfind('\n') + 1;
+  if (wholeSize > 0) {
+    const std::string states = lastStates(std::string_view(begun.text).substr(0, wholeSize));
+    takeLines(stream, std::string_view(states).substr(shownSize(begun.shown, states)));
+    begun.text.erase(0, wholeSize);
+    begun.shown.clear();
+    begun.isRewritten = false;
+  }
+  begun.isRewritten = begun.isRewritten || begun.text.find('\r') != std::string::npos;
+  if (!begun.isRewritten) return;
+  const bool hasEnded = begun.text.ends_with('\r');
+  begun.text = std::string(lastState(begun.text)).append(hasEnded ? "\r" : "");
+}
+
+void Source::showState(int stream, UnfinishedLine& begun, std::int64_t timeMs, std::atomic<std::uint64_t>& shared) {
+  const std::lock_guard lock(mutex);
+  if (!begun.isRewritten) return;
+  now = timeMs;
+  sequence = &shared;
+  const std::string_view state = shownState(lastState(begun.text));
+  if (state.empty() || state == begun.shown) return;
+  keep(stream, state, "\n", 1, false);
+  begun.shown = state;
   evict();
 }
 
-void Source::finish(int stream, std::string& begun, std::int64_t timeMs, std::atomic<std::uint64_t>& shared) {
+void Source::finish(int stream, UnfinishedLine& begun, std::int64_t timeMs, std::atomic<std::uint64_t>& shared) {
   const std::lock_guard lock(mutex);
   now = timeMs;
   sequence = &shared;
-  if (begun.empty()) return;
-  keep(stream, begun, "\n", 1, false);
-  begun.clear();
+  const std::string_view last = lastState(begun.text);
+  if (!last.empty() && last != begun.shown) keep(stream, last, "\n", 1, false);
+  begun = {};
   evict();
 }
 

@@ -12,6 +12,7 @@
 
 #include "block.h"
 #include "file-sink.h"
+#include "unfinished-line.h"
 
 namespace workspace::log {
 
@@ -53,18 +54,28 @@ class Source {
  public:
   explicit Source(Bounds bounds) : bounds(bounds) {}
 
-  /** Takes bytes of a stream (0 or 1) as they arrive. `sequence` is the counter shared by all sources. */
-  void take(int stream, std::string_view bytes, std::int64_t timeMs, std::atomic<std::uint64_t>& sequence) {
-    take(stream, carry[static_cast<std::size_t>(stream)], bytes, timeMs, sequence);
+  /**
+   * Takes bytes of a stream (0 or 1) as they arrive. `sequence` is the counter shared by all sources. Returns whether
+   * the stream has a state to show.
+   */
+  bool take(int stream, std::string_view bytes, std::int64_t timeMs, std::atomic<std::uint64_t>& sequence) {
+    return take(stream, carry[static_cast<std::size_t>(stream)], bytes, timeMs, sequence);
+  }
+  /** Takes the last states of lines that carriage returns rewrite as lines. */
+  void showStates(std::int64_t timeMs, std::atomic<std::uint64_t>& sequence) {
+    for (int stream = 0; stream < 2; stream++) {
+      showState(stream, carry[static_cast<std::size_t>(stream)], timeMs, sequence);
+    }
   }
   /** Ends a stream; an unfinished line becomes its last. */
   void finish(int stream, std::int64_t timeMs, std::atomic<std::uint64_t>& sequence) {
     finish(stream, carry[static_cast<std::size_t>(stream)], timeMs, sequence);
   }
-  /** As above, for one of several writers of a stream; `begun` is its unfinished line. */
-  void take(int stream, std::string& begun, std::string_view bytes, std::int64_t timeMs,
+  /** As above, for one of several writers of a stream. */
+  bool take(int stream, UnfinishedLine& begun, std::string_view bytes, std::int64_t timeMs,
             std::atomic<std::uint64_t>& sequence);
-  void finish(int stream, std::string& begun, std::int64_t timeMs, std::atomic<std::uint64_t>& sequence);
+  void showState(int stream, UnfinishedLine& begun, std::int64_t timeMs, std::atomic<std::uint64_t>& sequence);
+  void finish(int stream, UnfinishedLine& begun, std::int64_t timeMs, std::atomic<std::uint64_t>& sequence);
   void opened() { openStreams++; }
   void closed() { openStreams--; }
   void writeTo(std::unique_ptr<FileSink> file);
@@ -75,6 +86,8 @@ class Source {
   Excerpt read(std::uint64_t fromIndex, std::size_t maxBytes) const;
 
  private:
+  void takePlain(int stream, std::string& begun, std::string_view bytes);
+  void takeStates(int stream, UnfinishedLine& begun, std::string_view bytes);
   void takeLines(int stream, std::string_view lines);
   void keep(int stream, std::string_view first, std::string_view rest, std::uint32_t lines, bool isCut);
   void cutBegun(int stream, std::string& begun);
@@ -87,7 +100,7 @@ class Source {
   std::uint64_t nextIndex = 0;
   std::uint64_t heldBytes = 0;
   /** Unfinished line of each stream with one writer. */
-  std::array<std::string, 2> carry;
+  std::array<UnfinishedLine, 2> carry;
   std::unique_ptr<FileSink> file;
   std::atomic<int> openStreams = 0;
   // Time of the bytes being taken.

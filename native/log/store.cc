@@ -9,8 +9,10 @@
 #include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <system_error>
 
@@ -23,6 +25,9 @@ constexpr std::size_t READ_BYTES = 64 * 1024;
 constexpr int READS_A_TURN = 16;
 /** Reduces context switches for a program that fills its pipe. The system may grant less. */
 constexpr int WIDE_PIPE_BYTES = 1024 * 1024;
+/** Between two states of a line that carriage returns rewrite, and from bytes to their state at least. */
+constexpr std::chrono::milliseconds STATE_PERIOD(1'000);
+constexpr std::chrono::milliseconds STATE_DELAY(200);
 
 std::int64_t nowMs() {
   using namespace std::chrono;
@@ -34,11 +39,14 @@ std::int64_t nowMs() {
 Store::Store(std::function<void()> onLines) : onLines(std::move(onLines)), buffer(READ_BYTES) {
   poll = epoll_create1(EPOLL_CLOEXEC);
   wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (poll < 0 || wake < 0) throw std::system_error(errno, std::generic_category(), "epoll");
-  epoll_event event = {};
-  event.events = EPOLLIN;
-  event.data.fd = wake;
-  epoll_ctl(poll, EPOLL_CTL_ADD, wake, &event);
+  timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+  if (poll < 0 || wake < 0 || timer < 0) throw std::system_error(errno, std::generic_category(), "epoll");
+  for (const int fd : {wake, timer}) {
+    epoll_event event = {};
+    event.events = EPOLLIN;
+    event.data.fd = fd;
+    epoll_ctl(poll, EPOLL_CTL_ADD, fd, &event);
+  }
   thread = std::thread([this] { run(); });
 }
 
@@ -49,6 +57,7 @@ Store::~Store() {
   for (const auto& [fd, reader] : readers) close(fd);
   close(poll);
   close(wake);
+  close(timer);
 }
 
 int Store::addSource(Bounds bounds) {
@@ -88,7 +97,7 @@ int Store::attach(int source, int stream, int fd) {
 void Store::push(int source, int stream, std::string_view bytes) {
   const auto lines = find(source);
   if (lines == nullptr) return;
-  lines->take(stream, bytes, nowMs(), sequence);
+  if (lines->take(stream, bytes, nowMs(), sequence)) awaitStates();
   tell();
 }
 
@@ -103,12 +112,32 @@ void Store::tell() {
   if (isListening) onLines();
 }
 
+void Store::awaitStates() {
+  if (isAwaitingStates.exchange(true)) return;
+  const auto rest = statesAt.load() + STATE_PERIOD - std::chrono::steady_clock::now();
+  const auto delay = std::max<std::chrono::nanoseconds>(rest, STATE_DELAY);
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(delay);
+  itimerspec once = {};
+  once.it_value = {.tv_sec = static_cast<time_t>(seconds.count()), .tv_nsec = static_cast<long>((delay - seconds).count())};
+  timerfd_settime(timer, 0, &once, nullptr);
+}
+
+void Store::showStates() {
+  std::uint64_t expirations;
+  if (::read(timer, &expirations, sizeof expirations) < 0) return;
+  statesAt = std::chrono::steady_clock::now();
+  isAwaitingStates = false;
+  const std::lock_guard lock(mutex);
+  for (auto& [fd, reader] : readers) reader.lines->showState(reader.stream, reader.begun, nowMs(), sequence);
+  for (const auto& [id, lines] : sources) lines->showStates(nowMs(), sequence);
+}
+
 bool Store::readSome(int fd, Reader& reader) {
   for (int i = 0; i < READS_A_TURN; i++) {
     const ssize_t size = read(fd, buffer.data(), buffer.size());
     if (size > 0) {
       const std::string_view bytes(buffer.data(), static_cast<std::size_t>(size));
-      reader.lines->take(reader.stream, reader.begun, bytes, nowMs(), sequence);
+      if (reader.lines->take(reader.stream, reader.begun, bytes, nowMs(), sequence)) awaitStates();
       if (static_cast<std::size_t>(size) < buffer.size()) return true;
       if (!reader.isWide) fcntl(fd, F_SETPIPE_SZ, WIDE_PIPE_BYTES);
       reader.isWide = true;
@@ -129,6 +158,10 @@ void Store::run() {
     for (int i = 0; i < count; i++) {
       const int fd = events[static_cast<std::size_t>(i)].data.fd;
       if (fd == wake) return;
+      if (fd == timer) {
+        showStates();
+        continue;
+      }
       Reader* reader;
       {
         // Only this thread removes readers, and a map's entries never move.
@@ -162,6 +195,8 @@ int Store::attach(int, int, int) { return ENOSYS; }
 void Store::push(int, int, std::string_view) {}
 void Store::finish(int, int) {}
 void Store::tell() {}
+void Store::awaitStates() {}
+void Store::showStates() {}
 bool Store::readSome(int, Reader&) { return false; }
 void Store::run() {}
 

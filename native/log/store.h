@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
@@ -44,13 +45,16 @@ class Store {
     int stream;
     std::shared_ptr<Source> lines;
     bool isWide = false;
-    std::string begun = {};
+    UnfinishedLine begun = {};
   };
 
   void run();
   /** Returns false at the end of the stream. */
   bool readSome(int fd, Reader& reader);
   void tell();
+  /** Sets the timer after which the thread takes states of lines that carriage returns rewrite, at most one a second. */
+  void awaitStates();
+  void showStates();
 
   std::function<void()> onLines;
   std::atomic<bool> isListening = false;
@@ -61,6 +65,9 @@ class Store {
   int lastSource = 0;
   int poll = -1;
   int wake = -1;
+  int timer = -1;
+  std::atomic<bool> isAwaitingStates = false;
+  std::atomic<std::chrono::steady_clock::time_point> statesAt = std::chrono::steady_clock::time_point();
   std::vector<char> buffer;
   std::thread thread;
 };

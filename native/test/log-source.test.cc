@@ -9,6 +9,7 @@
 using workspace::log::Excerpt;
 using workspace::log::MAX_LINE_BYTES;
 using workspace::log::Source;
+using workspace::log::UnfinishedLine;
 
 namespace {
 
@@ -59,13 +60,52 @@ TEST("a source cuts long lines among short ones that arrive together") {
 
 TEST("a source keeps the lines of two writers apart") {
   Source source({100, 1 << 20});
-  std::string first;
-  std::string second;
+  UnfinishedLine first;
+  UnfinishedLine second;
   source.take(0, first, "one ", 1, sequence);
   source.take(0, second, "three ", 1, sequence);
   source.take(0, first, "two\n", 1, sequence);
   source.finish(0, second, 1, sequence);
   CHECK(all(source).bytes == "one two\nthree \n");
+}
+
+TEST("a source keeps the last state of a line that carriage returns rewrite, for any chunks") {
+  const std::string text = "a\r\n\r 5%\r\xe2\x82\xac\r\r\nplain\n\r\n1/2\x1b[2K\r2/2\nrest\r";
+  for (std::size_t first = 0; first <= text.size(); first++) {
+    for (std::size_t second = first; second <= text.size(); second++) {
+      Source source({1000, 1 << 20});
+      source.take(0, text.substr(0, first), 1, sequence);
+      source.take(0, text.substr(first, second - first), 1, sequence);
+      source.take(0, text.substr(second), 1, sequence);
+      source.finish(0, 1, sequence);
+      CHECK(all(source).bytes == "a\n\xe2\x82\xac\nplain\n\n2/2\nrest\n");
+      CHECK(source.counts().end == 6);
+    }
+  }
+}
+
+TEST("a source shows each state once, without half characters and control sequences") {
+  Source source({1000, 1 << 20});
+  const auto shows = [&source](std::string_view bytes, std::string_view lines) {
+    source.take(0, bytes, 1, sequence);
+    source.showStates(1, sequence);
+    return all(source).bytes == lines;
+  };
+  CHECK(shows("prompt", ""));
+  CHECK(shows("\r1 \xe2\x82", "1 \n"));
+  CHECK(shows("\xac", "1 \n1 \xe2\x82\xac\n"));
+  std::string lines = all(source).bytes;
+  for (const std::string_view begun : {"\x1b", "\x1b[", "\x1b[3", "\x1b]0;title", "\x1b]0;title\x1b", "\x1b(", "\xf0\x9f\x98"}) {
+    CHECK(shows("\r" + std::string(begun), lines));
+    lines += "2\n";
+    CHECK(shows("\r2" + std::string(begun), lines));
+    CHECK(shows("\r2\r", lines));
+    lines += "3\n";
+    CHECK(shows("\r3", lines));
+  }
+  CHECK(shows(" \x1b[0m\r \x1b[K\r", lines));
+  CHECK(shows("\r3\n", lines));
+  CHECK(shows("3\n", lines + "3\n"));
 }
 
 TEST("a source stays within its limits") {

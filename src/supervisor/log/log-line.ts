@@ -21,7 +21,7 @@ function textsOf(block: LogBlock, fromIndex: number): readonly string[] {
   const texts = text.split('\n')
   // Nothing follows the last newline.
   texts.pop()
-  return texts.slice(Math.max(0, fromIndex - block.index)).map(withoutReturn)
+  return texts.slice(Math.max(0, fromIndex - block.index))
 }
 
 /** Returns the lines of a block from an index on. */
@@ -36,10 +36,6 @@ export function linesOf(process: string, block: LogBlock, fromIndex: number): re
     text,
     isCut: block.isCut,
   }))
-}
-
-function withoutReturn(text: string): string {
-  return text.endsWith('\r') ? text.slice(0, -1) : text
 }
 
 // oxlint-disable-next-line no-control-regex -- it matches escape sequences

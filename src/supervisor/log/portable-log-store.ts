@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import { Socket } from 'node:net'
+import { shownState, lastState, lastStates } from './rewritten-line.ts'
 import {
   type LogBlock,
   type LogBounds,
@@ -15,8 +16,23 @@ import { LogFileSink } from './log-file-sink.ts'
 const MAX_LINE_BYTES = 16 * 1024
 /** Memory of a block in addition to its bytes. */
 const BLOCK_OVERHEAD_BYTES = 64
+/** Between two states of a line that carriage returns rewrite, and from bytes to their state at least. */
+const STATE_PERIOD_MS = 1_000
+const STATE_DELAY_MS = 200
 const NEWLINE = 10
+const RETURN = 13
 const NOTHING = Buffer.alloc(0)
+
+/** The line that a writer of a stream has begun. */
+interface UnfinishedLine {
+  readonly stream: StreamIndex
+  /** With carriage returns: its last state, and one carriage return if that has ended. */
+  bytes: Buffer
+  /** Whether carriage returns rewrite it. */
+  isRewritten: boolean
+  /** The state that was taken as a line last. */
+  shown: Buffer
+}
 
 /** Creates the JavaScript fallback of `native/log/` for systems other than Linux, with the same blocks. */
 export function createPortableLogStore(now: () => number = Date.now): LogStore {
@@ -39,7 +55,9 @@ class PortableSource implements LogSource {
   #blocks: LogBlock[] = []
   #nextIndex = 0
   #heldBytes = 0
-  #openStreams = 0
+  readonly #begun = new Set<UnfinishedLine>()
+  #statesTimer: NodeJS.Timeout | undefined
+  #statesMs = -STATE_PERIOD_MS
   #file: LogFileSink | undefined
 
   constructor(bounds: LogBounds, next: (lines: number) => number, now: () => number, notify: () => void) {
@@ -52,13 +70,13 @@ class PortableSource implements LogSource {
   attach = (stream: StreamIndex, from: number | Readable): void => {
     const readable =
       typeof from === 'number' ? new Socket({ fd: from, readable: true, writable: false }) : from
-    this.#openStreams++
-    let begun: Buffer = NOTHING
-    readable.on('data', (bytes: Buffer) => (begun = this.#take(stream, begun, bytes)))
+    const begun: UnfinishedLine = { stream, bytes: NOTHING, isRewritten: false, shown: NOTHING }
+    this.#begun.add(begun)
+    readable.on('data', (bytes: Buffer) => this.#take(begun, bytes))
     readable.on('error', () => undefined)
     readable.on('close', () => {
-      this.#openStreams--
-      this.#finish(stream, begun)
+      this.#begun.delete(begun)
+      this.#finish(begun)
     })
   }
 
@@ -77,7 +95,7 @@ class PortableSource implements LogSource {
     end: this.#nextIndex,
     heldBytes: this.#heldBytes,
     fileLostBytes: this.#file?.lostBytes ?? 0,
-    openStreams: this.#openStreams,
+    openStreams: this.#begun.size,
   })
 
   read = (fromIndex: number, maxBytes: number): readonly LogBlock[] => {
@@ -95,14 +113,56 @@ class PortableSource implements LogSource {
 
   remove = (): void => this.writeTo(undefined)
 
-  /** Takes bytes of one writer with an incomplete line. Returns its next incomplete line. */
-  #take(stream: StreamIndex, begun: Buffer, bytes: Buffer): Buffer {
-    const all = begun.length === 0 ? bytes : Buffer.concat([begun, bytes])
-    const rest = this.#takeLines(stream, all, begun.length)
+  #take(begun: UnfinishedLine, bytes: Buffer): void {
+    const { stream, bytes: before } = begun
+    const all = before.length === 0 ? bytes : Buffer.concat([before, bytes])
+    const rest =
+      begun.isRewritten || bytes.includes(RETURN)
+        ? this.#takeStates(begun, all)
+        : this.#takeLines(stream, all, before.length)
+    // Copied, so that the rest of the chunk is not kept in memory.
+    begun.bytes = Buffer.from(rest)
+    if (begun.isRewritten) this.#awaitStates()
     this.#evict()
     this.#notify()
-    // Copied, so that the rest of the chunk is not kept in memory.
-    return Buffer.from(rest)
+  }
+
+  /** Takes lines of which some have carriage returns. Returns the incomplete line. */
+  #takeStates(begun: UnfinishedLine, bytes: Buffer): Buffer {
+    const end = bytes.lastIndexOf(NEWLINE) + 1
+    if (end > 0) {
+      const states = lastStates(bytes.subarray(0, end))
+      const first = states.subarray(0, states.indexOf(NEWLINE))
+      const isShown = begun.shown.length > 0 && first.equals(begun.shown)
+      this.#takeLines(begun.stream, isShown ? states.subarray(first.length + 1) : states, 0)
+      begun.isRewritten = false
+      begun.shown = NOTHING
+    }
+    const rest = bytes.subarray(end)
+    begun.isRewritten ||= rest.includes(RETURN)
+    const hasEnded = begun.isRewritten && rest.at(-1) === RETURN
+    const state = begun.isRewritten ? lastState(rest) : rest
+    return this.#takeLines(begun.stream, hasEnded ? Buffer.concat([state, Buffer.of(RETURN)]) : state, 0)
+  }
+
+  /** Takes states as lines after a delay, at most one a second of each incomplete line. */
+  #awaitStates(): void {
+    if (this.#statesTimer !== undefined) return
+    const restMs = this.#statesMs + STATE_PERIOD_MS - performance.now()
+    this.#statesTimer = setTimeout(() => this.#takeShown(), Math.max(STATE_DELAY_MS, restMs)).unref()
+  }
+
+  #takeShown(): void {
+    this.#statesTimer = undefined
+    this.#statesMs = performance.now()
+    for (const begun of this.#begun) {
+      const state = begun.isRewritten ? shownState(lastState(begun.bytes)) : NOTHING
+      if (state.length === 0 || state.equals(begun.shown)) continue
+      this.#keep(begun.stream, Buffer.concat([state, Buffer.of(NEWLINE)]), 1, false)
+      begun.shown = state
+    }
+    this.#evict()
+    this.#notify()
   }
 
   /** Returns the incomplete line. The first `scanned` bytes contain no newline. */
@@ -135,8 +195,10 @@ class PortableSource implements LogSource {
     return bytes.subarray(at)
   }
 
-  #finish(stream: StreamIndex, begun: Buffer): void {
-    if (begun.length > 0) this.#keep(stream, Buffer.concat([begun, Buffer.from('\n')]), 1, false)
+  #finish({ stream, bytes, shown }: UnfinishedLine): void {
+    const state = lastState(bytes)
+    if (state.length > 0 && !state.equals(shown))
+      this.#keep(stream, Buffer.concat([state, Buffer.of(NEWLINE)]), 1, false)
     this.#evict()
     this.#notify()
   }

@@ -48,7 +48,7 @@ describe.each([
     const store = open(create)
     await fc.assert(
       fc.asyncProperty(
-        fc.array(fc.string({ unit: fc.constantFrom('a', 'é', '€', '😀', '\r', '\t', ' '), maxLength: 40 }), {
+        fc.array(fc.string({ unit: fc.constantFrom('a', 'é', '€', '😀', '\t', ' '), maxLength: 40 }), {
           maxLength: 30,
         }),
         fc.array(fc.integer({ min: 1, max: 50 }), { minLength: 1, maxLength: 40 }),
@@ -59,7 +59,7 @@ describe.each([
           for (let at = 0, i = 0; at < bytes.length; i++)
             chunks.push(bytes.subarray(at, (at += sizes[i % sizes.length] ?? 1)))
           await feed(source, chunks)
-          expect(texts(source)).toEqual(lines.map((line) => (line.endsWith('\r') ? line.slice(0, -1) : line)))
+          expect(texts(source)).toEqual(lines)
         },
       ),
       { numRuns: rounds(12, 60) },
@@ -71,6 +71,26 @@ describe.each([
     await feed(source, ['one\ntwo'])
     expect(texts(source)).toEqual(['one', 'two'])
   })
+
+  test.each([
+    ['\r  0%\r 50%\r100%\n', ['100%']],
+    ['one\rtwo\rthree\n\rfour', ['three', 'four']],
+    ['a\r\nb\r\r\n\r\n\n', ['a', 'b', '', '']],
+    ['1/3\u001b[2K\r 3/3\r', [' 3/3']],
+    ['über\r€\r\r😀\nplain\n', ['😀', 'plain']],
+    [`a\n${'x'.repeat(2 * LIMIT)}\r${'y'.repeat(LIMIT)}\nb\r\n\r`, ['a', 'y'.repeat(LIMIT), 'b']],
+    ['ended\n\r\r', ['ended']],
+  ])(
+    'lines that carriage returns rewrite were kept with all their states: case %#',
+    async (text, expected) => {
+      const source = open(create).add(AMPLE)
+      const path = join(tempDir(), 'web.log')
+      source.writeTo({ path, maxBytes: 1_000_000, keep: 0, hasTimes: false })
+      await feed(source, [text])
+      expect(texts(source)).toEqual(expected)
+      expect(readFileSync(path, 'utf8')).toBe(expected.map((line) => `${line}\n`).join(''))
+    },
+  )
 
   test('V8 F30 an endless line is split into marked parts of at most 16 KiB, never within a character', async () => {
     const source = open(create).add(AMPLE)
