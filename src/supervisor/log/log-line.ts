@@ -38,10 +38,11 @@ export function linesOf(process: string, block: LogBlock, fromIndex: number): re
   }))
 }
 
-// oxlint-disable-next-line no-control-regex -- it matches escape sequences
-const ESCAPES = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[@-Z\\^_])/g
+const ESCAPES =
+  // oxlint-disable-next-line no-control-regex -- it matches escape sequences
+  /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[PX^_][^\u001b]*\u001b\\|[ -/]+[0-~]|[0-Z\\^-~])/g
 
-/** Removes terminal control sequences from text. Source: ECMA-48, 5.4 and 8.3. */
+/** Removes terminal control sequences from text. Source: ECMA-48, 5.4 and 8.3, and ECMA-35, 13.2. */
 export function withoutEscapes(text: string): string {
   return text.includes('\u001b') ? text.replace(ESCAPES, '') : text
 }
