@@ -23,6 +23,8 @@ export type ProcessState =
       readonly next: 'stopped' | 'start'
       /** Reason of the next start; default: a restart. */
       readonly startReason?: string
+      /** Set when the program itself has exited. */
+      readonly exit?: ExitReport
     }
   /** Exited by itself; its remaining processes are being stopped. */
   | {

@@ -215,6 +215,7 @@ export class SupervisedProcess {
     const isRequested = state.is === 'stopping'
     this.history.exited({ atMs: this.#deps.clock.wallMs(), exit, uptimeMs, isRequested })
     // The stop in progress notices it.
+    if (state.is === 'stopping') this.#state = { ...state, exit }
     if (state.is !== 'running' && state.is !== 'starting') return
     const next = this.#overlap.take()
     if (next !== undefined)
@@ -318,8 +319,7 @@ export class SupervisedProcess {
     const { state } = this
     if (state.is === 'ending') return this.#ended(state.exit, state.uptimeMs)
     if (state.is !== 'stopping') return
-    if (state.next === 'stopped')
-      return this.#enter({ is: 'stopped' }, complaint ?? 'all its processes have exited')
+    if (state.next === 'stopped') return this.#enter({ is: 'stopped' }, complaint ?? howEnded(state.exit))
     this.#restarts++
     this.#begin(state.startReason ?? 'restart')
   }
@@ -368,6 +368,11 @@ export class SupervisedProcess {
     this.history.changed({ atMs: this.#deps.clock.wallMs(), status: statusOf(this.#state), reason })
     this.#deps.onChange(this)
   }
+}
+
+/** Describes the end of a stopped run. */
+function howEnded(exit: ExitReport | undefined): string {
+  return exit === undefined ? 'all its processes have exited' : `exited with ${describeExit(exit)}`
 }
 
 /** Error codes of temporary failures: a busy system, or a file being replaced. */
