@@ -47,8 +47,10 @@ export interface HealthCheck {
   readonly timeoutMs: number
   /** Consecutive failures that make it unhealthy. */
   readonly retries: number
-  /** Time before the first check; 0 for one interval, at most one second. */
-  readonly initialDelayMs: number
+  /** Time before the first check; default: as between checks of a starting process. */
+  readonly initialDelayMs: number | undefined
+  /** Time between checks until the first that succeeds or makes it unhealthy, at most the interval. */
+  readonly startIntervalMs: number
   /** Failures within this time after the start do not count. */
   readonly startPeriodMs: number
   /** Action for an unhealthy process: none, a restart, or a stop, after which its restart policy applies. */

@@ -249,6 +249,7 @@ function healthOf(
     timeoutMs: check.timeoutMs,
     retries: check.retries,
     initialDelayMs: check.initialDelayMs,
+    startIntervalMs: Math.min(check.startIntervalMs, check.intervalMs),
     startPeriodMs: check.startPeriodMs,
     onUnhealthy: check.restart ? 'restart' : check.end ? 'end' : 'none',
   }

@@ -10,9 +10,7 @@ export type Probe = (signal: AbortSignal) => Promise<ProbeResult>
 const MAX_OUTPUT_LENGTH = 4_096
 
 /**
- * Checks one run of a process, one check at a time: the first after the initial delay, or else after the interval, at
- * most one second.
- * Reports each result.
+ * Checks one run of a process, one check at a time, the first after the initial delay. Reports each result.
  */
 export class HealthMonitor {
   readonly #check: HealthCheck
@@ -30,10 +28,7 @@ export class HealthMonitor {
     this.#clock = clock
     this.#onReport = onReport
     this.#startedMs = clock.nowMs()
-    this.#cancel = clock.after(
-      check.initialDelayMs || Math.min(check.intervalMs, 1_000),
-      () => void this.#run(),
-    )
+    this.#cancel = clock.after(check.initialDelayMs ?? check.startIntervalMs, () => void this.#run())
   }
 
   stop(): void {
@@ -54,8 +49,8 @@ export class HealthMonitor {
     if (this.#controller.signal.aborted) return
     this.#take(result)
     // A starting process is checked more often, because others wait for it.
-    const waitMs =
-      this.#report.health === 'unknown' ? Math.min(this.#check.intervalMs, 1_000) : this.#check.intervalMs
+    const { startIntervalMs, intervalMs } = this.#check
+    const waitMs = this.#report.health === 'unknown' ? startIntervalMs : intervalMs
     this.#cancel = this.#clock.after(waitMs, () => void this.#run())
   }
 

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import type { HealthCheck } from '../../../src/supervisor/process-spec.ts'
 import { HealthMonitor } from '../../../src/supervisor/health/health-monitor.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 
@@ -7,13 +8,14 @@ const CHECK = {
   intervalMs: 10_000,
   timeoutMs: 1_000,
   retries: 2,
-  initialDelayMs: 0,
+  initialDelayMs: undefined,
+  startIntervalMs: 1_000,
   startPeriodMs: 0,
   onUnhealthy: 'none',
 } as const
 
 /** Runs checks that fail for 60 s; returns the seconds of the checks, and of the report that it is unhealthy. */
-async function failing(check: { readonly initialDelayMs?: number; readonly startPeriodMs?: number }) {
+async function failing(check: Partial<HealthCheck>) {
   const clock = new FakeClock()
   const startMs = clock.nowMs()
   const seconds = () => (clock.nowMs() - startMs) / 1_000
@@ -36,6 +38,13 @@ test('S6 no check runs before the initial delay', async () => {
     checks: [4, 5, 15, 25, 35, 45, 55],
     unhealthyAt: 5,
   })
+})
+
+test('S6 a process-compose process was ended by checks of each second instead of its period', async () => {
+  const check = { intervalMs: 3_000, startIntervalMs: 3_000, initialDelayMs: 2_000, retries: 3 }
+  const { checks, unhealthyAt } = await failing(check)
+  expect(checks.slice(0, 4)).toEqual([2, 5, 8, 11])
+  expect(unhealthyAt).toBe(8)
 })
 
 test('a starting process is checked each second, and failures in the start period do not count', async () => {

@@ -73,7 +73,8 @@ const check = {
   intervalMs: 1_000,
   timeoutMs: 100,
   retries: 3,
-  initialDelayMs: 0,
+  initialDelayMs: undefined,
+  startIntervalMs: 1_000,
   startPeriodMs: 0,
   onUnhealthy: 'restart',
 } as const

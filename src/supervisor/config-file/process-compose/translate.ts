@@ -24,6 +24,9 @@ const RESTARTS = {
 /** Namespace of processes without one. Source: process-compose. */
 const DEFAULT_NAMESPACE = 'default'
 
+/** Settings of a probe that are missing or 0, in seconds. Source: process-compose, `src/health/probe.go`. */
+const PROBE_DEFAULTS = { period: 10, timeout: 1, failures: 3 } as const
+
 /** Unsupported keys that change what a process does, with the remedy. */
 const REFUSED: Readonly<Record<string, string>> = {
   is_daemon: 'run its command in the foreground',
@@ -117,7 +120,8 @@ function processOf(
       'CONFIG_INVALID',
       `${file}: "${key}" must not have both readiness_probe and ready_log_line`,
     )
-  const probe = one.readiness_probe ?? one.liveness_probe
+  const isLiveness = one.readiness_probe === undefined
+  const probe = isLiveness ? one.liveness_probe : one.readiness_probe
   const signal = Object.entries(constants.signals).find(([, number]) => number === shutdown.signal)?.[0]
   const { command } = one
   const log = logOf(one, replica, render)
@@ -144,7 +148,7 @@ function processOf(
     ],
     depends_on: dependenciesOf(name, one, project, file),
     ...(one.ready_log_line !== undefined && { healthcheck: { log: one.ready_log_line } }),
-    ...(probe !== undefined && { healthcheck: healthOf(probe, render, run) }),
+    ...(probe !== undefined && { healthcheck: { ...healthOf(probe, render, run), end: !isLiveness } }),
     ...(signal !== undefined && { stop_signal: signal }),
     ...(one.is_tty !== undefined && { tty: one.is_tty }),
     ...(shutdown.command !== undefined && { stop_command: run(shutdown.command) }),
@@ -187,7 +191,7 @@ function healthOf(
   render: (text: string, key: string) => string,
   run: (command: string) => readonly string[],
 ): Group {
-  const period = `${Math.max(1, probe.period_seconds ?? 10)}s`
+  const period = `${probe.period_seconds || PROBE_DEFAULTS.period}s`
   const port = http.port === undefined ? '' : `:${render(String(http.port), 'http_get.port')}`
   const path = render(http.path ?? '/', 'http_get.path')
   const url = `${http.scheme ?? 'http'}://${render(http.host ?? '127.0.0.1', 'http_get.host')}${port}${path}`
@@ -196,10 +200,10 @@ function healthOf(
       ? { http: literal(url), headers: http.headers ?? {}, status: http.status_code ?? 200 }
       : { exec: run(withWorkingDir(render(exec.command, 'exec.command'), exec.working_dir)) }),
     interval: period,
-    timeout: `${Math.max(1, probe.timeout_seconds ?? 1)}s`,
-    retries: Math.max(1, probe.failure_threshold ?? 3),
+    start_interval: period,
+    timeout: `${probe.timeout_seconds || PROBE_DEFAULTS.timeout}s`,
+    retries: probe.failure_threshold || PROBE_DEFAULTS.failures,
     initial_delay: `${probe.initial_delay_seconds ?? 0}s`,
-    end: true,
   }
 }
 
