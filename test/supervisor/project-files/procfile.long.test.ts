@@ -1,7 +1,8 @@
-import { writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { cpSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { runBoth, runForeman, runHoncho } from '../../support/supervisor/project-runners.ts'
+import { type ProjectRun, runBoth, runForeman, runHoncho } from '../../support/supervisor/project-runners.ts'
 
 /** Contents of a Procfile and its `.env`. */
 const PROJECTS: Readonly<Record<string, readonly [procfile: string, env?: string]>> = {
@@ -14,6 +15,9 @@ const PROJECTS: Readonly<Record<string, readonly [procfile: string, env?: string
   'a success that stops all': ['a: sleep 0.5; echo done\nb: sleep 100\n'],
   'names, comments, pipes and line endings': [
     '# all\r\nweb-1_X: echo "a: b" | tr a c; sleep 1\r\n\r\n9x: echo nine; sleep 100\r\n',
+  ],
+  'S6 a process that ends as it wants when all are stopped': [
+    `a: sleep 1; exit 3\nb: trap 'echo stopping; exit 5' TERM; echo started; sleep 100 & wait\n`,
   ],
   variables: [
     'a: echo "$PLAIN|$SINGLE|$DOUBLE|$EQUALS|$EMPTY|"; sleep 1\n',
@@ -33,5 +37,19 @@ describe.each([
       return file
     })
     expect(ours).toEqual(theirs)
+  })
+
+  // Its processes print without end, until they are killed.
+  test.concurrent("foreman's own sample", async () => {
+    const gem = 'puts Gem::Specification.find_by_name("foreman").gem_dir'
+    const own = execFileSync('ruby', ['-e', gem], { encoding: 'utf8' }).trim()
+    const { theirs, ours } = await runBoth(runPeer, (dir) => {
+      cpSync(join(own, 'data/example'), dir, { recursive: true })
+      return join(dir, 'Procfile')
+    })
+    const firsts = ({ lines }: ProjectRun) => ['error', 'ticker', 'utf8'].map((name) => lines[name]?.[0])
+    expect(firsts(ours)).toEqual(firsts(theirs))
+    expect(ours.exits).toEqual(theirs.exits)
+    expect(ours.status).toEqual(theirs.status)
   })
 })

@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { packageRoot } from '../../../src/lib/process/package.ts'
 import { compileCache } from '../compile-cache.ts'
 import { freePort } from '../services/free-port.ts'
 import { makeTempDir } from '../temp-dir.ts'
+import { contradictions, readEvents, readProcesses, RECORDING_SHELL } from './project-events.ts'
 
 const PEERS = join(packageRoot, '.node/peers')
 /** Time after which a running project is interrupted. */
@@ -15,64 +16,87 @@ const LIMIT_MS = 15_000
 export interface ProjectRun {
   /** `running` for an interrupted project. */
   readonly status: number | 'running' | null
-  /** Lines of all processes, `NAME: LINE`, sorted. */
-  readonly lines: readonly string[]
+  /** Lines of each process, in order. */
+  readonly lines: Readonly<Record<string, readonly string[]>>
+  /** Exit statuses that the tool reports of the runs of each process, in order, without those that signals ended. */
+  readonly exits: Readonly<Record<string, readonly number[]>>
+  /** Contradictions to the order and the minimum times that the project prescribes. */
+  readonly contradictions: readonly string[]
 }
+
+/** A tool's command, and how to read its output. */
+interface Tool {
+  readonly argv: readonly string[]
+  /** Matches a line of a process: its name and text. */
+  readonly line: RegExp
+  /** Matches the report of an exit: `name` and `status`. */
+  readonly exit: RegExp
+  /** File, relative to the folder, with such reports. */
+  readonly log?: string
+}
+
+/** Runs a project file with a tool. */
+export type RunProject = (file: string, cwd: string, groups: readonly string[]) => Promise<ProjectRun>
 
 /** Runs a project with a tool and with the supervisor, each in a folder filled by `fill`. */
 export async function runBoth(
-  runPeer: (file: string, cwd: string, groups: readonly string[]) => Promise<ProjectRun>,
+  runPeer: RunProject,
   fill: (dir: string) => string,
   groups: readonly string[] = [],
 ): Promise<{ readonly theirs: ProjectRun; readonly ours: ProjectRun }> {
-  const { path, remove } = makeTempDir()
-  try {
-    const file = fill(path)
-    return { theirs: await runPeer(file, path, groups), ours: await runSupervisor(file, path, groups) }
-  } finally {
-    remove()
+  const run = async (runOne: RunProject): Promise<ProjectRun> => {
+    const { path, remove } = makeTempDir()
+    try {
+      return await runOne(fill(path), path, groups)
+    } finally {
+      remove()
+    }
   }
+  return { theirs: await run(runPeer), ours: await run(runSupervisor) }
 }
 
 /** Runs a project file with process-compose. */
-export function runProcessCompose(
-  file: string,
-  cwd: string,
-  groups: readonly string[] = [],
-): Promise<ProjectRun> {
+export const runProcessCompose: RunProject = (file, cwd, groups) => {
   const program = brought('process-compose')
   const only = groups.flatMap((each) => ['-n', each])
-  return runProject(
-    [program, '-f', file, '-t=false', '--no-server', ...only, 'up'],
-    cwd,
-    /^\[(\S+)\s*\] (.*\S)/,
-  )
+  const log = '.project.log'
+  const argv = [program, '-f', file, '-t=false', '--no-server', '-L', join(cwd, log), ...only, 'up']
+  const exit = /Exited exit_code=(?<status>\d+) process=(?<name>\S+)/
+  return runProject({ argv, line: /^\[(\S+)\s*\] (.*\S)/, exit, log }, file, cwd)
 }
 
 /** Runs a Procfile with honcho. */
-export function runHoncho(file: string, cwd: string): Promise<ProjectRun> {
-  return runProject([brought('honcho/bin/honcho'), '-f', file, 'start'], cwd, /^\S+ (\S+)\.1\s*\| (.*\S)/)
-}
+export const runHoncho: RunProject = (file, cwd) =>
+  runProject(
+    {
+      argv: [brought('honcho/bin/honcho'), '-f', file, 'start'],
+      line: /^\S+ (\S+)\.1\s*\| (.*\S)/,
+      exit: /\| (?<name>\S+)\.1 stopped \(rc=(?<status>\d+)\)/,
+    },
+    file,
+    cwd,
+  )
 
 /** Runs a Procfile with foreman. */
-export function runForeman(file: string, cwd: string): Promise<ProjectRun> {
-  return runProject(
-    ['foreman', 'start', '-f', file],
+export const runForeman: RunProject = (file, cwd) =>
+  runProject(
+    {
+      argv: ['foreman', 'start', '-f', file],
+      line: /^\S+ (\S+)\.1\s*\| (?!started with pid|exited with code|terminated by)(.*\S)/,
+      exit: /^\S+ (?<name>\S+)\.1\s*\| exited with code (?<status>\d+)/,
+    },
+    file,
     cwd,
-    /^\S+ (\S+)\.1\s*\| (?!started with pid|exited with code|terminated by)(.*\S)/,
   )
-}
 
 /** Runs a project file with `supervisor up`. */
-async function runSupervisor(file: string, cwd: string, groups: readonly string[]): Promise<ProjectRun> {
+const runSupervisor: RunProject = async (file, cwd, groups) => {
   const program = join(packageRoot, 'src/bin/supervisor.ts')
   const port = String(await freePort())
   const only = groups.flatMap((each) => ['--group', each])
-  return runProject(
-    [process.execPath, program, 'up', '-c', file, '--port', port, ...only],
-    cwd,
-    /^(\S+)\s*\| (.*\S)/,
-  )
+  const argv = [process.execPath, program, 'up', '-c', file, '--port', port, ...only]
+  const exit = /"process":"(?<name>[^"]+)".*"reason":"exited with \w+ (?<status>\d+)/
+  return runProject({ argv, line: /^(\S+)\s*\| (.*\S)/, exit }, file, cwd)
 }
 
 function brought(name: string): string {
@@ -81,18 +105,52 @@ function brought(name: string): string {
   return path
 }
 
-function runProject(
+async function runProject({ argv, line, exit, log }: Tool, file: string, cwd: string): Promise<ProjectRun> {
+  const processes = basename(file).startsWith('Procfile') ? {} : readProcesses(file)
+  const recorded = join(cwd, '.events')
+  writeFileSync(recorded, '')
+  const environment = {
+    ...compileCache,
+    PATH: process.env['PATH'],
+    // Neither tool must find this user's files.
+    HOME: cwd,
+    USER: 'tester',
+    PYTHONUNBUFFERED: '1',
+    COMPOSE_SHELL: RECORDING_SHELL,
+    PROJECT_EVENTS: recorded,
+  }
+  const startMs = Date.now()
+  const { status, output, errors } = await runTool(argv, cwd, environment)
+  endProcessesWith(`PROJECT_EVENTS=${recorded}`)
+  const lines: Record<string, readonly string[]> = {}
+  for (const text of stripVTControlCharacters(output).split('\n')) {
+    const [, name = '', said = ''] = line.exec(text) ?? []
+    // A shell that survives its command for a moment reports its signal.
+    if (name !== '' && !/\bTerminated\b/.test(said)) lines[name] = [...(lines[name] ?? []), said]
+  }
+  const reports = `${output}\n${errors}\n${log === undefined ? '' : readFileSync(join(cwd, log), 'utf8')}`
+  const exits: Record<string, readonly number[]> = {}
+  for (const text of stripVTControlCharacters(reports).split('\n')) {
+    const { name = '', status: code } = exit.exec(text)?.groups ?? {}
+    if (name !== '') exits[name] = [...(exits[name] ?? []), Number(code)]
+  }
+  const events = readEvents(recorded, processes)
+  const isStopped = (name: string) => status !== 'running' && exits[name] === undefined
+  return {
+    status,
+    lines,
+    exits,
+    contradictions: contradictions(processes, events, startMs, isStopped),
+  }
+}
+
+function runTool(
   [program = '', ...argv]: readonly string[],
   cwd: string,
-  line: RegExp,
-): Promise<ProjectRun> {
+  env: NodeJS.ProcessEnv,
+): Promise<{ readonly status: ProjectRun['status']; readonly output: string; readonly errors: string }> {
   return new Promise((resolve, reject) => {
-    const child = spawn(program, argv, {
-      cwd,
-      // Neither tool must find this user's files.
-      env: { ...compileCache, PATH: process.env['PATH'], HOME: cwd, USER: 'tester', PYTHONUNBUFFERED: '1' },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
+    const child = spawn(program, argv, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
     let isInterrupted = false
     const interrupt = setTimeout(() => {
       isInterrupted = true
@@ -101,17 +159,25 @@ function runProject(
     const kill = setTimeout(() => child.kill('SIGKILL'), 2 * LIMIT_MS)
     let output = ''
     child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text))
-    child.stderr.resume()
+    let errors = ''
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text))
     child.on('error', reject)
     child.on('close', (status) => {
       clearTimeout(interrupt)
       clearTimeout(kill)
-      const lines = stripVTControlCharacters(output).split('\n')
-      const printed = lines.flatMap((text) => {
-        const [, name, said] = line.exec(text) ?? []
-        return name === undefined ? [] : [`${name}: ${said}`]
-      })
-      resolve({ status: isInterrupted ? 'running' : status, lines: printed.toSorted() })
+      resolve({ status: isInterrupted ? 'running' : status, output, errors })
     })
   })
+}
+
+/** Ends what a tool left behind: with `parent_only`, process-compose ends only the shell of a process. */
+function endProcessesWith(variable: string): void {
+  for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+    try {
+      if (readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').includes(variable))
+        process.kill(Number(pid), 'SIGKILL')
+    } catch {
+      // It has exited, or belongs to another user.
+    }
+  }
 }
