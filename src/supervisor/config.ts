@@ -52,8 +52,13 @@ export function loadSupervisorConfig(
   const { settings, file } = loaded
   const config = resolveConfig(loaded, environment, place)
   const processes = given.groups === undefined ? config.processes : onlyGroups(config.processes, given.groups)
+  if (config.proxy.enabled && processes.length > 0 && processes.every(({ proxy }) => proxy === undefined))
+    warnings.push(NO_SUBDOMAIN)
   return { config: { ...config, processes }, settings, file, warnings }
 }
+
+const NO_SUBDOMAIN =
+  'proxy.enabled is true, but no process has a subdomain, so the proxy answers every request with 404; give a process of a supervisor.yaml a "proxy" section with its port (a process-compose file cannot have one)'
 
 /** Leaves processes outside some groups down until they are started by hand or needed. @throws CONFIG_INVALID for an unknown group */
 function onlyGroups(specs: readonly ProcessSpec[], groups: readonly string[]): readonly ProcessSpec[] {

@@ -4,7 +4,7 @@ import { configFault } from '../../lib/config/check.ts'
 import { parseYaml } from '../../lib/config/load.ts'
 import { messageOf } from '../../lib/errors/message.ts'
 import { readUntrusted } from '../../lib/fs/read-untrusted.ts'
-import { isProcessCompose, readProcessCompose } from './process-compose/read.ts'
+import { hasCommand, isProcessCompose, readProcessCompose } from './process-compose/read.ts'
 import { parseProcfile } from './procfile.ts'
 
 /** Names of configuration files in the working directory, in order of preference. */
@@ -44,7 +44,19 @@ export function readConfigFile(
       'CONFIG_INVALID',
       `${file} looks like a Docker Compose file, which is not supported; "supervisor init" writes a supervisor.yaml`,
     )
-  return isProcessCompose(content) ? readCompose() : content
+  if (!basename(file).startsWith('supervisor') && isProcessCompose(content)) return readCompose()
+  refuseCommands(content, file)
+  return content
+}
+
+/** Names the key of a command, which users of process-compose mistake. @throws CONFIG_INVALID */
+function refuseCommands({ processes }: Readonly<Record<string, unknown>>, file: string): void {
+  const [name] = Object.entries(processes ?? {}).find(([, process]) => hasCommand(process)) ?? []
+  if (name !== undefined)
+    throw configFault(
+      'CONFIG_INVALID',
+      `${file}: "processes.${name}.command" is unknown; did you mean "cmd"? A process-compose file must be named process-compose.yaml`,
+    )
 }
 
 function read(file: string, isFound: boolean): string {

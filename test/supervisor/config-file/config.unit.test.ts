@@ -19,6 +19,7 @@ describe('an invalid configuration is refused with the reason', () => {
       'processes: {a: {cmd: x, depends_on: {b: started}}, b: {cmd: x, depends_on: {a: started}}}',
       'has a cycle: a → b → a',
     ],
+    ['a command under the key of process-compose', 'processes: {a: {command: x}}', 'did you mean "cmd"?'],
     ['an unknown key', 'processes: {a: {cmd: x, restrat: never}}', 'did you mean "processes.a.restart"'],
     [
       'an unknown process',
@@ -193,4 +194,38 @@ test('the command line sets the number of replicas', () => {
   expect(() => names({ wbe: 2 })).toThrow('process "wbe" does not exist; did you mean "web"?')
   expect(() => names({ toString: 2 })).toThrow('process "toString" does not exist')
   expect(() => names({ web: 0 })).toThrow('"processes.web.replicas" must be >= 1')
+})
+
+describe('a file whose processes have `command`', () => {
+  const named = (content: string) => {
+    const dir = tempDir()
+    const file = join(dir, 'project.yaml')
+    writeFileSync(file, content)
+    return loadSupervisorConfig({ HOME: dir }, { file })
+  }
+
+  test.each(['api: {port: 5556}', 'log: {dir: logs}', 'proxy: {enabled: true}'])(
+    'was taken for a process-compose file, so its own keys were ignored: %s',
+    (own) =>
+      expect(() => named(`${own}\nprocesses: {a: {command: x}}\n`)).toThrow(
+        '"processes.a.command" is unknown; did you mean "cmd"?',
+      ),
+  )
+
+  test('is a process-compose file without such keys', () =>
+    expect(named('version: "0.5"\nprocesses: {a: {command: x}}\n').config.processes[0]?.command).toEqual([
+      'bash',
+      '-c',
+      'x',
+    ]))
+})
+
+test.each([
+  ['process-compose.yaml', 'processes: {a: {command: x}}', 1],
+  ['supervisor.yaml', 'processes: {a: {cmd: x}}', 1],
+  ['supervisor.yaml', 'processes: {a: {cmd: x, proxy: {port: 3000}}, b: {cmd: x}}', 0],
+  ['Procfile', 'a: x\n', 0],
+])('a proxy without any subdomain answered 404 in silence: %s: %s', (name, content, count) => {
+  const { warnings } = load(content, name, { SUPERVISOR_PROXY__ENABLED: 'true' })
+  expect(warnings.filter((each) => each.includes('no process has a subdomain'))).toHaveLength(count)
 })

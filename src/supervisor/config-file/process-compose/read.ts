@@ -6,7 +6,8 @@ import { messageOf } from '../../../lib/errors/message.ts'
 import { complaint, fits } from '../../../lib/schema/parse-json.ts'
 import { readDotEnv } from '../dot-env.ts'
 import { expandVariables } from './expand.ts'
-import { type Project, projectSchema } from './schema.ts'
+import { supervisorSchema } from '../../config-schema.ts'
+import { type Project, projectKeys, projectSchema } from './schema.ts'
 import { fromProcessCompose, variablesOf } from './translate.ts'
 
 type Group = Readonly<Record<string, unknown>>
@@ -21,13 +22,21 @@ export interface ComposeSources {
   readonly isFound: boolean
 }
 
-/** Whether a YAML file is a process-compose file, by keys that only those have. */
+/**
+ * Whether a YAML file is a process-compose file: its processes have `command`, and nothing has a key that only a
+ * supervisor.yaml has.
+ */
 export function isProcessCompose(content: Group): boolean {
-  const { processes } = content
-  if (typeof processes !== 'object' || processes === null) return false
-  return Object.values(processes as Group).some(
-    (each) => typeof each === 'object' && each !== null && 'command' in each && !('cmd' in each),
+  const processes = isGroup(content['processes']) ? Object.values(content['processes']) : []
+  const isOurs = Object.keys(content).some(
+    (key) => Object.hasOwn(supervisorSchema.properties, key) && !Object.hasOwn(projectKeys, key),
   )
+  return !isOurs && processes.some(hasCommand) && !processes.some((each) => isGroup(each) && 'cmd' in each)
+}
+
+/** Whether a process has its command under the key of process-compose. */
+export function hasCommand(process: unknown): boolean {
+  return isGroup(process) && 'command' in process && !('cmd' in process)
 }
 
 /**
