@@ -147,7 +147,7 @@ const processSchema = Type.Object(
     drain_timeout: duration('10s', 'time in which requests to the replaced run must end, with start-first'),
     success_codes: Type.Array(Type.Integer({ minimum: 0, maximum: 255 }), {
       default: [0],
-      description: 'exit codes that count as success',
+      description: 'exit statuses that count as success',
     }),
     restart_delay: optionalDuration('delay before each restart; default 1s, doubled up to 60s'),
     max_restarts: Type.Optional(

@@ -49,7 +49,8 @@ export function runCommand(
       // Background processes may keep its output open.
       child.stdout.destroy()
       child.stderr.destroy()
-      const how = code === 0 ? '' : `the command exited with ${by === null ? `code ${code}` : `signal ${by}`}`
+      const how =
+        code === 0 ? '' : `the command exited with ${by === null ? `status ${code}` : `signal ${by}`}`
       resolve({ isDone: code === 0, output: output.trimEnd() || how })
     })
   })

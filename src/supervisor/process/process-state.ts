@@ -89,9 +89,9 @@ export function exitStatusOf({ code, signal }: ExitReport): number {
   return code ?? 1
 }
 
-/** Describes an exit: `code 1`, `signal SIGKILL`, `signal SIGKILL: out of memory (limits.memory)`. */
+/** Describes an exit: `status 1`, `signal SIGKILL`, `signal SIGKILL: out of memory (limits.memory)`. */
 export function describeExit({ code, signal, isOutOfMemory }: ExitReport): string {
   const cause = isOutOfMemory === true ? ': out of memory (limits.memory)' : ''
   if (signal !== undefined) return `signal ${signal}${cause}`
-  return code === undefined ? 'an unknown status' : `code ${code}${cause}`
+  return code === undefined ? 'an unknown status' : `status ${code}${cause}`
 }

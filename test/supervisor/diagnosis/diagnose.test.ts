@@ -77,7 +77,7 @@ test('why names the dependencies that block a process, with their state', async 
     status: 'starting',
     reason: 'waits for "db" to be completed, which has crashed',
     dependencies: [
-      { name: 'db', condition: 'completed', met: false, status: 'crashed', reason: 'exited with code 5' },
+      { name: 'db', condition: 'completed', met: false, status: 'crashed', reason: 'exited with status 5' },
       { name: 'cache', condition: 'started', met: true, status: 'running' },
     ],
     advice: ['fix "db", which stays down until it is started by hand; "supervisor why db" explains it'],

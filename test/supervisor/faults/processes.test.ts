@@ -81,7 +81,7 @@ test('a process waits for its dependencies and starts when its tasks complete', 
   })
   expect((await ask('/processes/task')).body).toMatchObject({
     status: 'stopped',
-    reason: 'exited with code 0',
+    reason: 'exited with status 0',
   })
 })
 

@@ -102,7 +102,7 @@ test('a webhook is signed, and sent again after a failure that may pass', async 
       event: 'failed',
       process: 'web',
       status: 'crashed',
-      reason: 'exited with code 3',
+      reason: 'exited with status 3',
       pid: 0,
       restarts: 0,
       last_exit: { status: 3, signal: null, requested: false },

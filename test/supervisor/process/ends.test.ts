@@ -102,7 +102,7 @@ test('a process that exited successfully is stopped, not crashed, until its rest
   })
   await until('task', 'stopped')
   expect((await ask('/processes/task')).body).toMatchObject({
-    reason: 'exited with code 0; next start in 1000 s',
+    reason: 'exited with status 0; next start in 1000 s',
     next_retry: expect.any(String),
   })
   expect((await ask('/processes/task/stop', 'POST')).status).toBe(200)

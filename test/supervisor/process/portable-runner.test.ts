@@ -14,7 +14,7 @@ test('on systems other than Linux processes start, print, fail, restart and stop
   const { ask, until } = await startSupervisor(processes, {}, tempDir(), 'darwin')
   await until('web', 'running')
   await until('task', 'crashed')
-  expect((await ask('/processes/task')).body).toMatchObject({ reason: 'exited with code 3' })
+  expect((await ask('/processes/task')).body).toMatchObject({ reason: 'exited with status 3' })
   expect((await ask('/processes/absent')).body).toMatchObject({
     status: 'crashed',
     reason: expect.stringContaining('there-is-no-such-program'),

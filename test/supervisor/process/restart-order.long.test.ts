@@ -79,7 +79,7 @@ test('the restart of a group starts the next run first, too', async () => {
     body: {
       code: 'PROCESS_START_FAILED',
       error: expect.stringMatching(
-        /^1 of 1 processes of group "site" could not be started: web: .*exited with code 7/,
+        /^1 of 1 processes of group "site" could not be started: web: .*exited with status 7/,
       ),
     },
   })
@@ -98,7 +98,7 @@ test('requests to the earlier run end with the limit', async () => {
 })
 
 test.each([
-  ['exits', ['broken'], 'it exited with code 7', {}],
+  ['exits', ['broken'], 'it exited with status 7', {}],
   [
     'does not become healthy',
     ['sick'],

@@ -43,7 +43,7 @@ describe.runIf(canStartPrograms())('attach', () => {
     await attached.until('ready')
     attached.type('x\r')
     expect(await attached.ended).toBe(0)
-    await attached.until('repl is crashed: exited with code 4')
+    await attached.until('repl is crashed: exited with status 4')
   })
 
   test('restores the screen of the user after a program that uses the whole of it', async () => {
