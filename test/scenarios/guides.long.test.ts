@@ -201,6 +201,7 @@ test('the supervisor guide matches what happens', async () => {
     environment: { PATH, HOME: tempDir(), SUPERVISOR_API__PORT: api, SUPERVISOR_PROXY__PORT: proxy },
     stands: [...ports, ['…/supervisor.yaml', join(cwd, 'supervisor.yaml')]],
     varies: [
+      [/in AGE( \d+[smhd])?/, 'in AGE'],
       [/process \d+$/, 'process PID'],
       [/ (running|starting)  \d+ /, ' $1  PID '],
       [/^\d\d:\d\d:\d\d\.\d+/, 'TIME'],

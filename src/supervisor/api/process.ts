@@ -16,6 +16,7 @@ const summaryFields = {
   restarts: Type.Integer(),
   health: Type.Enum(HEALTHS),
   reason: Type.String({ description: 'reason of the current status' }),
+  next_run: Type.Union([Type.String(), Type.Null()], { description: 'next time of its schedule' }),
   tty: Type.Boolean({ description: 'whether it has a terminal' }),
   groups: Type.Array(Type.String()),
   base: Type.String({ description: 'name in the configuration, which replicas share' }),
@@ -44,7 +45,6 @@ export const detailSchema = Type.Object(
     env: Type.Unsafe<Record<string, string>>({ type: 'object', additionalProperties: { type: 'string' } }),
     cwd: Type.String(),
     next_retry: Type.Union([Type.String(), Type.Null()]),
-    next_run: Type.Union([Type.String(), Type.Null()]),
     history: Type.Array(
       Type.Object({ timestamp: Type.String(), status: Type.String(), reason: Type.String() }),
     ),
@@ -86,6 +86,7 @@ export function summaryToWire(process: SupervisedProcess) {
     restarts,
     health: health.health,
     reason: history.changes.at(-1)?.reason ?? 'not started yet',
+    next_run: timeToWire(spec.schedule === undefined ? undefined : nextRunMs(spec.schedule, Date.now())),
     tty: spec.hasTerminal,
     groups: spec.groups,
     base: spec.base,
@@ -96,7 +97,6 @@ export function summaryToWire(process: SupervisedProcess) {
 /** Converts a process to its wire form. @param showsSecrets whether values that look like secrets are shown */
 export function detailToWire(process: SupervisedProcess, logLostBytes: number, showsSecrets: boolean) {
   const { runSpec: spec, state, health, history } = process
-  const nextRun = spec.schedule === undefined ? undefined : nextRunMs(spec.schedule, Date.now())
   return {
     ...summaryToWire(process),
     healthcheck: {
@@ -112,7 +112,6 @@ export function detailToWire(process: SupervisedProcess, logLostBytes: number, s
     ),
     cwd: spec.cwd,
     next_retry: timeToWire(retryAtOf(state)),
-    next_run: timeToWire(nextRun),
     history: history.changes.map(({ atMs, status, reason }) => ({
       timestamp: timeToWire(atMs),
       status,

@@ -26,7 +26,7 @@ export function addProcesses(program: Command): void {
       const { client, output } = await contextOf(command)
       const query = group === undefined ? '' : `?group=${encodeURIComponent(group)}`
       const answer = await client.get<{ processes: readonly WireSummary[] }>(`/processes${query}`)
-      output.result(answer, () => processTable(answer.processes))
+      output.result(answer, () => processTable(answer.processes, Date.now()))
     })
   addWhy(program)
   addAction(program, 'start', 'start processes and their dependencies', 'started')
@@ -57,19 +57,31 @@ function addAction(program: Command, name: string, description: string, done: st
     })
 }
 
-function processTable(processes: readonly WireSummary[]): string {
-  const hasGroups = processes.some(({ groups }) => groups.length > 0)
-  return formatTable(
-    ['NAME', ...(hasGroups ? ['GROUPS'] : []), 'STATUS', 'PID', 'UPTIME', 'RESTARTS', 'HEALTH', 'WHY'],
-    processes.map(({ name, groups, status, pid, uptime_seconds: uptime, restarts, health, reason }) => [
-      name,
-      ...(hasGroups ? [groups.join(', ') || '-'] : []),
-      status,
-      pid === 0 ? '-' : String(pid),
-      pid === 0 ? '-' : formatUptime(uptime),
-      String(restarts),
-      health,
-      reason,
-    ]),
+/** Formats processes as a table, with columns for groups and schedules if any process has one. */
+export function processTable(processes: readonly WireSummary[], nowMs: number): string {
+  const columns: readonly (readonly [string, (process: WireSummary) => string])[] = [
+    ['NAME', ({ name }) => name],
+    ['GROUPS', ({ groups }) => groups.join(', ') || NONE],
+    ['STATUS', ({ status }) => status],
+    ['PID', ({ pid }) => (pid === 0 ? NONE : String(pid))],
+    ['UPTIME', ({ pid, uptime_seconds: uptime }) => (pid === 0 ? NONE : formatUptime(uptime))],
+    ['RESTARTS', ({ restarts }) => String(restarts)],
+    ['HEALTH', ({ health }) => health],
+    ['NEXT RUN', ({ next_run: nextRun }) => (nextRun === null ? NONE : `in ${timeUntil(nextRun, nowMs)}`)],
+    ['WHY', ({ reason }) => reason],
+  ]
+  const shown = columns.filter(
+    ([heading, cell]) => !OPTIONAL.has(heading) || processes.some((each) => cell(each) !== NONE),
   )
+  return formatTable(
+    shown.map(([heading]) => heading),
+    processes.map((process) => shown.map(([, cell]) => cell(process))),
+  )
+}
+
+const NONE = '-'
+const OPTIONAL = new Set(['GROUPS', 'NEXT RUN'])
+
+function timeUntil(time: string, nowMs: number): string {
+  return formatUptime(Math.max(0, Math.ceil((Date.parse(time) - nowMs) / 1_000)))
 }

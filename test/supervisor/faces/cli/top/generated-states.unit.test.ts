@@ -227,6 +227,7 @@ test('a key does not act on the neighbor of a process that disappeared before it
       restarts: 0,
       health: 'unknown',
       reason: '',
+      next_run: null,
       tty: false,
       groups: [],
       base: each,
