@@ -19,7 +19,7 @@ import { type CommandPlace, runCommand } from './health/run-command.ts'
 import { environmentOf } from './process/process-environment.ts'
 import type { StartedRun } from './process/process-runner.ts'
 import type { ProcessSpec } from './process-spec.ts'
-import { ProcessTable, type ReloadResult } from './process/process-table.ts'
+import { type Abort, ProcessTable, type ReloadResult } from './process/process-table.ts'
 import { followSchedule } from './process/schedule.ts'
 import type { SupervisedProcess } from './process/supervised-process.ts'
 import { findUser } from './process/system-user.ts'
@@ -63,6 +63,8 @@ export class Supervisor {
   readonly #lastLines = new Map<string, number>()
   readonly #watches = new Map<string, () => void>()
   readonly #listeners = new Set<(process: SupervisedProcess) => void>()
+  /** Why the supervisor stops; the first cause stays. */
+  #endCause: string | undefined
   readonly #over = Promise.withResolvers<number>()
   #exitWhenDone: boolean
   /** Whether the initial start is complete; before that, no running process is meaningless. */
@@ -175,7 +177,9 @@ export class Supervisor {
     this.#schedules.clear()
     for (const cancel of this.#watches.values()) cancel()
     this.#watches.clear()
-    await this.table.stopAll(limitMs)
+    const cause = this.#endCause
+    this.#endCause ??= 'it was asked to'
+    await this.table.stopAll(limitMs, cause)
     await this.#hooks.close(HOOK_GRACE_MS)
     await this.logs.drained(this.#deps.clock)
     await Promise.all(this.#shippers.map((shipper) => shipper.close(SHIP_GRACE_MS)))
@@ -236,9 +240,17 @@ export class Supervisor {
 
   #endWhenOver(): void {
     if (!this.#hasStarted) return
-    const status = this.table.abortStatus()
-    if (status !== undefined) this.#over.resolve(status)
-    else if (this.#exitWhenDone && this.table.isOver()) this.#over.resolve(0)
+    const abort = this.table.abort()
+    if (abort !== undefined) this.#end(abort)
+    else if (this.#exitWhenDone && this.table.isOver())
+      this.#end({ status: 0, cause: 'all processes have exited' })
+  }
+
+  #end({ status, cause }: Abort): void {
+    if (this.#endCause !== undefined) return
+    this.#endCause = cause
+    this.#deps.logger.info({ status }, `stopping, because ${cause}`)
+    this.#over.resolve(status)
   }
 
   #startOnTime(name: string): void {

@@ -4,7 +4,7 @@ import { fault } from '../errors.ts'
 import { dependenciesFirst, dependentsFirst, dependsOn } from './dependency-order.ts'
 import { groupsOf, missingGroup } from './groups.ts'
 import type { Condition, ProcessSpec } from '../process-spec.ts'
-import { exitStatusOf, type ProcessState, retryAtOf } from './process-state.ts'
+import { describeExit, exitStatusOf, type ProcessState, retryAtOf } from './process-state.ts'
 import { type ProcessDeps, SupervisedProcess } from './supervised-process.ts'
 
 const ENDING = 'the supervisor is stopping'
@@ -15,6 +15,13 @@ export interface ReloadResult {
   readonly removed: readonly string[]
   readonly changed: readonly string[]
   readonly unchanged: number
+}
+
+/** The end of all processes because of one. */
+export interface Abort {
+  /** Exit status for the supervisor. */
+  readonly status: number
+  readonly cause: string
 }
 
 /** A process that another one depends on. */
@@ -158,16 +165,16 @@ export class ProcessTable {
   }
 
   /**
-   * Stops all processes, dependents before their dependencies. Resolves when nothing is left; after `limitMs` the rest is
-   * killed.
+   * Stops all processes, dependents before their dependencies, for a reason that their states show. Resolves when
+   * nothing is left; after `limitMs` the rest is killed.
    */
-  async stopAll(limitMs: number): Promise<void> {
+  async stopAll(limitMs: number, reason = ENDING): Promise<void> {
     this.#isEnding = true
     const all = this.list()
     const cancel = this.#deps.clock.after(limitMs, () => all.forEach((process) => process.kill()))
     // Waiting processes must not start if their condition becomes true now.
-    for (const process of all) if (process.state.is === 'waiting') void process.end(ENDING)
-    await dependentsFirst(all, (process) => process.end(ENDING))
+    for (const process of all) if (process.state.is === 'waiting') void process.end(reason)
+    await dependentsFirst(all, (process) => process.end(reason))
     cancel()
   }
 
@@ -176,22 +183,30 @@ export class ProcessTable {
     return this.list().every((process) => this.#isOver(process))
   }
 
-  /** Returns the exit status with which a process stops all others; undefined if none does. */
-  abortStatus(): number | undefined {
+  /** Returns how a process stops all others; undefined if none does. */
+  abort(): Abort | undefined {
     for (const process of this.list()) {
-      const status = this.#abortStatusOf(process)
-      if (status !== undefined) return status
+      const abort = this.#abortOf(process)
+      if (abort !== undefined) return abort
     }
     return undefined
   }
 
-  #abortStatusOf(process: SupervisedProcess): number | undefined {
+  #abortOf(process: SupervisedProcess): Abort | undefined {
     const { state, spec } = process
-    if (spec.abortOn.length === 0 || !this.#isOver(process)) return undefined
-    if (state.is === 'waiting') return spec.abortOn.includes('skipped') ? 1 : undefined
+    const { name, abortOn } = spec
+    if (abortOn.length === 0 || !this.#isOver(process)) return undefined
+    if (state.is === 'waiting')
+      return abortOn.includes('skipped')
+        ? { status: 1, cause: `"${name}" cannot start, because it ${state.for}` }
+        : undefined
     if (!('exit' in state) || state.exit === undefined) return undefined
-    const reason = state.is === 'crashed' ? 'failure' : 'success'
-    return spec.abortOn.includes(reason) ? exitStatusOf(state.exit) : undefined
+    if (!abortOn.includes(state.is === 'crashed' ? 'failure' : 'success')) return undefined
+    const { exit } = state
+    return {
+      status: exitStatusOf(exit),
+      cause: exit.failure ?? `"${name}" exited with ${describeExit(exit)}`,
+    }
   }
 
   /** Replaces the processes by those in the list without touching unchanged ones. Resolves when removed processes have stopped. */

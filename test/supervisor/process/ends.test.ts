@@ -19,6 +19,29 @@ test.each([
   expect((await ask('/processes/other')).body.status).toBe('running')
 })
 
+test('the cause was not said when the exit of a process stopped all', async () => {
+  const { running, until } = await startSupervisor({
+    one: {
+      cmd: 'while ! [ -e go ]; do sleep 0.01; done; exit 3',
+      abort_on: ['failure'],
+      restart: 'never',
+      cwd: '.',
+    },
+    other: { cmd: forever },
+  })
+  const { table } = running.supervisor
+  await until('other', 'running')
+  writeFileSync(join(table.get('one').spec.cwd, 'go'), '')
+  await running.askedToStop
+  await running.stop()
+  expect(
+    table
+      .get('other')
+      .history.changes.map(({ reason }) => reason)
+      .slice(-2),
+  ).toEqual(['"one" exited with status 3', 'exited with signal SIGTERM'])
+})
+
 test('a process that can never start stops all of them if configured', async () => {
   const { running } = await startSupervisor({
     task: { cmd: 'exit 1', restart: 'never' },
