@@ -25,6 +25,15 @@ export function interpolate(text: string, environment: Variables): string {
   )
 }
 
+/** Returns the names of variables that a text refers to without a default. */
+export function referencesOf(text: string): readonly string[] {
+  const found = [...text.matchAll(REFERENCE)].flatMap(([, braced, operator, , plain]) => {
+    const name = braced ?? plain
+    return name === undefined || operator !== undefined ? [] : [name]
+  })
+  return [...new Set(found)]
+}
+
 /** Returns the value of a reference, from its name in braces, operator, default, and name without braces. */
 function resolve(
   [braced, operator, otherwise = '', plain = '']: readonly (string | undefined)[],

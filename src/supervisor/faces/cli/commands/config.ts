@@ -15,7 +15,10 @@ export function addConfig(program: Command): void {
     .action(async (_options: unknown, command: Command) => {
       const options: GlobalOptions = command.optsWithGlobals()
       const { loadSupervisorConfig } = await import('../../../config.ts')
-      const { file, warnings, config: read } = loadSupervisorConfig(process.env, { file: options.config })
+      const { unsetVariables } = await import('../../../config-file/unset-variables.ts')
+      const loaded = loadSupervisorConfig(process.env, { file: options.config })
+      const { file, config: read } = loaded
+      const warnings = [...loaded.warnings, ...unsetVariables(read.processes, process.env)]
       for (const warning of warnings) process.stderr.write(`supervisor: ${warning}\n`)
       const count = read.processes.length
       createOutput(options).result(
