@@ -38,11 +38,11 @@ export function runCommand(
     }
     signal.addEventListener('abort', end, { once: true })
     let output = ''
-    const take = (bytes: Buffer): void => {
-      if (output.length < MAX_OUTPUT_BYTES) output += bytes.toString()
+    const take = (text: string): void => {
+      if (output.length < MAX_OUTPUT_BYTES) output += text
     }
-    child.stdout.on('data', take)
-    child.stderr.on('data', take)
+    child.stdout.setEncoding('utf8').on('data', take)
+    child.stderr.setEncoding('utf8').on('data', take)
     child.on('error', reject)
     child.on('exit', (code, by) => {
       signal.removeEventListener('abort', end)
