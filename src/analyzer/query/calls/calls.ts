@@ -133,7 +133,7 @@ class CallList {
     const slice = this.#snapshot.index.sliceOf(classId)
     const facts = this.#snapshot.facts(slice)
     const own = WrittenMethods.of(facts, classId - slice.firstClass)
-    for (const method of rows(facts.classes.firstMethod, classId - slice.firstClass)) {
+    for (const method of inOrder(facts, classId - slice.firstClass)) {
       const places = this.#code.placesOf(classId, method).filter((place) => place.classId === id)
       // The call of an accessor shows what it calls, with its arguments.
       if (places.length === 0 || (classId !== id && this.#isAccessor(classId, facts, method))) continue
@@ -194,6 +194,20 @@ class CallList {
       .filter(({ index }) => index >= 0 && index < count)
     return [{ ...view, ownerType: toFqn(owner), methodName, descriptor, constantArgs }]
   }
+}
+
+/** Returns the methods of a class, bodies of lambdas in the order of their lambdas: javac writes them in the reverse one. */
+function inOrder({ classes, methods, dynamicCalls }: Facts, row: number): readonly number[] {
+  const all = rows(classes.firstMethod, row)
+  const keyOf = (name?: number, descriptor?: number): string => `${name}:${descriptor}`
+  const lambdas = new Map<string, number>()
+  for (const at of all.flatMap((method) => rows(methods.firstDynamicCall, method))) {
+    const key = keyOf(dynamicCalls.handleName[at], dynamicCalls.handleDescriptor[at])
+    if (!lambdas.has(key)) lambdas.set(key, at)
+  }
+  const rankOf = (method: number): number =>
+    lambdas.get(keyOf(methods.name[method], methods.descriptor[method])) ?? -1
+  return all.toSorted((a, b) => rankOf(a) - rankOf(b))
 }
 
 function callView(facts: Facts, call: number): CallView {
