@@ -54,7 +54,7 @@ async function createReference(
   ])
   const reference: FastifyInstance = Fastify({ schemaController: { compilersFactory: lazyCompilers } })
   mapErrors(reference, errors)
-  for (const schema of Object.values(app.getSchemas())) reference.addSchema(withWidths(schema))
+  for (const schema of Object.values(app.getSchemas())) reference.addSchema(forClients(schema))
   await reference.register(swagger, {
     openapi: { openapi: '3.1.0', info },
     // Generated clients name their types after the schemas.
@@ -91,19 +91,33 @@ function describedRoute({ method, url, schema = {} }: RouteOptions, error: objec
   return {
     method,
     url: path,
-    schema: withWidths({ operationId: operationIdOf(String(method), path), ...schema, response }),
+    schema: forClients({ operationId: operationIdOf(String(method), path), ...schema, response }),
     handler: () => undefined,
     exposeHeadRoute: false,
   }
 }
 
-/** Returns a copy of a schema in which integers that may exceed 32 bits say so: generated clients assume 32. */
-function withWidths<T>(schema: T): T {
-  if (Array.isArray(schema)) return schema.map(withWidths) as T
+interface IntegerSchema {
+  readonly type?: unknown
+  readonly description?: string
+  readonly maximum?: number
+  readonly 'x-clamped'?: boolean
+}
+
+/**
+ * Returns a copy of a schema for generated clients. Integers that may exceed 32 bits say so, which clients assume otherwise. Those that
+ * count as their maximum if they are larger have none, because they are valid.
+ */
+function forClients<T>(schema: T): T {
+  if (Array.isArray(schema)) return schema.map(forClients) as T
   if (typeof schema !== 'object' || schema === null) return schema
-  const { type, maximum = Infinity } = schema as { readonly type?: unknown; readonly maximum?: number }
-  const copy = Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, withWidths(value)]))
-  return (type === 'integer' && maximum >= 2 ** 31 ? { ...copy, format: 'int64' } : copy) as T
+  const copy = Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, forClients(value)]))
+  const { type, description, maximum = Infinity, 'x-clamped': isClamped } = schema as IntegerSchema
+  if (type !== 'integer') return copy as T
+  if (maximum >= 2 ** 31) return { ...copy, format: 'int64' } as T
+  if (isClamped !== true) return copy as T
+  const { maximum: _maximum, 'x-clamped': _isClamped, ...rest } = copy
+  return { ...rest, description: `${description}; a larger number counts as ${maximum}` } as T
 }
 
 /** Returns a name for generated clients: `GET /api/workspaces/:name/logs` is `getWorkspacesByNameLogs`. */

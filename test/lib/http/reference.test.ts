@@ -13,7 +13,8 @@ test('the description names schemas by their ids, types queries and gives every 
   server.app.addSchema({ $id: 'Thing', type: 'object', properties: { name: { type: 'string' } } })
   const limit = { type: 'integer', minimum: 1, maximum: 9 }
   const bytes = { type: 'integer', minimum: 0 }
-  const querystring = { type: 'object', properties: { limit, bytes } }
+  const lines = { ...limit, 'x-clamped': true, description: 'how many' }
+  const querystring = { type: 'object', properties: { limit, bytes, lines } }
   const schema = { querystring, response: { 200: { $ref: 'Thing' } } }
   server.app.get('/things/:name', { schema }, () => ({ name: 'a' }))
   server.app.get('/plain', () => 'text')
@@ -27,6 +28,14 @@ test('the description names schemas by their ids, types queries and gives every 
   expect(parameters).toContainEqual({ in: 'query', name: 'limit', required: false, schema: limit })
   const wide = { ...bytes, format: 'int64' }
   expect(parameters).toContainEqual({ in: 'query', name: 'bytes', required: false, schema: wide })
+  // Valid above its maximum, as which it counts.
+  expect(parameters).toContainEqual({
+    in: 'query',
+    name: 'lines',
+    required: false,
+    description: 'how many; a larger number counts as 9',
+    schema: { type: 'integer', minimum: 1 },
+  })
   const bodyOf = (response: any) => response.content['application/json'].schema.$ref
   expect(bodyOf(responses['200'])).toBe('#/components/schemas/Thing')
   for (const route of [responses, paths['/plain'].get.responses])

@@ -85,7 +85,12 @@ const body = Type.Object(
     ),
     page: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0 })),
     size: Type.Optional(
-      Type.Integer({ minimum: 1, default: DEFAULT_PAGE_SIZE, description: 'at most 10000' }),
+      Type.Integer({
+        minimum: 1,
+        maximum: Number.MAX_SAFE_INTEGER,
+        default: DEFAULT_PAGE_SIZE,
+        description: 'a larger number counts as 10000',
+      }),
     ),
   },
   { additionalProperties: false },
