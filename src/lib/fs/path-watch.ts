@@ -25,6 +25,8 @@ interface Place {
   readonly below: Map<string, Place>
   /** Identity of the file or directory. */
   id?: string | undefined
+  /** Time of its birth, which overlayfs changes when the directory is copied to its upper layer; 0 if unknown. */
+  bornMs?: number | undefined
   watcher?: FSWatcher | undefined
   leaveWay?: () => void
   /** Names of the accepted files directly below; that of the path, if it is one. */
@@ -97,6 +99,7 @@ export class PathWatch {
     }
     const stats = statOf(path)
     place.id = stats && idOf(stats)
+    place.bornMs = stats?.birthtimeMs
     if (stats?.isDirectory() !== true) {
       if (stats === undefined || !extent.accepts(path)) return
       place.files.add(basename(path))
@@ -167,7 +170,7 @@ export class PathWatch {
   }
 
   #wayEvent(place: Place, event: 'REPLACED' | 'WRITTEN'): void {
-    const { path, parent, extent, id } = place
+    const { path, parent, extent, id, bornMs } = place
     if (event === 'WRITTEN') {
       if (place.watcher === undefined && place.files.size > 0) this.#onChange(path)
       return
@@ -180,7 +183,8 @@ export class PathWatch {
     this.#report(path, place, false, (report) => {
       this.#enter(place, report)
       // An empty directory is a change if it is the added path.
-      if (place.id !== id && place.files.size === 0 && extent.accepts(path)) report(path)
+      if ((place.id !== id || place.bornMs !== bornMs) && place.files.size === 0 && extent.accepts(path))
+        report(path)
     })
   }
 
@@ -194,7 +198,8 @@ export class PathWatch {
   /** Watches again what a name in a directory stands for, and reports the files that are or were there. */
   #replaced(directory: Place, name: string): void {
     // Something else has its path, which the watches of the way there report.
-    if (!isSame(directory)) return
+    const now = statOf(directory.path)
+    if (now === undefined || idOf(now) !== directory.id) return
     const { extent, below, files } = directory
     const path = join(directory.path, name)
     const known = below.get(name)
@@ -254,15 +259,15 @@ function placeAt(place: Place, path: string): Place | undefined {
   return at
 }
 
-/** Whether a place still has the watched directory or file. */
-function isSame({ path, id, watcher, files }: Place): boolean {
+/** Whether a place certainly has the watched directory or file: the inode of a deleted one may be used again. */
+function isSame({ path, id, bornMs, watcher, files }: Place): boolean {
   const stats = watcher !== undefined || files.size > 0 ? statOf(path) : undefined
-  return stats !== undefined && idOf(stats) === id
+  // Not every file system has the time of birth.
+  return stats !== undefined && idOf(stats) === id && stats.birthtimeMs !== 0 && stats.birthtimeMs === bornMs
 }
 
-/** Returns the identity of a file or directory. File systems use the inodes of deleted ones again. */
-function idOf({ dev, ino, birthtimeMs }: Stats): string {
-  return `${dev}:${ino}:${birthtimeMs}`
+function idOf({ dev, ino }: Stats): string {
+  return `${dev}:${ino}`
 }
 
 function isLink(path: string): boolean {

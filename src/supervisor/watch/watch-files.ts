@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs'
+import { existsSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, relative, resolve } from 'node:path'
 import type { AlarmClock } from '../../lib/clock/clock.ts'
 import { PathWatch } from '../../lib/fs/path-watch.ts'
@@ -86,12 +86,27 @@ function ignoreRule(
   const own = new RegExp(`^(?:${sources.join('|')})(?:/.*)?$`, 's')
   return (path) =>
     // Its own lines would restart it forever; rotated files have a suffix.
-    (logFile !== undefined && path.startsWith(logFile)) ||
+    (logFile !== undefined && isLog(path, logFile)) ||
     (sources.length > 0 && own.test(path)) ||
     IGNORED_NAMES.test(basename(path)) ||
     relative(cwd, path)
       .split('/')
       .some((segment) => IGNORED_NAMES.test(segment))
+}
+
+/** Whether a path is that of a log file or of a rotated one, perhaps through symbolic links. */
+function isLog(path: string, logFile: string): boolean {
+  if (!basename(path).startsWith(basename(logFile))) return false
+  return dirname(path) === dirname(logFile) || realPathOf(dirname(path)) === realPathOf(dirname(logFile))
+}
+
+function realPathOf(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    // A directory that does not exist has no other name.
+    return path
+  }
 }
 
 function describe([first = '', ...others]: readonly string[]): string {

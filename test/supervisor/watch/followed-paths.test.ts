@@ -13,14 +13,15 @@ function shell(cwd: string, commands: string): void {
 }
 
 /** Watches a path below a new folder that commands of a shell have filled. */
-function watched(path: string, setup: string) {
+function watched(path: string, setup: string, logFile?: string) {
   const dir = tempDir()
   shell(dir, setup)
   const changes: string[] = []
   const warnings: string[] = []
+  const spec = processSpec('web', { cwd: dir })
   const watch = { paths: [path], ignore: [], debounceMs: 0 }
   const stop = watchFiles(
-    { ...processSpec('web', { cwd: dir }), watch },
+    { ...spec, watch, log: { ...spec.log, file: logFile === undefined ? undefined : join(dir, logFile) } },
     { clock: systemClock, warn: (text) => warnings.push(text), onChange: (what) => changes.push(what) },
   )
   onTestFinished(stop)
@@ -167,6 +168,14 @@ test('only watched files count', async () => {
   shell(dir, 'echo 1 > src/node_modules/a; chmod 700 src; touch src; rmdir src/empty src/here; rm src/link')
   await untilNoticed('src/2')
   expect(changes).toEqual(['src/1 changed', 'src/2 changed'])
+})
+
+test('the log file of the process does not count, even through a link', async () => {
+  const { dir, changes } = watched('src', 'mkdir src logs; ln -s ../logs src/logs', 'logs/web.log')
+  shell(dir, 'echo 1 > logs/web.log; echo 1 > logs/web.log.1')
+  shell(dir, 'echo > src/last')
+  await waitFor('the last one', () => changes.length > 0)
+  expect(changes).toEqual(['src/last changed'])
 })
 
 test('a path that does not exist is named', () => {
