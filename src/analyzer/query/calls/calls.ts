@@ -196,10 +196,14 @@ class CallList {
   }
 }
 
+/** Returns the key of a method by its row of strings. */
+function keyOf(name: number | undefined, descriptor: number | undefined): string {
+  return `${name}:${descriptor}`
+}
+
 /** Returns the methods of a class, bodies of lambdas in the order of their lambdas: javac writes them in the reverse one. */
 function inOrder({ classes, methods, dynamicCalls }: Facts, row: number): readonly number[] {
   const all = rows(classes.firstMethod, row)
-  const keyOf = (name?: number, descriptor?: number): string => `${name}:${descriptor}`
   const lambdas = new Map<string, number>()
   for (const at of all.flatMap((method) => rows(methods.firstDynamicCall, method))) {
     const key = keyOf(dynamicCalls.handleName[at], dynamicCalls.handleDescriptor[at])
