@@ -63,7 +63,7 @@ export class ProjectWatch {
     this.#logger = logger
     this.#paths = new PathWatch(
       () => this.#changed(),
-      (error) => this.#cannot(error),
+      (why) => this.#cannot(why),
       { followsLinks: false },
     )
   }
@@ -150,11 +150,7 @@ export class ProjectWatch {
     }
   }
 
-  #cannot(error: NodeJS.ErrnoException): void {
-    const isLimit = error.code === 'ENOSPC' || error.code === 'EMFILE'
-    const why = isLimit
-      ? 'the limit of watched directories is reached; raise fs.inotify.max_user_watches'
-      : messageOf(error)
+  #cannot(why: string): void {
     if (this.#problem === undefined) this.#logger.warn({ why }, 'some directories cannot be watched')
     this.#problem = why
   }

@@ -1,5 +1,16 @@
-import { type Dirent, type FSWatcher, lstatSync, readdirSync, type Stats, statSync, watch } from 'node:fs'
+import {
+  type Dirent,
+  type FSWatcher,
+  lstatSync,
+  readdirSync,
+  realpathSync,
+  type Stats,
+  statSync,
+  watch,
+} from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import { messageOf } from '../errors/message.ts'
+import { isWithin } from './is-within.ts'
 import { WayWatch } from './way-watch.ts'
 
 /**
@@ -12,8 +23,8 @@ const WATCHES_TREES = process.platform === 'darwin' || process.platform === 'win
 interface Extent {
   /** Whether the contents of subdirectories belong to it. */
   readonly isTree: boolean
-  /** Whether a file does; without a tree, also asked for a new subdirectory. */
-  readonly accepts: (path: string) => boolean
+  /** Whether a file does; without a tree, also asked for a subdirectory. */
+  readonly accepts: (path: string, isDirectory: boolean) => boolean
 }
 
 /** An added path, or a directory or symbolic link below one. */
@@ -21,6 +32,10 @@ interface Place {
   readonly path: string
   readonly extent: Extent
   readonly parent: Place | undefined
+  /** Whether the way to it is watched: for an added path and a symbolic link. Its directory watches others. */
+  readonly hasWay: boolean
+  /** Its path without symbolic links. */
+  real: string
   /** Directories and symbolic links directly below, by name. */
   readonly below: Map<string, Place>
   /** Identity of the file or directory. */
@@ -57,12 +72,16 @@ export class PathWatch {
   readonly #onProblem: (error: NodeJS.ErrnoException) => void
   readonly #options: Options
 
-  /** @param onChange called with the path of an accepted file, of a directory or link without accepted files from now on, or of an added path that is another directory */
-  constructor(onChange: Report, onProblem: (error: NodeJS.ErrnoException) => void, options: Options) {
+  /**
+   * @param onChange called with the path of an accepted file, of a directory or link without accepted files from now
+   * on, or of an added path that is another directory
+   * @param onProblem called with the reason why something is not watched
+   */
+  constructor(onChange: Report, onProblem: (why: string) => void, options: Options) {
     this.#onChange = onChange
-    this.#onProblem = onProblem
+    this.#onProblem = (error) => onProblem(problemOf(error))
     this.#options = options
-    this.#ways = new WayWatch(onProblem)
+    this.#ways = new WayWatch(this.#onProblem)
   }
 
   /** Number of watched directories and symbolic links. */
@@ -78,7 +97,7 @@ export class PathWatch {
     const known = this.#roots.get(path)
     if (known !== undefined && (known.extent.isTree || !extent.isTree)) return false
     if (known !== undefined) this.#leave(known)
-    const root = placeOf(path, extent)
+    const root = rootOf(path, extent)
     this.#roots.set(path, root)
     this.#enter(root, () => undefined)
     return statOf(path) !== undefined
@@ -89,19 +108,20 @@ export class PathWatch {
     this.#roots.clear()
   }
 
-  /** Watches a place, and reports its files. */
+  /** Watches a place, and reports its files. Links below are followed last: they could use up the maximum. */
   #enter(place: Place, report: Report): void {
-    const { path, extent, parent } = place
-    // Followed first, so that changes after the look are reported.
-    if (parent === undefined || isLink(path)) {
-      if (!this.#mayWatch(place)) return
-      place.leaveWay = this.#ways.follow(path, (event) => this.#wayEvent(place, event))
-    }
+    const places = [place]
+    for (const each of places) this.#enterFirst(each, places, report)
+  }
+
+  #enterFirst(place: Place, later: Place[], report: Report): void {
+    const { path, extent, parent, hasWay } = place
+    if (hasWay && !this.#follow(place)) return
     const stats = statOf(path)
     place.id = stats && idOf(stats)
     place.bornMs = stats?.birthtimeMs
     if (stats?.isDirectory() !== true) {
-      if (stats === undefined || !extent.accepts(path)) return
+      if (stats === undefined || !extent.accepts(path, false)) return
       place.files.add(basename(path))
       report(path)
       return
@@ -111,18 +131,23 @@ export class PathWatch {
     for (const entry of entriesOf(path)) {
       const each = join(path, entry.name)
       if (this.#isSkipped(each)) continue
-      if (this.#isPlace(entry, extent)) this.#enterBelow(place, entry.name, report)
-      else if (extent.accepts(each)) {
+      if (this.#isPlace(entry, extent)) {
+        const below = placeBelow(place, entry.name, entry)
+        if (below.hasWay) later.push(below)
+        else this.#enterFirst(below, later, report)
+      } else if (extent.accepts(each, entry.isDirectory())) {
         place.files.add(entry.name)
         report(each)
       }
     }
   }
 
-  #enterBelow(parent: Place, name: string, report: Report): void {
-    const place = placeOf(join(parent.path, name), parent.extent, parent)
-    parent.below.set(name, place)
-    this.#enter(place, report)
+  /** Watches the way to a place: before a look at it, so that changes after the look are reported. */
+  #follow(place: Place): boolean {
+    if (!this.#mayWatch(place)) return false
+    place.leaveWay = this.#ways.follow(place.path, (event) => this.#wayEvent(place, event))
+    place.real = realOf(place.path)
+    return true
   }
 
   #isPlace(entry: Dirent | Stats, { isTree }: Extent): boolean {
@@ -145,7 +170,7 @@ export class PathWatch {
 
   /** Returns whether the directory exists and can be watched. */
   #open(place: Place): boolean {
-    const isCovered = WATCHES_TREES && place.leaveWay === undefined && place.parent?.watcher !== undefined
+    const isCovered = WATCHES_TREES && !place.hasWay && place.parent?.watcher !== undefined
     try {
       place.watcher = isCovered ? place.parent.watcher : this.#watch(place)
       return true
@@ -170,21 +195,24 @@ export class PathWatch {
   }
 
   #wayEvent(place: Place, event: 'REPLACED' | 'WRITTEN'): void {
-    const { path, parent, extent, id, bornMs } = place
+    // The same event of a place above may have left this one.
+    if (!this.#watched.has(place)) return
+    const { path, parent, extent, id, bornMs, real } = place
     if (event === 'WRITTEN') {
       if (place.watcher === undefined && place.files.size > 0) this.#onChange(path)
       return
     }
     place.leaveWay = this.#ways.follow(path, (next) => this.#wayEvent(place, next))
     if (isSame(place)) return
-    // The watch of its directory reports that a link below was deleted.
-    if (parent !== undefined && isLink(path)) this.#replaced(parent, basename(path))
-    if (parent !== undefined) return
+    if (parent !== undefined) {
+      this.#replaced(parent, basename(path))
+      return
+    }
     this.#report(path, place, false, (report) => {
       this.#enter(place, report)
       // An empty directory is a change if it is the added path.
-      if ((place.id !== id || place.bornMs !== bornMs) && place.files.size === 0 && extent.accepts(path))
-        report(path)
+      const isOther = place.id !== id || place.bornMs !== bornMs || place.real !== real
+      if (isOther && place.files.size === 0 && extent.accepts(path, place.watcher !== undefined)) report(path)
     })
   }
 
@@ -205,13 +233,13 @@ export class PathWatch {
     const known = below.get(name)
     const stats = lstatOf(path)
     // The parent of a directory reports changes of its mode as well.
-    if (known !== undefined && isSame(known)) return
+    if (known?.hasWay === stats?.isSymbolicLink() && known !== undefined && isSame(known)) return
     below.delete(name)
     const hadFile = files.delete(name)
     this.#report(path, known, hadFile, (report) => {
       if (stats === undefined) return
-      if (this.#isPlace(stats, extent)) this.#enterBelow(directory, name, report)
-      else if (extent.accepts(path)) {
+      if (this.#isPlace(stats, extent)) this.#enter(placeBelow(directory, name, stats), report)
+      else if (extent.accepts(path, stats.isDirectory())) {
         files.add(name)
         report(path)
       }
@@ -242,13 +270,29 @@ export class PathWatch {
   }
 }
 
-function placeOf(path: string, extent: Extent, parent?: Place): Place {
-  return { path, extent, parent, below: new Map(), files: new Set() }
+function rootOf(path: string, extent: Extent): Place {
+  return { path, extent, parent: undefined, hasWay: true, real: path, below: new Map(), files: new Set() }
 }
 
-/** Whether a place is one of the directories that contain it, through a symbolic link. */
-function isLoop({ id, parent }: Place): boolean {
-  for (let above = parent; above !== undefined; above = above.parent) if (above.id === id) return true
+/** Adds a directory or symbolic link to those below a directory. */
+function placeBelow(parent: Place, name: string, entry: Dirent | Stats): Place {
+  const place = {
+    path: join(parent.path, name),
+    extent: parent.extent,
+    parent,
+    hasWay: entry.isSymbolicLink(),
+    real: join(parent.real, name),
+    below: new Map(),
+    files: new Set<string>(),
+  }
+  parent.below.set(name, place)
+  return place
+}
+
+/** Whether a link stands for a directory that contains it, perhaps through other links. */
+function isLoop({ real, hasWay, parent }: Place): boolean {
+  for (let above = hasWay ? parent : undefined; above !== undefined; above = above.parent)
+    if (isWithin(above.real, real)) return true
   return false
 }
 
@@ -260,18 +304,25 @@ function placeAt(place: Place, path: string): Place | undefined {
 }
 
 /** Whether a place certainly has the watched directory or file: the inode of a deleted one may be used again. */
-function isSame({ path, id, bornMs, watcher, files }: Place): boolean {
+function isSame({ path, id, bornMs, watcher, files, hasWay, real }: Place): boolean {
   const stats = watcher !== undefined || files.size > 0 ? statOf(path) : undefined
+  if (stats === undefined || idOf(stats) !== id || (hasWay && realOf(path) !== real)) return false
   // Not every file system has the time of birth.
-  return stats !== undefined && idOf(stats) === id && stats.birthtimeMs !== 0 && stats.birthtimeMs === bornMs
+  return stats.birthtimeMs !== 0 && stats.birthtimeMs === bornMs
 }
 
 function idOf({ dev, ino }: Stats): string {
   return `${dev}:${ino}`
 }
 
-function isLink(path: string): boolean {
-  return lstatOf(path)?.isSymbolicLink() === true
+/** Returns a path without symbolic links; the same if there is nothing. */
+function realOf(path: string): string {
+  try {
+    return realpathSync.native(path)
+  } catch {
+    // As for `lstatOf`.
+    return path
+  }
 }
 
 function lstatOf(path: string): Stats | undefined {
@@ -299,4 +350,10 @@ function entriesOf(path: string): readonly Dirent[] {
     // Deleted meanwhile, which its parent reports.
     return []
   }
+}
+
+function problemOf(error: NodeJS.ErrnoException): string {
+  if (error.code === 'ENOSPC' || error.code === 'EMFILE')
+    return 'the limit of watched directories is reached; raise fs.inotify.max_user_watches'
+  return messageOf(error)
 }

@@ -1,8 +1,7 @@
-import { existsSync, realpathSync, statSync } from 'node:fs'
+import { existsSync, realpathSync } from 'node:fs'
 import { basename, dirname, relative, resolve } from 'node:path'
 import type { AlarmClock } from '../../lib/clock/clock.ts'
 import { PathWatch } from '../../lib/fs/path-watch.ts'
-import { messageOf } from '../../lib/errors/message.ts'
 import type { ProcessSpec } from '../process-spec.ts'
 import { fixedPartOf, globSource, isGlob } from './glob.ts'
 
@@ -47,8 +46,8 @@ export function watchFiles(
       cancel?.()
       cancel = clock.after(Math.min(watch.debounceMs, Math.max(0, firstMs + LONGEST_WAIT_MS - nowMs)), report)
     },
-    (error) => {
-      if (!isReported) warn(`process "${name}": not all files are watched: ${problemOf(error)}`)
+    (why) => {
+      if (!isReported) warn(`process "${name}": not all files are watched: ${why}`)
       isReported = true
     },
     { followsLinks: true, isSkipped: isIgnored, most: MOST_DIRECTORIES },
@@ -58,7 +57,7 @@ export function watchFiles(
     const absolute = resolve(cwd, path)
     const fixed = fixedPartOf(absolute) || '/'
     const isTree = !isGlob(absolute) || absolute.endsWith('**') || dirname(absolute) !== fixed
-    files.add(fixed, { isTree, accepts: (each) => accepts(each) && (isTree || !isDirectory(each)) })
+    files.add(fixed, { isTree, accepts: (each, isDirectory) => accepts(each) && (isTree || !isDirectory) })
     if (!existsSync(fixed))
       warn(`process "${name}": "${path}" does not exist yet; it is watched when it is made`)
   }
@@ -112,14 +111,4 @@ function realPathOf(path: string): string {
 function describe([first = '', ...others]: readonly string[]): string {
   const more = others.length === 0 ? '' : ` and ${others.length} more`
   return `${first.slice(0, MAX_NAME_LENGTH)}${more} changed`
-}
-
-function problemOf(error: NodeJS.ErrnoException): string {
-  if (error.code === 'ENOSPC' || error.code === 'EMFILE')
-    return 'the limit of watched directories is reached; raise fs.inotify.max_user_watches'
-  return messageOf(error)
-}
-
-function isDirectory(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
 }

@@ -1,8 +1,10 @@
 import {
   chmodSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   readdirSync,
+  realpathSync,
   renameSync,
   rmSync,
   statSync,
@@ -11,6 +13,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { isWithin } from '../../../src/lib/fs/is-within.ts'
 import { PathWatch } from '../../../src/lib/fs/path-watch.ts'
 import { fc } from '../../support/fast-check.ts'
 import { rounds } from '../../support/rounds.ts'
@@ -20,11 +23,12 @@ import { waitFor } from '../../support/wait-for.ts'
 const WATCHED = ['w', 'l/x', 'p/x/y'] as const
 /** Paths that are directories, links or files by turns; most are not watched. */
 const PATHS = ['w', 'l', 'p', 'o'].flatMap((top) => [top, `${top}/x`, `${top}/f`, `${top}/x/y`, `${top}/x/f`])
+const extent = { isTree: true, accepts: () => true }
 const anyPath = fc.constantFrom(...PATHS)
 const operation = fc.tuple(
   fc.constantFrom('write', 'make', 'move', 'link', 'remove', 'change mode'),
   anyPath,
-  anyPath,
+  fc.oneof({ arbitrary: anyPath, weight: 9 }, { arbitrary: fc.constant('.'), weight: 1 }),
 )
 
 /** Applies an operation, or nothing where the system refuses it. */
@@ -39,7 +43,7 @@ function apply(dir: string, [what, first, second]: readonly [string, string, str
     if (what !== 'remove') mkdirSync(dirname(at), { recursive: true })
     if (what === 'write') writeFileSync(at, content)
     if (what === 'link') symlinkSync(other, at)
-    if (what === 'move' && existsSync(at)) {
+    if (what === 'move' && other !== dir && existsSync(at)) {
       rmSync(other, { recursive: true, force: true })
       renameSync(at, other)
     }
@@ -51,7 +55,10 @@ function apply(dir: string, [what, first, second]: readonly [string, string, str
   }
 }
 
-/** The definition: a path, and the files below it, with their identities. No directory is entered within itself. */
+/**
+ * The definition: a path, and the files below it, with their identities and paths without symbolic links. No link to a
+ * directory that contains it is entered.
+ */
 function filesAt(at: string, above: readonly string[] = []): readonly string[] {
   let stats
   try {
@@ -59,12 +66,35 @@ function filesAt(at: string, above: readonly string[] = []): readonly string[] {
   } catch {
     return []
   }
-  const id = `${stats.dev}:${stats.ino}:${stats.birthtimeNs}`
-  if (!stats.isDirectory()) return [`${at} ${id} ${stats.mtimeNs}`]
-  if (above.includes(id)) return []
-  const below = readdirSync(at).flatMap((name) => filesAt(join(at, name), [...above, id]))
-  return above.length === 0 ? [`${at} ${id}`, ...below] : below
+  const real = realpathSync(at)
+  const text = `${at} ${real} ${stats.dev}:${stats.ino}:${stats.birthtimeNs}`
+  if (!stats.isDirectory()) return [`${text} ${stats.mtimeNs}`]
+  if (lstatSync(at).isSymbolicLink() && above.some((each) => isWithin(each, real))) return []
+  const below = readdirSync(at).flatMap((name) => filesAt(join(at, name), [...above, real]))
+  return above.length === 0 ? [text, ...below] : below
 }
+
+test(
+  'directories stay watched when more events arrive than the system keeps',
+  { timeout: 60_000 },
+  async () => {
+    const dir = tempDir()
+    const changed = new Set<string>()
+    const watch = new PathWatch(
+      (path) => changed.add(path),
+      (why) => expect(why).toBeUndefined(),
+      { followsLinks: true },
+    )
+    onTestFinished(() => watch.close())
+    watch.add(dir, extent)
+    for (let at = 0; at < 20_000; at++) writeFileSync(join(dir, `before-${at}`), '')
+    const files = Array.from({ length: 100 }, (_, at) => join(dir, `late-${at}`, 'file'))
+    for (const file of files) mkdirSync(dirname(file))
+    await waitFor('a watch of each directory', () => watch.count === 1 + files.length)
+    for (const file of files) writeFileSync(file, '')
+    await waitFor('all files', () => files.every((file) => changed.has(file)))
+  },
+)
 
 test('a change is reported when there are other files at the paths', { timeout: 600_000 }, async () => {
   const sequences = fc.sample(fc.array(operation, { minLength: 20, maxLength: 60 }), rounds(50, 400))
@@ -73,14 +103,12 @@ test('a change is reported when there are other files at the paths', { timeout: 
     const reports: string[] = []
     const watch = new PathWatch(
       (each) => reports.push(each),
-      (error) => expect(error).toBeUndefined(),
+      (why) => expect(why).toBeUndefined(),
       { followsLinks: true },
     )
     onTestFinished(() => watch.close())
-    const extent = { isTree: true, accepts: () => true }
     for (const each of WATCHED) watch.add(join(dir, each), extent)
-    const marks = join(dir, 'marks')
-    mkdirSync(marks)
+    const marks = tempDir()
     watch.add(marks, extent)
     const history: unknown[] = []
     for (const [at, each] of operations.entries()) {
@@ -100,6 +128,6 @@ test('a change is reported when there are other files at the paths', { timeout: 
       expect({ history, paths, isReported }).toEqual({ history, paths, isReported: isChanged })
     }
     watch.close()
-    rmSync(dir, { recursive: true })
+    for (const each of [dir, marks]) rmSync(each, { recursive: true })
   }
 })
