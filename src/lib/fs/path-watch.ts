@@ -18,6 +18,10 @@ import { WayWatch } from './way-watch.ts'
  * watching each file.
  */
 const WATCHES_TREES = process.platform === 'darwin' || process.platform === 'win32'
+/** Half of `fs.inotify.max_queued_events`, above which Linux drops events; Node.js does not report that. */
+const MOST_EVENTS = 8192
+/** After so many events, the paths are read again when fewer have arrived for so long. */
+const QUIET_MS = 100
 
 /** The watched files at and below a path. */
 interface Extent {
@@ -71,6 +75,9 @@ export class PathWatch {
   readonly #onChange: Report
   readonly #onProblem: (error: NodeJS.ErrnoException) => void
   readonly #options: Options
+  /** Number of events since the event loop turned. */
+  #events = 0
+  #renewal: NodeJS.Timeout | undefined
 
   /**
    * @param onChange called with the path of an accepted file, of a directory or link without accepted files from now
@@ -104,6 +111,7 @@ export class PathWatch {
   }
 
   close(): void {
+    clearTimeout(this.#renewal)
     for (const root of this.#roots.values()) this.#leave(root)
     this.#roots.clear()
   }
@@ -185,6 +193,7 @@ export class PathWatch {
   #watch(place: Place): FSWatcher {
     const recursive = WATCHES_TREES && place.extent.isTree
     const watcher = watch(place.path, { persistent: false, recursive }, (type, name) => {
+      if (this.#events++ === 0) setImmediate(() => this.#turned())
       // A watch of a tree reports paths.
       const at = name === null ? undefined : placeAt(place, dirname(name))
       if (name === null || at === undefined) this.#onChange(place.path)
@@ -192,6 +201,23 @@ export class PathWatch {
     })
     // Windows reports so that the directory was deleted.
     return watcher.on('error', () => watcher.close())
+  }
+
+  /** Reads all paths again after so many events in one turn of the event loop that some may be lost. */
+  #turned(): void {
+    const isMany = this.#events > MOST_EVENTS
+    this.#events = 0
+    if (!isMany) return
+    clearTimeout(this.#renewal)
+    this.#renewal = setTimeout(() => this.#renew(), QUIET_MS).unref()
+  }
+
+  #renew(): void {
+    for (const [path, root] of this.#roots) {
+      this.#leave(root)
+      this.#enter(root, () => undefined)
+      this.#onChange(path)
+    }
   }
 
   #wayEvent(place: Place, event: 'REPLACED' | 'WRITTEN'): void {
