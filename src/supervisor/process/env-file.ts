@@ -3,9 +3,12 @@ const ASSIGNMENT =
   /[ \t]*(?:export[ \t]+)?([A-Za-z_][A-Za-z0-9_.]*)[ \t]*=[ \t]*(?:'([^']*)'[ \t]*(?:#.*)?$|"((?:[^"\\]|\\[^])*)"[ \t]*(?:#.*)?$|(.*)$)/my
 /** A line without an assignment, or the rest of a line after one. */
 const REST_OF_LINE = /[ \t]*(?:#.*)?$/my
-/** A reference. The default is bounded: otherwise each reference without a closing brace would search the rest of the text. */
+/**
+ * A reference, whose default may have references without such. The default is bounded: otherwise each reference without a
+ * closing brace would search the rest of the text.
+ */
 const REFERENCE =
-  /\$(?:\$|\{([A-Za-z_][A-Za-z0-9_]{0,255})(?:(:?-)([^}]{0,1024}))?\}|([A-Za-z_][A-Za-z0-9_]*))/g
+  /\$(?:\$|\{([A-Za-z_][A-Za-z0-9_]{0,255})(?:(:?-)((?:\$\{[^{}]{0,1024}\}|[^}]){0,1024}))?\}|([A-Za-z_][A-Za-z0-9_]*))/g
 
 /** Characters that are written with a backslash in double quotes; others stand for themselves. */
 const ESCAPES: Readonly<Record<string, string>> = { n: '\n', t: '\t' }
@@ -15,13 +18,13 @@ const ESCAPED_OR_REFERENCE = new RegExp(String.raw`\\([^])|${REFERENCE.source}`,
 type Variables = Readonly<Record<string, string | undefined>>
 
 /**
- * Resolves `$NAME`, `${NAME}`, `${NAME:-default}` (also for an empty value) and `${NAME-default}`; `$$` is a dollar sign.
- * An unknown name is empty.
+ * Resolves `$NAME`, `${NAME}`, `${NAME:-default}` (also for an empty value) and `${NAME-default}`, whose default may have
+ * references, too; `$$` is a dollar sign. An unknown name is empty.
  */
 export function interpolate(text: string, environment: Variables): string {
   if (!text.includes('$')) return text
   return text.replace(REFERENCE, (all, ...reference: readonly (string | undefined)[]) =>
-    all === '$$' ? '$' : resolve(reference, environment),
+    all === '$$' ? '$' : resolve(reference, environment, (otherwise) => interpolate(otherwise, environment)),
   )
 }
 
@@ -38,10 +41,11 @@ export function referencesOf(text: string): readonly string[] {
 function resolve(
   [braced, operator, otherwise = '', plain = '']: readonly (string | undefined)[],
   environment: Variables,
+  resolved: (otherwise: string) => string,
 ): string {
   const value = environment[braced ?? plain]
   const isMissing = value === undefined || (operator === ':-' && value === '')
-  return isMissing ? otherwise : value
+  return isMissing ? resolved(otherwise) : value
 }
 
 /**
@@ -55,7 +59,7 @@ export function parseEnvFile(
   environment: Readonly<Record<string, string>>,
 ): Readonly<Record<string, string>> {
   const values: Record<string, string> = Object.create(null)
-  const text = content.replaceAll('\r\n', '\n')
+  const text = content.replace(/^\uFEFF/, '').replaceAll('\r\n', '\n')
   for (let at = 0; at < text.length; at++) {
     const match = matchAt(REST_OF_LINE, text, at) ?? matchAt(ASSIGNMENT, text, at)
     if (match === null)
@@ -85,9 +89,7 @@ function expand(text: string, environment: Variables, unescaped: (char: string) 
     (all, char: string | undefined, ...reference: readonly (string | undefined)[]) => {
       if (char !== undefined) return unescaped(char)
       if (all === '$$') return all
-      const [braced, operator, otherwise, name] = reference
-      const plain = otherwise?.replace(/\\([^])/g, (_, each: string) => unescaped(each))
-      return resolve([braced, operator, plain, name], environment)
+      return resolve(reference, environment, (otherwise) => expand(otherwise, environment, unescaped))
     },
   )
 }

@@ -9,7 +9,15 @@ import { tempDir } from '../../support/temp-dir.ts'
 const LINES = 2_000
 const TEXT = ['a', '/', ':', String.raw`\$`, 'é'] as const
 const QUOTED = [...TEXT, ' ', '#', "'", String.raw`\\`, String.raw`\"`] as const
-const REFERENCES = ['$HOME', '${HOME}', '${EMPTY:-a}', '${EMPTY-a}', '${NOPE:-b}'] as const
+const REFERENCES = [
+  '$HOME',
+  '${HOME}',
+  '${EMPTY:-a}',
+  '${EMPTY-a}',
+  '${NOPE:-b}',
+  '${EMPTY:-$HOME}',
+  '${NOPE-a${HOME:-b}$NOPE}',
+] as const
 
 /** Generates assignments to K0, K1, …, quoted or not. */
 function generate(plain: readonly string[], quoted: readonly string[]): readonly string[] {

@@ -20,6 +20,10 @@ test.each([
   [String.raw`"\\$HOME"`, String.raw`\/h`],
   ['${NOPE:-x}', 'x'],
   [String.raw`"${'${NOPE:-a\\$HOME}'}"`, 'a$HOME'],
+  ['${NOPE:-$HOME/x}', '/h/x'],
+  ['${EMPTY:-${HOME}/${NOPE}x}', '/h/x'],
+  ['"${NOPE-a ${NOPE:-b} $HOME}"', 'a b /h'],
+  ['"${HOME:-${NOPE}}}"', '/h}'],
   // As foreman and process-compose do.
   ['$$', '$$'],
   ['"a$$b"', 'a$$b'],
@@ -28,6 +32,10 @@ test.each([
   ['"`date` $(date)"', '`date` $(date)'],
 ])('the value %s of an env file is %j', (text, value) => {
   expect(parseEnvFile(`K=${text}\n`, ENVIRONMENT)['K']).toBe(value)
+})
+
+test('a byte order mark is not part of the first name', () => {
+  expect(parseEnvFile('\uFEFFK=1\n', {})).toEqual({ K: '1' })
 })
 
 test('any value comes back from double quotes in which \\, " and $ have a backslash', () => {
