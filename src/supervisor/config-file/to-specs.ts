@@ -6,6 +6,7 @@ import { findCycle } from '../process/dependency-order.ts'
 import type { HealthCheck, ProcessSpec } from '../process-spec.ts'
 import { scheduleComplaint } from '../process/schedule.ts'
 import { interpolate } from '../process/env-file.ts'
+import { portMistakes } from './port-mistakes.ts'
 
 interface Place {
   readonly file: string
@@ -51,26 +52,13 @@ export function toSpecs(settings: Settings, place: Place): readonly ProcessSpec[
       mistakes.push(`"${owner}" and "${base}" have the same subdomain, "${proxy.subdomain}"`)
     owners.set(proxy.subdomain, owner)
   }
-  mistakes.push(...sharedPorts(specs, settings))
+  mistakes.push(...portMistakes(specs, settings))
   if (mistakes.length > 0)
     throw configFault(
       'CONFIG_INVALID',
       [...new Set(mistakes)].map((mistake) => `${place.file}: ${mistake}`).join('\n'),
     )
   return specs
-}
-
-/** Returns which processes cannot listen on their ports. One that does not start by itself may take turns with another. */
-function sharedPorts(specs: readonly ProcessSpec[], { api, proxy }: Settings): readonly string[] {
-  const owners = new Map([[api.port, 'the API']])
-  if (proxy.enabled) owners.set(proxy.port, 'the proxy')
-  owners.delete(0)
-  return specs.flatMap(({ name, autostart, proxy: { port = 0 } = {} }) => {
-    if (port === 0 || !autostart) return []
-    const owner = owners.get(port)
-    owners.set(port, `process "${name}"`)
-    return owner === undefined ? [] : [`process "${name}" and ${owner} have the same port, ${port}`]
-  })
 }
 
 function mistakesOf(

@@ -69,6 +69,27 @@ describe('an invalid configuration is refused with the reason', () => {
       'process "a" and the API have the same port, 17311',
     ],
     [
+      'N6 a shared port of processes that wait for each other to start',
+      'processes: {a: {cmd: x, proxy: {port: 17311}}, b: {cmd: x, depends_on: {a: started}, proxy: {port: 17311}}}',
+      'process "b" and process "a" have the same port, 17311',
+    ],
+    [
+      'N6 a shared port of a process that waits for the end of one that depends on the other',
+      `processes: {a: {cmd: x, proxy: {port: 17311}}, m: {cmd: x, depends_on: {a: started}},
+        b: {cmd: x, depends_on: {m: completed}, proxy: {port: 17311}}}`,
+      'process "b" and process "a" have the same port, 17311',
+    ],
+    [
+      'N6 a port of the API on all addresses',
+      '{api: {host: "::", port: 17311}, processes: {a: {cmd: x, proxy: {port: 17311}}}}',
+      'process "a" and the API have the same port, 17311',
+    ],
+    [
+      'a port of a replica above the maximum',
+      'processes: {a: {cmd: x, replicas: 3, proxy: {port: 65534}}}',
+      'process "a-3" has the port 65536, above the maximum of 65535',
+    ],
+    [
       'a trusted proxy that is none',
       '{proxy: {trusted_proxies: [10.0.0.0/33]}, processes: {a: {cmd: x}}}',
       '"proxy.trusted_proxies": "10.0.0.0/33" is not an IP address or CIDR range',
@@ -80,11 +101,30 @@ describe('an invalid configuration is refused with the reason', () => {
   })
 })
 
-test('processes that do not start by themselves may have one port', () => {
-  const { config } = load(
-    'processes: {a: {cmd: x, proxy: {port: 1}}, b: {cmd: x, autostart: false, proxy: {port: 1, subdomain: c}}}',
-  )
-  expect(config.processes).toHaveLength(2)
+test.each([
+  [
+    'one that does not start by itself',
+    'processes: {a: {cmd: x, proxy: {port: 17311}}, b: {cmd: x, autostart: false, proxy: {port: 17311}}}',
+  ],
+  [
+    'one that starts when the other has completed',
+    'processes: {b: {cmd: x, depends_on: {a: completed}, proxy: {port: 17311}}, a: {cmd: x, proxy: {port: 17311}}}',
+  ],
+  [
+    'one that depends on one that starts when the other has completed',
+    `processes: {a: {cmd: x, proxy: {port: 17311}}, m: {cmd: x, depends_on: {a: completed}},
+      b: {cmd: x, depends_on: {m: started}, proxy: {port: 17311}}}`,
+  ],
+  [
+    'the API on another address',
+    '{api: {host: 127.0.0.2, port: 17311}, processes: {a: {cmd: x, proxy: {port: 17311}}}}',
+  ],
+  [
+    'the proxy on another address',
+    '{proxy: {enabled: true, host: 127.0.0.2, port: 17311}, processes: {a: {cmd: x, proxy: {port: 17311}}}}',
+  ],
+])('a process may have the port of %s', (_what, content) => {
+  expect(load(content).config.processes.length).toBeGreaterThan(0)
 })
 
 test('a Procfile becomes processes that stop together, each with a port', () => {
