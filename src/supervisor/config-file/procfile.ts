@@ -7,6 +7,7 @@ import { readDotEnv } from './dot-env.ts'
 
 const FIRST_PORT = 5000
 const PORTS_APART = 100
+const MAX_PORT = 65_535
 
 interface ProcfileProcess {
   readonly cmd: string
@@ -21,7 +22,7 @@ interface ProcfileProcess {
  * exit status, each has `.env` next to the file and its own PORT (5000, 5100 …, or starting at the PORT of `.env`).
  *
  * @param read reads `.env` with the checks required for its folder
- * @throws CONFIG_UNREADABLE when a line of the Procfile or of `.env` is not valid
+ * @throws CONFIG_UNREADABLE when a line of the Procfile or of `.env`, or a port is not valid
  */
 export function parseProcfile(
   content: string,
@@ -31,11 +32,15 @@ export function parseProcfile(
 ): { readonly processes: Readonly<Record<string, ProcfileProcess>> } {
   const processes: Record<string, ProcfileProcess> = {}
   const envFile = join(dirname(file), '.env')
-  const { PORT = environment['PORT'] } = readVariables(envFile, environment, read)
+  const { PORT } = readVariables(envFile, environment, read)
+  const firstPort = portFrom(PORT ?? environment['PORT'], PORT === undefined ? 'the environment' : envFile)
   const refuse = (line: number, why: string): never => {
     throw configFault('CONFIG_UNREADABLE', `config file ${file}: line ${line} ${why}`)
   }
-  for (const [index, line] of content.split(/\r?\n/).entries()) {
+  for (const [index, line] of content
+    .replace(/^\uFEFF/, '')
+    .split(/\r?\n/)
+    .entries()) {
     if (/^\s*(?:#|$)/.test(line)) continue
     const [, name, command] = /^([A-Za-z0-9_-]+):\s*(\S.*)$/.exec(line) ?? []
     if (name === undefined || command === undefined)
@@ -44,7 +49,12 @@ export function parseProcfile(
         'is not of the form "name: command"; names have letters, digits, dashes and underscores',
       )
     if (Object.hasOwn(processes, name)) return refuse(index + 1, `has a second process "${name}"`)
-    const port = Number(PORT ?? FIRST_PORT) + Object.keys(processes).length * PORTS_APART
+    const port = firstPort + Object.keys(processes).length * PORTS_APART
+    if (port > MAX_PORT)
+      return refuse(
+        index + 1,
+        `gives "${name}" the port ${port}, above the maximum of ${MAX_PORT}; start at a lower PORT than ${firstPort}`,
+      )
     processes[name] = {
       cmd: command,
       restart: 'never',
@@ -54,6 +64,17 @@ export function parseProcfile(
     }
   }
   return { processes }
+}
+
+/** Returns the first port. @throws CONFIG_UNREADABLE that names where an unusable one is from */
+function portFrom(text: string | undefined, from: string): number {
+  if (text === undefined || text === '') return FIRST_PORT
+  const port = Number(text)
+  if (/^\d{1,5}$/.test(text) && port > 0 && port <= MAX_PORT) return port
+  throw configFault(
+    'CONFIG_UNREADABLE',
+    `PORT "${text}" in ${from} is not a port from 1 to ${MAX_PORT}; correct or remove it`,
+  )
 }
 
 function readVariables(

@@ -162,6 +162,36 @@ test('PORT in .env is the first port of a Procfile and takes precedence over the
   expect(ports).toThrow('.env cannot be read: line 1 is not of the form NAME=value')
 })
 
+describe.each([
+  ['the Procfile', (dir: string, PORT?: string) => loadSupervisorConfig({ HOME: dir, PORT }, { cwd: dir })],
+  ['init', (dir: string, PORT?: string) => proposeConfig(dir, { PORT })],
+])('%s with an unusable PORT', (_face, read) => {
+  const folder = (env: string): string => {
+    const dir = tempDir()
+    writeFileSync(join(dir, 'Procfile'), '\uFEFFweb: x\n\nworker: y\n')
+    if (env !== '') writeFileSync(join(dir, '.env'), env)
+    return dir
+  }
+
+  test.each(['http', '0', '-1', '65536', '80.5', '0x50', '1e3', ' 80 x'])('%j is refused', (text) => {
+    const why = `PORT "${text.trim()}" in`
+    const file = folder(`PORT=${text}\n`)
+    expect(() => read(file)).toThrow(`${why} ${join(file, '.env')} is not a port from 1 to 65535`)
+    expect(() => read(folder(''), text.trim())).toThrow(`${why} the environment is not a port`)
+  })
+
+  test('too high for all processes is refused', () => {
+    expect(() => read(folder('PORT=65436\n'))).toThrow(
+      'Procfile: line 3 gives "worker" the port 65536, above the maximum of 65535; start at a lower PORT than 65436',
+    )
+    expect(() => read(folder('PORT=65435\n'))).not.toThrow()
+  })
+
+  test('that is empty is none', () => {
+    expect(() => read(folder('PORT=\n'))).not.toThrow()
+  })
+})
+
 test('the environment overrides the file', () => {
   const { config } = load('api: {port: 1}', 'supervisor.yaml', {
     SUPERVISOR_API__PORT: '2',
