@@ -76,7 +76,8 @@ export class ClientAddress {
   }
 }
 
-function peerOf({ socket: { remoteAddress = '' } }: IncomingMessage): string {
+/** Returns the address of a connection in its usual form, an IPv4 address without the IPv6 form that servers for both have. */
+export function peerOf({ socket: { remoteAddress = '' } }: IncomingMessage): string {
   return parseIp(remoteAddress) ?? remoteAddress
 }
 

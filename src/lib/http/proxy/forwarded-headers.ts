@@ -1,5 +1,5 @@
 import type { CheckedRequest } from './checked-request.ts'
-import type { ClientAddress } from './client-address.ts'
+import { type ClientAddress, peerOf } from './client-address.ts'
 import { endToEnd, plainName } from './end-to-end.ts'
 import { type HeaderPairs, tokensOf } from './header-pairs.ts'
 
@@ -23,13 +23,13 @@ export interface Forwarder {
 
 /** Returns the headers of a forwarded request, without framing. Source: RFC 9110, 7.6.3, and common practice. */
 export function toUpstream({ message }: CheckedRequest, { name, protocol, clients }: Forwarder): HeaderPairs {
-  const { headers, rawHeaders, socket } = message
+  const { headers, rawHeaders } = message
   const before = clients.isProxied(message) ? headers : {}
   const original = (header: string): string => [before[header] ?? []].flat().join(', ')
   return [
     ...endToEnd(message).filter(([header]) => !OURS.has(plainName(header))),
     ...(tokensOf(rawHeaders, 'te').includes('trailers') ? ([['TE', 'trailers']] as const) : []),
-    ['X-Forwarded-For', [original('x-forwarded-for'), socket.remoteAddress].filter(Boolean).join(', ')],
+    ['X-Forwarded-For', [original('x-forwarded-for'), peerOf(message)].filter(Boolean).join(', ')],
     ['X-Forwarded-Host', original('x-forwarded-host') || (headers.host ?? '')],
     ['X-Forwarded-Proto', original('x-forwarded-proto') || protocol],
     ['Via', [headers.via, `1.1 ${name}`].filter(Boolean).join(', ')],

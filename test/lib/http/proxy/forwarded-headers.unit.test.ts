@@ -3,17 +3,18 @@ import { expect, test } from 'vitest'
 import { ClientAddress } from '../../../../src/lib/http/proxy/client-address.ts'
 import { toUpstream } from '../../../../src/lib/http/proxy/forwarded-headers.ts'
 
-/** Returns the X-Forwarded headers that a request from 192.0.2.1 is sent on with. */
+/** Returns the X-Forwarded headers that a request is sent on with. */
 function forwarded(
   sent: Readonly<Record<string, string>>,
   trusted: readonly string[],
   protocol: 'http' | 'https',
+  remoteAddress = '192.0.2.1',
 ) {
   const headers: Readonly<Record<string, string>> = { host: 'web.localhost', ...sent }
   const message = {
     headers,
     rawHeaders: Object.entries(headers).flat(),
-    socket: { remoteAddress: '192.0.2.1' },
+    socket: { remoteAddress },
   } as unknown as IncomingMessage
   const passed = toUpstream({ message, url: new URL('http://web.localhost/') } as never, {
     name: 'front',
@@ -53,6 +54,15 @@ test.each([
   ],
 ])('S11 W10 X-Forwarded headers %s', (_, headers, trusted, expected) => {
   expect(forwarded(headers, trusted, 'http')).toEqual(expected)
+})
+
+test.each([
+  ['::ffff:192.0.2.1', '192.0.2.1'],
+  ['::FFFF:c000:201', '192.0.2.1'],
+  ['2001:DB8:0::1', '2001:db8::1'],
+  ['::ffff:1:192.0.2.1', '::ffff:1:c000:201'],
+])('S11 W10 the address %s is sent on as %s', (remoteAddress, address) => {
+  expect(forwarded({}, [], 'http', remoteAddress)['for']).toBe(address)
 })
 
 test('S11 W10 a TLS server behind a trusted proxy sends https, unless the proxy names another scheme', () => {
