@@ -14,12 +14,15 @@ const TIMEOUT = 'ERR_HTTP_REQUEST_TIMEOUT'
  */
 export class AnswerOrder {
   readonly #shape: { readonly render: (fault: Fault) => unknown }
+  readonly #maxHeadBytes: number
   readonly #last = new WeakMap<Duplex, ServerResponse>()
   readonly #broken = new WeakSet<Socket>()
   readonly #unhurried = new WeakSet<IncomingMessage>()
 
-  constructor(shape: { readonly render: (fault: Fault) => unknown }) {
+  /** @param maxHeadBytes the server's `maxHeaderSize` */
+  constructor(shape: { readonly render: (fault: Fault) => unknown }, maxHeadBytes: number) {
     this.#shape = shape
+    this.#maxHeadBytes = maxHeadBytes
   }
 
   /** Records the newest request of its connection. Call it for each `request` event. */
@@ -46,7 +49,7 @@ export class AnswerOrder {
     // A failed parser reports every further chunk of the connection.
     if (this.#broken.has(socket)) return
     this.#broken.add(socket)
-    const [status, fault] = brokenRequest(error.code)
+    const [status, fault] = brokenRequest(error.code, this.#maxHeadBytes)
     const send = (): void => {
       socket.once('finish', () => socket.destroy())
       answerRaw(socket, status, this.#shape.render(fault))
@@ -63,9 +66,10 @@ export class AnswerOrder {
   }
 }
 
-function brokenRequest(code: string | undefined): readonly [number, Fault] {
+function brokenRequest(code: string | undefined, maxHeadBytes: number): readonly [number, Fault] {
   if (code === 'HPE_HEADER_OVERFLOW') {
-    return [431, httpFault('REQUEST_TOO_LARGE', 'headers are too large')]
+    const why = `the request's URL and headers exceed ${maxHeadBytes / 1_024} KiB`
+    return [431, httpFault('REQUEST_TOO_LARGE', why)]
   }
   if (code === TIMEOUT) {
     return [408, httpFault('REQUEST_TIMEOUT', 'the request did not arrive in time')]

@@ -138,7 +138,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const guard = createGuard(options)
   const isUpgrade = (request: IncomingMessage): boolean =>
     !order.isBusy(request.socket) && upgrades.accepts(request)
-  const order = new AnswerOrder(options.errors)
+  const order = new AnswerOrder(options.errors, HEADER_LIMIT_BYTES)
   const diverted = new Diverted(divert, options.prefixFor)
   const app = Fastify({
     ...fastifyOptions(options, isUpgrade),

@@ -1,9 +1,12 @@
 import type { IncomingMessage } from 'node:http'
 import type { CapturedRequest } from './captured-request.ts'
+import { MAX_HEAD_BYTES } from '../../lib/http/head-limit.ts'
 import { endToEnd } from '../../lib/http/proxy/end-to-end.ts'
 import { hasLostHeaders } from '../../lib/http/proxy/header-pairs.ts'
 
 const MAX_BODY_BYTES = 65_536
+/** The rest of the limit is for the headers that a replay adds. */
+const MAX_KEPT_HEAD_BYTES = MAX_HEAD_BYTES - 1_024
 /** Status of an upgrade, whose later bytes are not stored. */
 const SWITCHED = 101
 /** Header that marks a replay; it is not forwarded. */
@@ -78,10 +81,13 @@ export class Exchange {
   }
 
   #lost(statusCode: number): string | undefined {
-    const { complete, rawHeaders, rawTrailers, readableLength } = this.#request
+    const { complete, rawHeaders, rawTrailers, readableLength, url = '' } = this.#request
     if (this.#requestBytes > MAX_BODY_BYTES) return `its body exceeded ${MAX_BODY_BYTES / 1_024} KiB`
     if (!complete || readableLength > 0) return 'its body was not received completely'
     if (hasLostHeaders(rawHeaders)) return 'it had 1,000 headers or more'
+    const headBytes = rawHeaders.reduce((sum, each) => sum + each.length, url.length)
+    if (headBytes > MAX_KEPT_HEAD_BYTES)
+      return `its URL and headers exceeded ${MAX_KEPT_HEAD_BYTES / 1_024} KiB`
     if (rawTrailers.length > 0) return 'it had trailers'
     return statusCode === SWITCHED ? 'it was an upgrade' : undefined
   }

@@ -18,6 +18,7 @@ import { type Forwarder, isLoop, toUpstream } from '../../lib/http/proxy/forward
 import { hostOptions } from '../../lib/connection/localhost.ts'
 import { noticeLoss } from '../../lib/connection/notice-loss.ts'
 import { keepHead } from '../../lib/http/keep-head.ts'
+import type { Fault } from '../../lib/errors/fault.ts'
 import { MAX_HEAD_BYTES } from '../../lib/http/head-limit.ts'
 import { responseOn } from '../../lib/http/proxy/socket-response.ts'
 import type { AlarmClock } from '../../lib/clock/clock.ts'
@@ -85,7 +86,8 @@ export class ProxyServer {
     this.#forwarder = { name: NAME, protocol: 'http', clients: parts.clients }
     this.#routes = new ProxyRoutes({ ...parts, onReady: () => this.update() })
     this.#held = new HeldRequests(this.#routes, parts.clock, parts.maxHeld)
-    const order = new AnswerOrder({ render: ({ message }) => ({ error: message, code: 'Bad request' }) })
+    const shape = { render: ({ message }: Fault) => ({ error: message, code: 'Bad request' }) }
+    const order = new AnswerOrder(shape, MAX_HEAD_BYTES)
     this.#server = createServer({
       headersTimeout: 10_000,
       requestTimeout: 0,

@@ -59,7 +59,8 @@ async function startRecorder() {
 const HEAD = 'Host: web.localhost\r\nConnection: close\r\n'
 
 test.each([
-  ['a URL of 60,000 characters', `GET /r?q=${'a'.repeat(60_000)}&end=1 HTTP/1.1\r\n${HEAD}\r\n`],
+  // With the headers, 63 KiB.
+  ['a URL of 64,480 characters', `GET /r?q=${'a'.repeat(64_469)}&end=1 HTTP/1.1\r\n${HEAD}\r\n`],
   ['a header of 60,000 bytes', `GET / HTTP/1.1\r\n${HEAD}X-Large: ${'a\xe9'.repeat(30_000)}\r\n\r\n`],
   ['repeated headers', `DELETE / HTTP/1.1\r\n${HEAD}X-A: 1\r\nX-A: 2\r\n\r\n`],
   ['an unusual URL', `GET //%e9/../?a=%zz&b="<>{}| HTTP/1.1\r\n${HEAD}\r\n`],
@@ -88,6 +89,17 @@ test.each([
     'a body over 64 KiB',
     `POST / HTTP/1.1\r\n${HEAD}Content-Length: 65537\r\n\r\n${'a'.repeat(65_537)}`,
     'its body exceeded 64 KiB',
+  ],
+  // To which a replay could not add its headers.
+  [
+    'a URL and headers over 63 KiB',
+    `GET /${'a'.repeat(64_480)} HTTP/1.1\r\n${HEAD}\r\n`,
+    'its URL and headers exceeded 63 KiB',
+  ],
+  [
+    'a URL and headers of 64 KiB',
+    `GET / HTTP/1.1\r\n${HEAD}X-Large: ${'a'.repeat(65_495)}\r\n\r\n`,
+    'its URL and headers exceeded 63 KiB',
   ],
   [
     'a body that the process did not wait for',

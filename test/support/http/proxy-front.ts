@@ -14,7 +14,7 @@ import { responseOn } from '../../../src/lib/http/proxy/socket-response.ts'
 /** A minimal proxy that answers errors with a status and a message. Resolves with its port. */
 export async function startProxyFront(upstreamPort: number, timeoutMs = 5_000) {
   const agent = new Agent({ keepAlive: true })
-  const order = new AnswerOrder({ render: ({ message }) => message })
+  const order = new AnswerOrder({ render: ({ message }) => message }, 16_384)
   const failures: UpstreamFailure[] = []
   const handle = (
     message: IncomingMessage,
