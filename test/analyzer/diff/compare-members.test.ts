@@ -126,7 +126,7 @@ test('a build without classes is refused', () => {
   )
 })
 
-test('every class of the fixtures can be read', () => {
+test('every class of the fixtures can be read', { tags: ['long'] }, () => {
   for (const folder of readdirSync(join(import.meta.dirname, '../../fixtures/java')).slice(0, 6))
     for (const bytes of classFilesBelow(compiled(folder)).values())
       expect(classText(Buffer.from(bytes)).members.size).toBeGreaterThanOrEqual(0)

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { projectOf, startAnalyzer, type TestAnalyzer } from '../../support/analyzer/analyzer-server.ts'
+import { sample } from '../../support/rounds.ts'
 
 let analyzer: TestAnalyzer
 beforeAll(async () => {
@@ -97,7 +98,7 @@ describe('references', () => {
     expect(all.filter((each) => !own.includes(each)).toSorted()).toEqual(['Local FIELD val$captured'])
   })
 
-  test.each(['demo', 'kinds', 'shop', 'typeuse'])(
+  test.each(sample(['demo', 'kinds', 'shop', 'typeuse'], 2))(
     'match their counts for every type of project %s',
     async (fixture) => {
       const project = await startAnalyzer(projectOf(fixture))

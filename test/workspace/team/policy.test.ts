@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ACCESS_LEVELS } from '../../../src/workspace/access-level.ts'
+import { rounds, sample } from '../../support/rounds.ts'
 import { startTeamServer, type TeamServer } from '../../support/workspace/server/team-server.ts'
 
 /** The documented rights: a row for each route. */
@@ -119,6 +120,8 @@ function expected(right: string, { level, isAdministrator, isSelf }: Actor): str
 }
 
 describe('the policy of a server with users', () => {
+  const tried = () => sample(routes, 3).filter((each) => !OWN_ADMISSION.test(each))
+
   test('the documented routes are those of the server', () => {
     const hidden = ['GET /openapi.json', 'GET /reference', 'GET /reference/*']
     expect([...RIGHTS.keys()].filter((route) => !routes.includes(route))).toEqual(hidden)
@@ -131,7 +134,7 @@ describe('the policy of a server with users', () => {
   test('W13 every user gets from every route what the table allows', async () => {
     const differences: string[] = []
     let compared = 0
-    for (const route of routes.filter((each) => !OWN_ADMISSION.test(each)))
+    for (const route of tried())
       for (const [name, actor] of Object.entries(ACTORS)) {
         const answer = await send(route, team.authorizationOf(name), 'ana-demo')
         const right = RIGHTS.get(route) ?? 'administrator'
@@ -141,14 +144,14 @@ describe('the policy of a server with users', () => {
           differences.push(`${name || 'server'}: ${route} (${right}) is ${outcomeOf(answer)}, not ${wanted}`)
       }
     expect(differences).toEqual([])
-    expect(compared).toBeGreaterThan(900)
+    expect(compared).toBeGreaterThan(rounds(300, 900))
     for (const name of ['ana-demo', 'ana-other'])
       expect((await team.as('')(`/api/workspaces/${name}`)).status).toBe(200)
   })
 
   test('without a valid token, everything is refused', async () => {
     const invalid = [undefined, 'Bearer', 'Bearer x', `Bearer wst_${'A'.repeat(43)}`, 'Basic YW5hOng=']
-    for (const route of routes.filter((each) => !OWN_ADMISSION.test(each)))
+    for (const route of tried())
       for (const authorization of invalid)
         expect([route, outcomeOf(await send(route, authorization, 'ana-demo'))]).toEqual([
           route,
@@ -157,7 +160,7 @@ describe('the policy of a server with users', () => {
   })
 
   test('W13 a workspace that someone may not see is the same as one that does not exist', async () => {
-    for (const route of routes.filter((each) => each.includes('{name}')))
+    for (const route of sample(routes, 3).filter((each) => each.includes('{name}')))
       for (const actor of ['member', 'visitor', 'ana, elsewhere']) {
         const authorization = team.authorizationOf(actor)
         const hidden = await send(route, authorization, 'ana-demo')

@@ -326,20 +326,24 @@ describe('code that another compiler made', () => {
     }
   })
 
-  test('counts for the class if only itself refers to it, in a ring of 15,000 methods', async () => {
-    const analyzer = await startWith((classes) =>
-      writeFileSync(join(classes, 'w/Ring.class'), ringClass('w/Ring', 15_000)),
-    )
-    try {
-      const { methods, totalCalls } = await analyzer.get('/calls/w.Ring')
-      expect(methods.map(({ methodName }: any) => methodName)).toEqual(['<clinit>'])
-      expect(totalCalls).toBe(15_001)
-      const { violations } = await checkRules(analyzer, [
-        { id: 'ring', reason: 'test', mustNotCall: ['java.lang.System#gc'] },
-      ])
-      expect(violations.map(({ classFqn, member }) => [classFqn, member])).toEqual([['w.Ring', null]])
-    } finally {
-      await analyzer.stop()
-    }
-  })
+  test(
+    'counts for the class if only itself refers to it, in a ring of 15,000 methods',
+    { tags: ['long'] },
+    async () => {
+      const analyzer = await startWith((classes) =>
+        writeFileSync(join(classes, 'w/Ring.class'), ringClass('w/Ring', 15_000)),
+      )
+      try {
+        const { methods, totalCalls } = await analyzer.get('/calls/w.Ring')
+        expect(methods.map(({ methodName }: any) => methodName)).toEqual(['<clinit>'])
+        expect(totalCalls).toBe(15_001)
+        const { violations } = await checkRules(analyzer, [
+          { id: 'ring', reason: 'test', mustNotCall: ['java.lang.System#gc'] },
+        ])
+        expect(violations.map(({ classFqn, member }) => [classFqn, member])).toEqual([['w.Ring', null]])
+      } finally {
+        await analyzer.stop()
+      }
+    },
+  )
 })
