@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { configFault } from '../../lib/config/check.ts'
 import type { Settings } from '../config-schema.ts'
 import type { DestinationSettings } from '../shipping/destination.ts'
-import { interpolate } from '../process/env-file.ts'
+import { interpolate } from '../process/interpolate.ts'
 
 interface Place {
   readonly file: string

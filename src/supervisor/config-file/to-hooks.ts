@@ -1,7 +1,7 @@
 import { configFault } from '../../lib/config/check.ts'
 import type { HookSettings, Settings } from '../config-schema.ts'
 import type { Hook } from '../hooks/hook.ts'
-import { interpolate } from '../process/env-file.ts'
+import { interpolate } from '../process/interpolate.ts'
 
 interface Place {
   readonly file: string

@@ -5,7 +5,7 @@ import type { Settings, ProcessSettings } from '../config-schema.ts'
 import { findCycle } from '../process/dependency-order.ts'
 import type { HealthCheck, ProcessSpec } from '../process-spec.ts'
 import { scheduleComplaint } from '../process/schedule.ts'
-import { interpolate } from '../process/env-file.ts'
+import { interpolate } from '../process/interpolate.ts'
 import { portMistakes } from './port-mistakes.ts'
 
 interface Place {

@@ -1,5 +1,5 @@
 import { isFault } from '../../lib/errors/fault.ts'
-import { referencesOf } from '../process/env-file.ts'
+import { referencesOf } from '../process/interpolate.ts'
 import { environmentOf } from '../process/process-environment.ts'
 import { INSTANCE_VARIABLE, PROCESS_VARIABLE } from '../process/process-tree.ts'
 import type { ProcessSpec } from '../process-spec.ts'

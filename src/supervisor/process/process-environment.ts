@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { messageOf } from '../../lib/errors/message.ts'
-import { interpolate, parseEnvFile } from './env-file.ts'
+import { parseEnvFile } from './env-file.ts'
+import { interpolate } from './interpolate.ts'
 import { fault } from '../errors.ts'
 import type { ProcessSpec } from '../process-spec.ts'
 

@@ -30,6 +30,30 @@ test.each([
   [String.raw`C:\dir\new`, String.raw`C:\dir\new`],
   [String.raw`a\ b`, String.raw`a\ b`],
   ['"`date` $(date)"', '`date` $(date)'],
+  // References in defaults, as sh and docker compose resolve them.
+  ['${NOPE:-$HOME}', '/h'],
+  ['${EMPTY:-a${HOME}b}c', 'a/hbc'],
+  ['"${NOPE-${NONE:-$HOME}}"', '/h'],
+  ['"${HOME:-${NOPE}}"', '/h'],
+  ['${NOPE:-$HOME', '${NOPE:-/h'],
+  ['"${NOPE:-{\\"a\\":1\\}}"', '{"a":1}'],
+  ['${NOPE:-a\\}b}', 'a}b'],
+  // Backslashes before a dollar sign, as in sh.
+  [String.raw`\\$HOME`, String.raw`\/h`],
+  [String.raw`\\\$HOME`, String.raw`\$HOME`],
+  [String.raw`\\\\$HOME`, String.raw`\\/h`],
+  // Other backslashes without quotes, as in foreman and process-compose.
+  [String.raw`\\host\dir`, String.raw`\\host\dir`],
+  [String.raw`a\"b\'c\#d`, String.raw`a\"b\'c\#d`],
+  // Other backslashes in double quotes, as in sh, honcho and docker compose.
+  [String.raw`"C:\path"`, String.raw`C:\path`],
+  [String.raw`"\d+\.\w"`, String.raw`\d+\.\w`],
+  [String.raw`"\\d\\\d"`, String.raw`\d\\d`],
+  [String.raw`"\'\#\}"`, String.raw`\'\#\}`],
+  ['"\\`date\\`"', '`date`'],
+  ['"a\\\nb"', 'ab'],
+  // As docker compose, and in part dotenv, foreman and honcho.
+  [String.raw`"a\nb\rc\td"`, 'a\nb\rc\td'],
 ])('the value %s of an env file is %j', (text, value) => {
   expect(parseEnvFile(`K=${text}\n`, ENVIRONMENT)['K']).toBe(value)
 })

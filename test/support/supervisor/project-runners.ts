@@ -57,7 +57,7 @@ export async function runBoth(
 
 /** Runs a project file with process-compose. */
 export const runProcessCompose: RunProject = (file, cwd, groups) => {
-  const program = brought('process-compose')
+  const program = installedPeer('process-compose')
   const only = groups.flatMap((each) => ['-n', each])
   const log = '.project.log'
   const argv = [program, '-f', file, '-t=false', '--no-server', '-L', join(cwd, log), ...only, 'up']
@@ -69,7 +69,7 @@ export const runProcessCompose: RunProject = (file, cwd, groups) => {
 export const runHoncho: RunProject = (file, cwd) =>
   runProject(
     {
-      argv: [brought('honcho/bin/honcho'), '-f', file, 'start'],
+      argv: [installedPeer('honcho/bin/honcho'), '-f', file, 'start'],
       line: /^\S+ (\S+)\.1\s*\| (.*\S)/,
       exit: /\| (?<name>\S+)\.1 stopped \(rc=(?<status>\d+)\)/,
     },
@@ -99,7 +99,8 @@ const runSupervisor: RunProject = async (file, cwd, groups) => {
   return runProject({ argv, line: /^(\S+)\s*\| (.*\S)/, exit }, file, cwd)
 }
 
-function brought(name: string): string {
+/** Returns the path of a program that scripts/project-runners installs. @throws Error when it is missing */
+export function installedPeer(name: string): string {
   const path = join(PEERS, name)
   if (!existsSync(path)) throw new Error(`${path} is missing: run scripts/project-runners`)
   return path
