@@ -162,6 +162,44 @@ test.each([
   expect(() => one(yaml)).toThrow(message)
 })
 
+const PROBE = '{exec: {command: x}}'
+
+test.each([
+  [`readiness_probe: ${PROBE}, liveness_probe: ${PROBE}`, 'exec', ['liveness_probe']],
+  [`ready_log_line: up, liveness_probe: ${PROBE}`, 'log', ['liveness_probe']],
+  [`liveness_probe: ${PROBE}`, 'exec', []],
+  [`readiness_probe: {period_seconds: 1}, liveness_probe: ${PROBE}`, 'exec', ['readiness_probe']],
+  ['readiness_probe: {}, liveness_probe: {}', undefined, ['readiness_probe', 'liveness_probe']],
+  ['readiness_probe: {exec: {command: x}, http_get: {port: 1}}', 'exec', ['readiness_probe.http_get']],
+  ['shutdown: {parent_only: true}, replicas: 2', undefined, ['shutdown.parent_only']],
+])('{%s}: the check is %s, and keys without effect are reported once', (keys, kind, ignored) => {
+  const { config, warnings } = one(`a: {command: x, ${keys}}`)
+  expect(config.processes[0]?.healthCheck?.probe.kind).toBe(kind)
+  expect(warnings.map((each) => /"processes\.a\.(\S+)"/.exec(each)?.[1])).toEqual(ignored)
+})
+
+test.each([
+  'processes.a.NEW',
+  'processes.a.shutdown.NEW',
+  'processes.a.availability.NEW',
+  'processes.a.schedule.NEW',
+  'processes.a.readiness_probe.NEW',
+  'processes.a.readiness_probe.success_threshold',
+  'processes.a.readiness_probe.exec.NEW',
+  'processes.a.liveness_probe.http_get.NEW',
+  'shell.NEW',
+  'log_configuration.NEW',
+  'log_configuration.rotation.NEW',
+])('the unknown key %s is reported', (key) => {
+  const project = { processes: { a: { command: 'x', readiness_probe: { exec: { command: 'x' } } } } }
+  let group: Record<string, unknown> = project
+  const path = key.split('.')
+  for (const each of path.slice(0, -1)) group = (group[each] ??= {}) as Record<string, unknown>
+  group[path.at(-1) ?? ''] = 1
+  const { warnings } = load({ 'process-compose.yaml': JSON.stringify(project) })
+  expect(warnings.join('\n')).toContain(`"${key}" is not supported and ignored`)
+})
+
 test('a Docker Compose file is refused by name', () => {
   const dir = tempDir()
   writeFileSync(join(dir, 'compose.yaml'), 'services: {web: {image: nginx}}\n')

@@ -26,6 +26,17 @@ const PROJECTS: Readonly<Record<string, string>> = {
   base: {command: "sleep 8", readiness_probe: {exec: {command: ": ready"}, initial_delay_seconds: 4, period_seconds: 1}}
   next: {command: "echo next", depends_on: {base: {condition: process_healthy}}}
   live: {command: "sleep 6", liveness_probe: {exec: {command: ": alive"}, initial_delay_seconds: 3, period_seconds: 2}}`,
+  'S6 a first probe at once, and not after a period': `
+  base: {command: "sleep 5", readiness_probe: {exec: {command: ": ready"}, period_seconds: 60}}
+  next: {command: "echo next", depends_on: {base: {condition: process_healthy}}}`,
+  'S6 a readiness and a liveness probe': `
+  base: {command: "rm -f up; sleep 2; touch up; sleep 4; echo ended", readiness_probe: {exec: {command: "test -e up"}, period_seconds: 1, failure_threshold: 9}, liveness_probe: {http_get: {port: 1}, period_seconds: 1, failure_threshold: 2}, availability: {restart: on_failure}}
+  next: {command: "test -e up && echo next", depends_on: {base: {condition: process_healthy}}}`,
+  'S6 a ready log line and a liveness probe': `
+  base: {command: "sleep 2; touch up; echo READY; sleep 3", ready_log_line: READY, liveness_probe: {exec: {command: ": alive"}, period_seconds: 1}}
+  next: {command: "test -e up && echo next", depends_on: {base: {condition: process_log_ready}}}`,
+  'a readiness probe without a target': `
+  none: {command: "sleep 5; echo ended", readiness_probe: {period_seconds: 1, failure_threshold: 1}}`,
   'S6 a process that is ready after some periods': `
   slow: {command: "sleep 4; touch up; sleep 4", readiness_probe: {exec: {command: "test -e up"}, period_seconds: 3, failure_threshold: 3}}
   next: {command: "echo next", depends_on: {slow: {condition: process_healthy}}}`,

@@ -30,7 +30,6 @@ const probe = group({
   initial_delay_seconds: count,
   period_seconds: count,
   timeout_seconds: count,
-  success_threshold: count,
   failure_threshold: count,
 })
 

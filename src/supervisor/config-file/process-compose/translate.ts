@@ -60,6 +60,7 @@ export function fromProcessCompose(project: Project, place: ComposePlace): Group
   const hasNamespaces = Object.values(project.processes ?? {}).some(({ namespace = '' }) => namespace !== '')
   const processes = Object.entries(project.processes ?? {}).flatMap(([name, one]) => {
     reportUnknown(one, processKeys, `processes.${name}.`, place)
+    reportIgnored(name, one, place)
     const groups = hasNamespaces ? [one.namespace || DEFAULT_NAMESPACE] : []
     return replicasOf(name, one, project, place).map(([each, settings]) => [each, { ...settings, groups }])
   })
@@ -74,14 +75,39 @@ export function fromProcessCompose(project: Project, place: ComposePlace): Group
   }
 }
 
-function reportUnknown(value: Group, known: object, prefix: string, { file, warn }: ComposePlace): void {
+/** Reports unknown keys, also those of groups in the value. @throws CONFIG_INVALID for a key in REFUSED */
+function reportUnknown(value: Group, known: Group, prefix: string, place: ComposePlace): void {
+  const { file, warn } = place
   for (const [key, inner] of Object.entries(value)) {
     const remedy = REFUSED[key]
     if (remedy !== undefined && inner !== false)
       throw configFault('CONFIG_INVALID', `${file}: "${prefix}${key}" is not supported; ${remedy}`)
-    if (Object.hasOwn(known, key) || remedy !== undefined || key.startsWith('x-')) continue
-    warn(`${file}: "${prefix}${key}" is not supported and ignored`)
+    if (remedy !== undefined || key.startsWith('x-')) continue
+    if (!Object.hasOwn(known, key)) warn(`${file}: "${prefix}${key}" is not supported and ignored`)
+    const { properties } = (known[key] ?? {}) as { readonly properties?: Group }
+    if (properties !== undefined) reportUnknown(inner as Group, properties, `${prefix}${key}.`, place)
   }
+}
+
+/** Reports supported keys that have no effect beside others. */
+function reportIgnored(name: string, one: ComposeProcess, { file, warn }: ComposePlace): void {
+  const { shutdown, readiness_probe: readiness, ready_log_line: line, liveness_probe: liveness } = one
+  const report = (key: string, why: string): void => warn(`${file}: "processes.${name}.${key}" ${why}`)
+  if (shutdown?.parent_only === true)
+    report('shutdown.parent_only', 'is not supported: everything the process started is stopped')
+  for (const [key, probe] of Object.entries({ readiness_probe: readiness, liveness_probe: liveness })) {
+    if (probe === undefined) continue
+    if (!isUsable(probe)) report(key, 'is ignored, because it has neither exec nor http_get')
+    if (probe.exec !== undefined && probe.http_get !== undefined)
+      report(`${key}.http_get`, 'is ignored, because exec is used')
+  }
+  const used = isUsable(readiness) ? 'readiness_probe' : line === undefined ? undefined : 'ready_log_line'
+  if (used !== undefined && isUsable(liveness))
+    report('liveness_probe', `is ignored, because ${used} is used; its failures would not stop the process`)
+}
+
+function isUsable(probe: Probe | undefined): probe is Probe {
+  return probe?.exec !== undefined || probe?.http_get !== undefined
 }
 
 function replicasOf(
@@ -105,7 +131,7 @@ function processOf(
   one: ComposeProcess,
   replica: number,
   project: Project,
-  { file, environment, dotEnv, warn }: ComposePlace,
+  { file, environment, dotEnv }: ComposePlace,
 ): Group {
   const { availability = {}, shutdown = {} } = one
   const { restart = 'no' } = availability
@@ -113,18 +139,15 @@ function processOf(
   const variables = { ...project.vars, ...one.vars, PC_REPLICA_NUM: replica }
   const render = (text: string, of: string): string => renderTemplate(text, variables, `${key}.${of}`)
   const run = (command: string): readonly string[] => [...shell(environment, project), command]
-  if (shutdown.parent_only === true)
-    warn(`${file}: "${key}.shutdown.parent_only" is not supported: everything the process started is stopped`)
   if (one.readiness_probe !== undefined && one.ready_log_line !== undefined)
     throw configFault(
       'CONFIG_INVALID',
       `${file}: "${key}" must not have both readiness_probe and ready_log_line`,
     )
-  const isLiveness = one.readiness_probe === undefined
-  const probe = isLiveness ? one.liveness_probe : one.readiness_probe
   const signal = Object.entries(constants.signals).find(([, number]) => number === shutdown.signal)?.[0]
   const { command } = one
   const log = logOf(one, replica, render)
+  const check = checkOf(one, render, run)
   return {
     cmd: (command === undefined ? (one.entrypoint ?? []) : run(render(command, 'command'))).map(literal),
     ...(one.working_dir !== undefined && { cwd: literal(render(one.working_dir, 'working_dir')) }),
@@ -147,8 +170,7 @@ function processOf(
       ...(availability.exit_on_skipped === true ? ['skipped'] : []),
     ],
     depends_on: dependenciesOf(name, one, project, file),
-    ...(one.ready_log_line !== undefined && { healthcheck: { log: one.ready_log_line } }),
-    ...(probe !== undefined && { healthcheck: { ...healthOf(probe, render, run), end: !isLiveness } }),
+    ...(check !== undefined && { healthcheck: check }),
     ...(signal !== undefined && { stop_signal: signal }),
     ...(one.is_tty !== undefined && { tty: one.is_tty }),
     ...(shutdown.command !== undefined && { stop_command: run(shutdown.command) }),
@@ -184,6 +206,18 @@ function logOf(
 ): Group | undefined {
   if (location === undefined) return undefined
   return { file: literal(render(location, 'log_location').replaceAll('{PC_REPLICA_NUM}', String(replica))) }
+}
+
+/** Returns the check that decides when a process is healthy; a liveness probe only if there is no other. */
+function checkOf(
+  { readiness_probe: readiness, ready_log_line: line, liveness_probe: liveness }: ComposeProcess,
+  render: (text: string, key: string) => string,
+  run: (command: string) => readonly string[],
+): Group | undefined {
+  if (isUsable(readiness)) return { ...healthOf(readiness, render, run), end: true }
+  if (line !== undefined) return { log: line }
+  // Its failures stop only daemons. Source: process-compose, `onLivenessCheckEnd` in `src/app/process.go`.
+  return isUsable(liveness) ? { ...healthOf(liveness, render, run), end: false } : undefined
 }
 
 function healthOf(
