@@ -27,18 +27,14 @@ function ofProcess(spec: ProcessSpec, environment: NodeJS.ProcessEnv): readonly 
   if (known === undefined) return []
   const { healthCheck, base } = spec
   const probe = healthCheck?.probe
-  const commands = {
+  const texts = {
     cmd: spec.command,
     stop_command: spec.stopCommand,
     'healthcheck.exec': probe?.kind === 'exec' ? probe.command : undefined,
+    ...Object.fromEntries(Object.entries(spec.env).map(([key, value]) => [`env.${key}`, [value]])),
   }
-  const ofCommands = Object.entries(commands).flatMap(([key, command]) =>
-    namesIn(command).map((name) => [key, name] as const),
-  )
-  const ofValues = Object.entries(spec.env).flatMap(([key, value]) =>
-    referencesOf(value).map((name) => [`env.${key}`, name] as const),
-  )
-  return [...ofCommands, ...ofValues]
+  return Object.entries(texts)
+    .flatMap(([key, text]) => namesIn(text).map((name) => [key, name] as const))
     .filter(([, name]) => !known.has(name))
     .map(([key, name]) => `"processes.${base}.${key}" uses $${name}, which is not set here`)
 }
@@ -53,8 +49,9 @@ function knownTo(spec: ProcessSpec, environment: NodeJS.ProcessEnv): ReadonlySet
   }
 }
 
-function namesIn(command: string | readonly string[] | undefined): readonly string[] {
-  if (typeof command !== 'string') return (command ?? []).flatMap(referencesOf)
+/** Returns the names in a command of the shell, or in texts whose references the supervisor resolves. */
+function namesIn(command: string | readonly string[] = []): readonly string[] {
+  if (typeof command !== 'string') return command.flatMap(referencesOf)
   // A shell reads neither text in single quotes nor after a backslash.
   const read = command.replace(/\\[^]|'[^']*'/g, ' ')
   // A name that is also written without `$` is set there: NAME=value, `for NAME`, `read NAME`.

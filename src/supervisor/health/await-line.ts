@@ -2,7 +2,7 @@ import type { Clock } from '../../lib/clock/clock.ts'
 import { createLineTest } from '../log/line-filter.ts'
 import { LogFollower } from '../log/log-follower.ts'
 import type { ProcessLogs } from '../log/process-logs.ts'
-import type { HealthReport } from './health.ts'
+import { type HealthReport, UNCHECKED } from './health.ts'
 
 /** The line that is awaited. */
 interface AwaitedLine {
@@ -26,11 +26,10 @@ export function awaitLine(
       onLines: ([line]) => {
         follower.end()
         onReport({
+          ...UNCHECKED,
           health: 'healthy',
           lastCheckMs: clock.wallMs(),
           lastOutput: line?.text ?? '',
-          hasFailed: false,
-          consecutiveFailures: 0,
         })
       },
       onLost: () => undefined,

@@ -8,7 +8,7 @@ import { type CommandPlace, runCommand } from './run-command.ts'
 import type { ProbeResult } from './health.ts'
 
 /** A check that polls. */
-export type PolledProbe = Exclude<HealthCheck['probe'], { readonly kind: 'log' }>
+type PolledProbe = Exclude<HealthCheck['probe'], { readonly kind: 'log' }>
 
 /** Creates a check's probe. It stops, with everything it started, when its signal aborts. */
 export function createProbe(probe: PolledProbe, place: CommandPlace): Probe {
