@@ -9,8 +9,10 @@ import { makeTempDir } from '../temp-dir.ts'
 import { contradictions, readEvents, readProcesses, RECORDING_SHELL } from './project-events.ts'
 
 const PEERS = join(packageRoot, '.node/peers')
-/** Time after which a running project is interrupted. */
-const LIMIT_MS = 15_000
+/** Time after which a tool is killed that does not end … */
+const LIMIT_MS = 100_000
+/** … or that was interrupted: process-compose can hang then. */
+const GRACE_MS = 15_000
 
 /** Outcome of a project. */
 export interface ProjectRun {
@@ -35,19 +37,27 @@ interface Tool {
   readonly log?: string
 }
 
+/** How a project is run. */
+interface Way {
+  /** Only processes of these groups; default: all. */
+  readonly groups?: readonly string[]
+  /** Interrupts a project that does not end by itself. */
+  readonly interruptAfterMs?: number
+}
+
 /** Runs a project file with a tool. */
-export type RunProject = (file: string, cwd: string, groups: readonly string[]) => Promise<ProjectRun>
+export type RunProject = (file: string, cwd: string, way: Way) => Promise<ProjectRun>
 
 /** Runs a project with a tool and with the supervisor, each in a folder filled by `fill`. */
 export async function runBoth(
   runPeer: RunProject,
   fill: (dir: string) => string,
-  groups: readonly string[] = [],
+  way: Way = {},
 ): Promise<{ readonly theirs: ProjectRun; readonly ours: ProjectRun }> {
   const run = async (runOne: RunProject): Promise<ProjectRun> => {
     const { path, remove } = makeTempDir()
     try {
-      return await runOne(fill(path), path, groups)
+      return await runOne(fill(path), path, way)
     } finally {
       remove()
     }
@@ -56,17 +66,17 @@ export async function runBoth(
 }
 
 /** Runs a project file with process-compose. */
-export const runProcessCompose: RunProject = (file, cwd, groups) => {
+export const runProcessCompose: RunProject = (file, cwd, way) => {
   const program = installedPeer('process-compose')
-  const only = groups.flatMap((each) => ['-n', each])
+  const only = (way.groups ?? []).flatMap((each) => ['-n', each])
   const log = '.project.log'
   const argv = [program, '-f', file, '-t=false', '--no-server', '-L', join(cwd, log), ...only, 'up']
   const exit = /Exited exit_code=(?<status>\d+) process=(?<name>\S+)/
-  return runProject({ argv, line: /^\[(\S+)\s*\] (.*\S)/, exit, log }, file, cwd)
+  return runProject({ argv, line: /^\[(\S+)\s*\] (.*\S)/, exit, log }, file, cwd, way)
 }
 
 /** Runs a Procfile with honcho. */
-export const runHoncho: RunProject = (file, cwd) =>
+export const runHoncho: RunProject = (file, cwd, way) =>
   runProject(
     {
       argv: [installedPeer('honcho/bin/honcho'), '-f', file, 'start'],
@@ -75,10 +85,11 @@ export const runHoncho: RunProject = (file, cwd) =>
     },
     file,
     cwd,
+    way,
   )
 
 /** Runs a Procfile with foreman. */
-export const runForeman: RunProject = (file, cwd) =>
+export const runForeman: RunProject = (file, cwd, way) =>
   runProject(
     {
       argv: ['foreman', 'start', '-f', file],
@@ -87,16 +98,17 @@ export const runForeman: RunProject = (file, cwd) =>
     },
     file,
     cwd,
+    way,
   )
 
 /** Runs a project file with `supervisor up`. */
-const runSupervisor: RunProject = async (file, cwd, groups) => {
+const runSupervisor: RunProject = async (file, cwd, way) => {
   const program = join(packageRoot, 'src/bin/supervisor.ts')
   const port = String(await freePort())
-  const only = groups.flatMap((each) => ['--group', each])
+  const only = (way.groups ?? []).flatMap((each) => ['--group', each])
   const argv = [process.execPath, program, 'up', '-c', file, '--port', port, ...only]
   const exit = /"process":"(?<name>[^"]+)".*"reason":"exited with \w+ (?<status>\d+)/
-  return runProject({ argv, line: /^(\S+)\s*\| (.*\S)/, exit }, file, cwd)
+  return runProject({ argv, line: /^(\S+)\s*\| (.*\S)/, exit }, file, cwd, way)
 }
 
 /** Returns the path of a program that scripts/project-runners installs. @throws Error when it is missing */
@@ -106,7 +118,12 @@ export function installedPeer(name: string): string {
   return path
 }
 
-async function runProject({ argv, line, exit, log }: Tool, file: string, cwd: string): Promise<ProjectRun> {
+async function runProject(
+  { argv, line, exit, log }: Tool,
+  file: string,
+  cwd: string,
+  { interruptAfterMs }: Way,
+): Promise<ProjectRun> {
   const processes = basename(file).startsWith('Procfile') ? {} : readProcesses(file)
   const recorded = join(cwd, '.events')
   writeFileSync(recorded, '')
@@ -121,7 +138,7 @@ async function runProject({ argv, line, exit, log }: Tool, file: string, cwd: st
     PROJECT_EVENTS: recorded,
   }
   const startMs = Date.now()
-  const { status, output, errors } = await runTool(argv, cwd, environment)
+  const { status, output, errors } = await runTool(argv, cwd, environment, interruptAfterMs)
   endProcessesWith(`PROJECT_EVENTS=${recorded}`)
   const lines: Record<string, readonly string[]> = {}
   for (const text of stripVTControlCharacters(output).split('\n')) {
@@ -149,15 +166,22 @@ function runTool(
   [program = '', ...argv]: readonly string[],
   cwd: string,
   env: NodeJS.ProcessEnv,
+  interruptAfterMs: number | undefined,
 ): Promise<{ readonly status: ProjectRun['status']; readonly output: string; readonly errors: string }> {
   return new Promise((resolve, reject) => {
     const child = spawn(program, argv, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
     let isInterrupted = false
-    const interrupt = setTimeout(() => {
-      isInterrupted = true
-      child.kill('SIGINT')
-    }, LIMIT_MS)
-    const kill = setTimeout(() => child.kill('SIGKILL'), 2 * LIMIT_MS)
+    const interrupt =
+      interruptAfterMs === undefined
+        ? undefined
+        : setTimeout(() => {
+            isInterrupted = true
+            child.kill('SIGINT')
+          }, interruptAfterMs)
+    const kill = setTimeout(
+      () => child.kill('SIGKILL'),
+      interruptAfterMs === undefined ? LIMIT_MS : interruptAfterMs + GRACE_MS,
+    )
     let output = ''
     child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text))
     let errors = ''

@@ -46,7 +46,7 @@ describe.runIf(canStartPrograms())('top', () => {
     const file = join(user.dir, 'supervisor.yaml')
     const { processes, ...settings } = parse(readFileSync(file, 'utf8'))
     writeFileSync(file, stringify({ ...settings, processes: { a: processes.a, c: processes.c } }))
-    await user.supervisor('reload')
+    expect(await user.supervisor('reload')).toMatchObject({ status: 0 })
     await top.untilShown('process "b" no longer exists; select another')
     top.type('xr')
     top.type('t')
