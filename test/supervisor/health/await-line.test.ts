@@ -27,7 +27,10 @@ test('a line that is printed at once makes a process healthy, in each of its run
 
 test('a line of an earlier run does not count', async () => {
   const { ask, until } = await startSupervisor({
-    once: { cmd: '[ -e up ] || echo ready; touch up; exec sleep 1000', healthcheck: { log: 'ready' } },
+    once: {
+      cmd: 'if [ ! -e up ]; then touch up; echo ready; fi; exec sleep 1000',
+      healthcheck: { log: 'ready' },
+    },
   })
   await until('once', 'running')
   await ask('/processes/once/restart', 'POST')
