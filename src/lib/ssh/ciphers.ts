@@ -5,6 +5,7 @@ import { packageRoot } from '../process/package.ts'
 import { addHybridExchange } from './hybrid-exchange.ts'
 import { readLongPackets } from './packet-size.ts'
 import { offerSignatures } from './signature-algorithms.ts'
+import { passTerminalModes } from './terminal-modes.ts'
 
 const require = createRequire(import.meta.url)
 const OWNER = 'ssh2/lib/protocol/crypto.js'
@@ -20,6 +21,8 @@ const isRefused = refuseUnsafe(join(dirname(require.resolve(OWNER)), 'crypto/bui
 // Imported late, because it loads the addon.
 readLongPackets()
 addHybridExchange()
+// Before the module of signatures, which loads what these change.
+passTerminalModes()
 offerSignatures()
 
 /** Returns whether ssh2 uses its compiled ciphers. */

@@ -1,12 +1,14 @@
 import { finished, pipeline } from 'node:stream/promises'
-import type { PseudoTtyInfo, ServerChannel, Session } from '../../../lib/ssh/ssh2.ts'
+import type { ServerChannel, Session } from '../../../lib/ssh/ssh2.ts'
 import { isFault } from '../../../lib/errors/fault.ts'
 import type { Logger } from '../../../lib/log/logger.ts'
 import type { ExecProcess, ExitStatus, LoginEnvironment } from '../../backend/backend.ts'
 import { hangUpOnAbort } from '../../backend/follow-program.ts'
 import { loginVariables } from '../../backend/login-environment.ts'
 import { checkArgument } from '../../arguments.ts'
+import type { TerminalModes } from '../../../lib/ssh/terminal-modes.ts'
 import type { AgentForward } from './agent-forward.ts'
+import { inTerminal, untilReady } from './in-terminal.ts'
 import type { WorkspaceAccess } from './workspace-resolver.ts'
 import { sftpPace } from './sftp-pace.ts'
 
@@ -32,7 +34,7 @@ exit 127`
 
 type Program =
   { readonly is: 'shell' } | { readonly is: 'command'; readonly command: string } | { readonly is: 'sftp' }
-type Terminal = { columns: number; rows: number; name: string }
+type Terminal = { columns: number; rows: number; name: string; modes: TerminalModes }
 
 /** Access to the workspace, or the error why it was denied. */
 export type AccessResult =
@@ -74,7 +76,8 @@ export function serveSession(session: Session, target: SessionTarget, logger: Lo
     accept?.()
   })
   session.on('pty', (accept, _reject, info) => {
-    terminal = { ...sizeOf(info), name: (info as PseudoTtyInfo & { term?: string }).term || 'xterm' }
+    const { term, modes } = info as unknown as { readonly term: string; readonly modes: TerminalModes }
+    terminal = { ...sizeOf(info), name: term || 'xterm', modes }
     accept?.()
   })
   session.on('window-change', (accept, _reject, info) => {
@@ -135,8 +138,9 @@ async function start(
   if (program.is === 'command') checkArgument('command', program.command)
   const { backend, name } = result.access
   const [login, agentSocket] = await Promise.all([backend.loginEnvironment(name), agent])
+  const argv = argvOf(program, login)
   return backend.exec(name, {
-    argv: argvOf(program, login),
+    argv: terminal === undefined ? argv : inTerminal(argv, terminal.modes),
     environment: {
       ...environmentOf(login, target, terminal, variables),
       ...(agentSocket !== undefined && { SSH_AUTH_SOCK: agentSocket }),
@@ -191,6 +195,7 @@ async function connect(
   if (channel.destroyed) return hangUp()
   channel.once('close', hangUp)
   channel.on('error', () => undefined)
+  if (isTerminal) await untilReady(process.stdout)
   // EOF from a client with a terminal means Ctrl-D.
   if (isTerminal) channel.on('end', () => process.stdin.write('\x04'))
   const pace = isSftp ? sftpPace(MAX_UNANSWERED_BYTES) : undefined

@@ -2,7 +2,11 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { readFileSync } from 'node:fs'
-import ssh2, { type AuthenticationType, type ConnectConfig, type ParsedKey } from 'ssh2'
+import ssh2, {
+  type AuthenticationType,
+  type ConnectConfig,
+  type ParsedKey,
+} from '../../../../src/lib/ssh/ssh2.ts'
 import { expect, onTestFinished, test } from 'vitest'
 import { generateHostKey } from '../../../../src/workspace/faces/ssh/host-key.ts'
 import { fingerprint, makeKey, publicKey, runProgram } from '../../../support/workspace/ssh/open-ssh.ts'

@@ -1,6 +1,6 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import ssh2 from 'ssh2'
+import ssh2 from '../../../../src/lib/ssh/ssh2.ts'
 import { expect, onTestFinished, test } from 'vitest'
 import { fingerprintOf } from '../../../../src/lib/ssh/fingerprint.ts'
 import { generateHostKey, loadHostKey } from '../../../../src/workspace/faces/ssh/host-key.ts'

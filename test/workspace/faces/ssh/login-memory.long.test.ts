@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import ssh2 from 'ssh2'
+import ssh2 from '../../../../src/lib/ssh/ssh2.ts'
 import { expect, test } from 'vitest'
 import { serve } from '../../../support/served.ts'
 import { tempDir } from '../../../support/temp-dir.ts'

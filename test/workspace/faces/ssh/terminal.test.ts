@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import ssh2 from 'ssh2'
+import ssh2 from '../../../../src/lib/ssh/ssh2.ts'
+import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { dockerBackend, uniqueName } from '../../../support/engine/docker.ts'
 import { openSsh, type OpenSsh } from '../../../support/workspace/ssh/open-ssh.ts'
@@ -29,16 +30,20 @@ afterAll(async () => {
 
 /** Runs OpenSSH on a terminal of 33 lines and 101 columns. */
 function atTerminal(...command: readonly string[]) {
+  return atTerminalWith('', ...command)
+}
+
+/** Runs OpenSSH on a terminal that a shell's line has set. */
+function atTerminalWith(preparation: string, ...command: readonly string[]) {
   const words = ['ssh', ...ssh.argv(name, '-tt'), ...command].map((word) => `'${word}'`).join(' ')
-  const child = spawn('script', ['-qefc', `stty rows 33 cols 101; exec ${words}`, '/dev/null'], {
-    stdio: 'pipe',
-  })
+  const line = `stty rows 33 cols 101; ${preparation}\nexec ${words}`
+  const child = spawn('script', ['-qefc', line, '/dev/null'], { stdio: 'pipe' })
   onTestFinished(() => void child.kill('SIGKILL'))
   let screen = ''
   child.stdout.on('data', (chunk: Buffer) => (screen += chunk.toString()))
   return {
     child: child as ChildProcess,
-    type: (text: string) => void child.stdin.write(text),
+    type: (keys: string) => void child.stdin.write(keys),
     shows: (what: string | RegExp) =>
       waitFor(`${String(what)} on the screen`, () =>
         typeof what === 'string' ? screen.includes(what) : what.test(screen),
@@ -49,6 +54,20 @@ function atTerminal(...command: readonly string[]) {
   }
 }
 
+/** Logs in with ssh2. */
+async function connected(): Promise<ssh2.Client> {
+  const client = new ssh2.Client()
+  onTestFinished(() => void client.destroy())
+  client.connect({
+    host: '127.0.0.1',
+    port: server.sshPort,
+    username: name,
+    privateKey: readFileSync(ssh.keyFile),
+  })
+  await once(client, 'ready')
+  return client
+}
+
 test('a shell has a terminal of the client’s size and type and exits with its own status', async () => {
   const terminal = atTerminal()
   terminal.type('stty size; echo "[$TERM]" $((20+22)); tty\n')
@@ -57,6 +76,36 @@ test('a shell has a terminal of the client’s size and type and exits with its 
   await terminal.shows(/\/dev\/pts\/\d+/)
   terminal.type('exit 7\n')
   expect(await terminal.ended).toBe(7)
+})
+
+test('SSH_TTY names the terminal, and is not set without one', async () => {
+  const terminal = atTerminal('echo "[$SSH_TTY]" "[$(tty)]"')
+  await terminal.shows(/\[(\/dev\/pts\/\d+)\] \[\1\]/)
+  const { stdout } = await ssh.run(name, 'echo "[${SSH_TTY-none}]"')
+  expect(stdout.toString()).toBe('[none]\n')
+})
+
+test.each([
+  'intr ^X erase ^H -ixon iutf8',
+  'intr 9 quit undef eof 200 eol 10 kill undef susp ^A -isig -icanon -echo',
+  '-opost -icrnl istrip igncr inlcr ixany ixoff tostop noflsh ispeed 9600 ospeed 9600',
+])('a terminal has the modes of the client’s: %s', async (settings) => {
+  const terminal = atTerminalWith(`stty ${settings}; stty -g`, 'stty -g')
+  // The same on both sides, with all flags and control characters.
+  await terminal.shows(/^([\da-f:]+)\s+\1\s+$/)
+  expect(await terminal.ended).toBe(0)
+})
+
+test('modes apply to what a client sends at once', async () => {
+  const client = await connected()
+  const modes = { ECHO: 0, ONLCR: 0 }
+  const channel = await new Promise<ssh2.ClientChannel>((resolve, reject) => {
+    client.exec('head -n 1', { pty: { modes } as ssh2.PseudoTtyOptions }, (error, opened) =>
+      error ? reject(error) : resolve(opened),
+    )
+  })
+  channel.write('typed\n')
+  expect(await text(channel)).toBe('typed\n')
 })
 
 test('the interrupt key terminates the foreground program, not the shell', async () => {
@@ -78,15 +127,7 @@ test('a command on a terminal prints standard output and standard error to it', 
 })
 
 test('a new window size reaches the shell', async () => {
-  const client = new ssh2.Client()
-  onTestFinished(() => void client.destroy())
-  client.connect({
-    host: '127.0.0.1',
-    port: server.sshPort,
-    username: name,
-    privateKey: readFileSync(ssh.keyFile),
-  })
-  await once(client, 'ready')
+  const client = await connected()
   const channel = await new Promise<ssh2.ClientChannel>((resolve, reject) => {
     client.shell({ rows: 20, cols: 70, term: 'vt100' }, (error, opened) =>
       error ? reject(error) : resolve(opened),
