@@ -1,5 +1,5 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { messageOf } from '../../lib/errors/message.ts'
 import { AnswerOrder } from '../../lib/http/answer-order.ts'
@@ -17,6 +17,7 @@ import type { ClientAddress } from '../../lib/http/proxy/client-address.ts'
 import { type Forwarder, isLoop, toUpstream } from '../../lib/http/proxy/forwarded-headers.ts'
 import { hostOptions } from '../../lib/connection/localhost.ts'
 import { noticeLoss } from '../../lib/connection/notice-loss.ts'
+import { speaksTls } from '../../lib/connection/speaks-tls.ts'
 import { keepHead } from '../../lib/http/keep-head.ts'
 import type { Fault } from '../../lib/errors/fault.ts'
 import { MAX_HEAD_BYTES } from '../../lib/http/head-limit.ts'
@@ -252,6 +253,15 @@ export class ProxyServer {
         message: `The process "${name}" is ${status}, and did not respond within ${this.#parts.timeoutMs / 1_000} s.`,
         lines,
       }
+    const isRefused = (cause as NodeJS.ErrnoException | undefined)?.code === 'ECONNREFUSED'
+    // A port that expects TLS closes a connection with plain HTTP, or sends what is no HTTP.
+    if (!isRefused && port !== 0 && (await speaksTls(connect({ ...LOCALHOST, port }))))
+      return {
+        status: 502,
+        title: `${name} expects TLS`,
+        message: `The process "${name}" expects TLS on port ${port}, but the proxy forwards plain HTTP: let it listen without TLS.`,
+        lines,
+      }
     if (is === 'invalid')
       return {
         status: 502,
@@ -259,7 +269,6 @@ export class ProxyServer {
         message: `The process "${name}" is ${status}, and its response cannot be forwarded: ${message}.`,
         lines,
       }
-    const isRefused = (cause as NodeJS.ErrnoException | undefined)?.code === 'ECONNREFUSED'
     const why =
       port === 0
         ? 'it has no port until it starts'

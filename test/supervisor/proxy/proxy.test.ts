@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { connect, type AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
+import { createServer as createTlsServer } from 'node:tls'
 import { expect, onTestFinished, test } from 'vitest'
 import { readEventStream } from '../../support/http/event-stream.ts'
 import { askProxy, type ProxiedRequest } from '../../support/supervisor/proxied.ts'
@@ -222,6 +223,16 @@ test('a process that switches protocols unrequested, or closes, becomes a 502', 
       `<h1>web ${bytes === '' ? 'closed the connection' : 'sent an invalid response'}</h1>`,
     )
   }
+})
+
+test('a process that expects TLS is named, instead of a lost connection', async () => {
+  const { server, through } = await behindProxy(echo)
+  server.removeAllListeners('connection')
+  const secure = createTlsServer().on('tlsClientError', () => undefined)
+  server.on('connection', (socket) => secure.emit('connection', socket))
+  const { status, body } = await through('/')
+  expect(status).toBe(502)
+  expect(body).toContain('<h1>web expects TLS</h1>')
 })
 
 test('bodies stream in both directions, and events are not delayed', async () => {

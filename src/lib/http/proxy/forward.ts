@@ -21,6 +21,7 @@ import { type HeaderPairs, tokensOf, valuesOf } from './header-pairs.ts'
 const MAX_INTERIM_ANSWERS = 32
 /** Errors of a pooled connection that the upstream closed: of a read, and of a write. */
 const CLOSED = new Set(['ECONNRESET', 'EPIPE'])
+const CLOSED_EARLY = 'the connection closed without a response'
 
 /** A failure before the response started. */
 export interface UpstreamFailure {
@@ -121,7 +122,11 @@ class Exchange {
       const invalid = invalidResponse(error)
       const failure: UpstreamFailure =
         invalid === undefined
-          ? { is: 'broken', message: messageOf(error), cause: error }
+          ? {
+              is: 'broken',
+              message: error.code === 'ECONNRESET' ? CLOSED_EARLY : messageOf(error),
+              cause: error,
+            }
           : { is: 'invalid', message: invalid, cause: error }
       const { onUnreached } = this.#forwarding
       if (this.#state !== 'waiting' || !isConnectError(error) || onUnreached === undefined)
@@ -130,8 +135,7 @@ class Exchange {
       onUnreached(failure)
     })
     upstream.on('close', () => {
-      if (this.#upstream === upstream)
-        this.#fail({ is: 'broken', message: 'the connection closed without a response' })
+      if (this.#upstream === upstream) this.#fail({ is: 'broken', message: CLOSED_EARLY })
     })
     if (!hasBody(framing)) {
       if (message.isPaused()) message.resume()

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
-import { isFault, type Fault } from '../../../../lib/errors/fault.ts'
+import { isFault } from '../../../../lib/errors/fault.ts'
 import { httpFault } from '../../../../lib/http/faults.ts'
 import type { Diversion, UpgradeHandler } from '../../../../lib/http/diversion.ts'
 import { NOTICE_HEADERS, renderNotice } from '../../../../lib/http/notice-page.ts'
@@ -12,7 +12,7 @@ import {
   checkRequest,
   isForwardedUpgrade,
 } from '../../../../lib/http/proxy/checked-request.ts'
-import { forward, type Forwarding, type UpstreamFailure } from '../../../../lib/http/proxy/forward.ts'
+import { forward, type Forwarding } from '../../../../lib/http/proxy/forward.ts'
 import { ClientAddress } from '../../../../lib/http/proxy/client-address.ts'
 import { type Forwarder, isLoop } from '../../../../lib/http/proxy/forwarded-headers.ts'
 import { responseOn } from '../../../../lib/http/proxy/socket-response.ts'
@@ -30,6 +30,7 @@ import { type E2bParts, hasInterpreter } from '../e2b/sandbox-request.ts'
 import type { HttpFace } from '../face.ts'
 import type { Gate } from '../team/gate.ts'
 import { grantCookie, grantsOf } from './grant-cookie.ts'
+import { portFailure, portNotice } from './port-failure.ts'
 import { extractTicket } from './ticket-parameter.ts'
 import { type PortAddressing, toBrowser, toGuest } from './port-headers.ts'
 
@@ -147,7 +148,9 @@ export class PortProxy implements Diversion {
       timeoutMs,
       refuse: (failure) => {
         connection.destroy()
-        this.#refuse(message, response, connectFailed(failure, timeoutMs))
+        void portFailure(failure, target, timeoutMs, () => this.#connect(target)).then((why) =>
+          this.#refuse(message, response, why),
+        )
       },
     })
   }
@@ -196,9 +199,9 @@ export class PortProxy implements Diversion {
         'INVALID_REQUEST',
         'proxy loop detected: this request has already passed through this server',
       )
-    const { table, entrance, config, audit } = this.#parts.face
+    const { table, audit } = this.#parts.face
     const isRunning = table.find(workspace)?.state.is === 'running'
-    const opening = openTunnel(entrance, workspace, String(port), config.tunnel.denyPorts)
+    const opening = this.#connect({ workspace, port })
     const getsPage = !isRunning && isRepeatable && isNavigation(request.message)
     if (getsPage && !(await settlesWithin(opening, PAGE_MS))) {
       void opening.then((late) => late.destroy()).catch(() => undefined)
@@ -207,6 +210,11 @@ export class PortProxy implements Diversion {
     const connection = await opening
     audit.enter(subjectOf({ raw: request.message }, 'port.enter', workspace), `${workspace} ${port}`)
     return connection
+  }
+
+  #connect({ workspace, port }: PortTarget): Promise<Duplex> {
+    const { entrance, config } = this.#parts.face
+    return openTunnel(entrance, workspace, String(port), config.tunnel.denyPorts)
   }
 
   /** Returns the port a request is for, without normalizing the target. @throws INVALID_REQUEST and INVALID_PORT */
@@ -341,15 +349,6 @@ function parentDomain(host: string): string {
   return host.toLowerCase().slice(host.indexOf('.'))
 }
 
-function connectFailed({ is, message, cause }: UpstreamFailure, timeoutMs: number): Fault {
-  const why = {
-    silent: `the port did not respond within ${timeoutMs / 1_000} s`,
-    broken: `the port did not respond: ${message}`,
-    invalid: `the port sent an invalid response: ${message}`,
-  }[is]
-  return fault('CONNECT_FAILED', why, cause)
-}
-
 /** Returns whether the client is a browser, which gets errors as a page. */
 function wantsPage({ headers }: IncomingMessage): boolean {
   return /\btext\/html\b/.test(headers.accept ?? '')
@@ -388,10 +387,4 @@ function sendStarting(
     },
     body: renderNotice({ title: 'Starting', message }),
   })
-}
-
-/** Renders an error as a page. */
-function portNotice({ code, message }: Fault): string {
-  const title = code === 'CONNECT_FAILED' ? 'This port is not responding' : 'Cannot open this port'
-  return renderNotice({ title, message: `${message.charAt(0).toUpperCase()}${message.slice(1)}.` })
 }

@@ -1,10 +1,11 @@
 import { METHODS } from 'node:http'
 import { text } from 'node:stream/consumers'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { FakeBackend } from '../../../../support/workspace/backend/fake-backend.ts'
 import { ask, serveInside } from '../../../../support/workspace/client/port-client.ts'
 import { sendRaw, statusOf } from '../../../../support/http/raw-http.ts'
 import { startRawUpstream } from '../../../../support/http/raw-upstream.ts'
+import { startUpstream } from '../../../../support/workspace/server/egress-proxy.ts'
 import {
   makeWorkspace,
   startWorkspaceServer,
@@ -44,6 +45,31 @@ test('a response with large headers passes, and an error names the limit', async
     const larger = await ask(server, host, { path: `${prefix}/70000` })
     expect(larger.status).toBe(502)
     expect(await text(larger.answer)).toContain("invalid response: the response's headers exceed 64 KiB")
+  }
+})
+
+test('a port that expects TLS is named with the remedy', async () => {
+  const { port, close } = await startUpstream()
+  onTestFinished(close)
+  for (const { host, prefix } of ways(port)) {
+    const { status, answer } = await ask(server, host, { path: `${prefix}/` })
+    expect([status, await text(answer)]).toEqual([
+      502,
+      expect.stringContaining(
+        `port ${port} expects TLS, but ports are forwarded as plain HTTP: serve it without TLS, or use it on your machine with: workspace connect demo ${port} --local ${port}`,
+      ),
+    ])
+  }
+})
+
+test('a port that closes or resets the connection is reported without a term of Node.js', async () => {
+  for (const end of ['destroy', 'resetAndDestroy'] as const) {
+    const { port } = await startRawUpstream((socket) => socket[end]())
+    const { status, answer } = await ask(server, `${port}--demo.localhost:${server.httpPort}`)
+    expect([status, await text(answer)]).toEqual([
+      502,
+      expect.stringContaining('the port did not respond: the connection closed without a response'),
+    ])
   }
 })
 
