@@ -6,7 +6,7 @@ export const PYTHON_RUNNER = String.raw`
 import sys
 if sys.version_info < (3, 8):
     sys.exit(120)
-import ast, base64, inspect, io, json, linecache, os, signal, threading, traceback, types
+import __future__, ast, base64, inspect, io, json, linecache, os, re, signal, threading, traceback, types
 
 MARK = sys.argv[1].encode()
 PIECE = 3500
@@ -131,6 +131,10 @@ def show_figures():
 
 
 loop = None
+features = 0
+FEATURES = 0
+for feature in __future__.all_feature_names:
+    FEATURES |= getattr(__future__, feature).compiler_flag
 
 
 def evaluate(code):
@@ -155,32 +159,63 @@ def dedented(text):
     return "".join(each[len(indent):] if each.startswith(indent) else each for each in lines)
 
 
-def shell(command):
+def shell(command, program=None):
     import importlib, subprocess
     sys.stdout.flush()
-    subprocess.call(command, shell=True)
+    if program is None:
+        subprocess.call(command, shell=True)
+    else:
+        subprocess.run([program, "-c", command], check=True)
     # It may have installed modules.
     importlib.invalidate_caches()
+
+
+def lines_of(command):
+    import subprocess
+    sys.stdout.flush()
+    return subprocess.run(command, shell=True, stdout=subprocess.PIPE).stdout.decode(errors="replace").splitlines()
+
+
+def change_directory(path):
+    os.chdir(os.path.expanduser(path.strip("'\"") or "~"))
+    print(os.getcwd())
+
+
+SUPPORTED = "!COMMAND, NAME = !COMMAND, %cd, %pip, %matplotlib and, as the first line, %%bash"
 
 
 def python_of(line):
     # Returns Python code for a line of notebooks that is not Python; None for others.
     start = line.lstrip(" \t")
+    indent = line[:len(line) - len(start)]
+    name, _, rest = start.rstrip().partition(" ")
+    target, is_assigned, command = start.partition("=")
+    if start.startswith("!!"):
+        return indent + "__lines__(%r)" % start[2:]
     if start.startswith("!"):
-        command = start[1:]
-    elif start.startswith("%pip "):
+        return indent + "__shell__(%r)" % start[1:]
+    names = target.replace(",", " ").split()
+    if is_assigned and command.lstrip().startswith("!") and all(map(str.isidentifier, names)):
+        return indent + "%s= __lines__(%r)" % (target, command.lstrip()[1:])
+    if name == "%pip":
         import shlex
-        command = shlex.quote(sys.executable) + " -m " + start[1:]
-    elif start.startswith("%matplotlib"):
-        command = ""
-    elif start.startswith("%"):
-        raise SyntaxError("the command %s of notebooks is not supported" % start.split()[0])
-    else:
-        return None
-    return line[:len(line) - len(start)] + "__shell__(%r)" % command
+        return indent + "__shell__(%r)" % (shlex.quote(sys.executable) + " -m " + start[1:])
+    if name == "%cd":
+        return indent + "__cd__(%r)" % rest
+    if name == "%matplotlib":
+        return indent + "pass"
+    if name.startswith("%"):
+        raise SyntaxError("%s is a command of IPython, not Python; supported are %s" % (name, SUPPORTED))
+    if start.startswith("?") or start.rstrip().endswith("?"):
+        asked = start.strip().strip("?")
+        raise SyntaxError("%s is a question to IPython, not Python; use help(%s)" % (start.strip(), asked))
+    return None
 
 
 def parse(text, name):
+    first, _, rest = text.lstrip().partition("\n")
+    if first.rstrip() in ("%%bash", "%%sh"):
+        return ast.parse("__shell__(%r, %r)" % (rest, first.strip()[2:]), name)
     # Only lines that are an error otherwise: a text of several lines may contain the same.
     lines = text.split("\n")
     for _ in range(MOST_COMMANDS):
@@ -217,8 +252,13 @@ def run(text):
     linecache.cache[name] = (len(text), None, text.splitlines(True), name)
     tree = parse(text, name)
     last = tree.body.pop().value if tree.body and isinstance(tree.body[-1], ast.Expr) else None
-    flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-    evaluate(compile(tree, name, "exec", flags, True))
+    global features
+    flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT | features
+    code = compile(tree, name, "exec", flags, True)
+    # What a piece imports from __future__ is valid for the next ones.
+    features |= code.co_flags & FEATURES
+    evaluate(code)
+    flags |= features
     if last is not None:
         value = evaluate(compile(ast.Expression(last), name, "eval", flags, True))
         if value is not None:
@@ -236,13 +276,16 @@ def error_of(error):
         # Frames of this program.
         shown.stack[:] = [each for each in shown.stack if each.filename != "<string>"]
         text = "".join(shown.format())[-100000:]
-        return {"name": type(error).__name__, "value": str(error)[:10000], "traceback": text}
+        value = str(error)[:10000]
+        if isinstance(error, NameError) and re.search(r"'(In|Out|get_ipython)'", value):
+            value += "; only IPython has it, and this is Python, in which _ is the last value"
+        return {"name": type(error).__name__, "value": value, "traceback": text}
     except Exception:
         return {"name": "Exception", "value": "the error has no text", "traceback": ""}
 
 
 main.display = display
-main.__shell__ = shell
+main.__shell__, main.__lines__, main.__cd__ = shell, lines_of, change_directory
 signal.signal(signal.SIGINT, interrupt)
 send(1, {"type": "ready", "version": "%d.%d.%d" % sys.version_info[:3]})
 for line in requests:

@@ -100,13 +100,47 @@ describeOn(KINDS, 'code', ({ backend, kind }) => {
     expect(await plain(python('%matplotlib inline\n!true'))).toEqual([])
     expect(await python('%pip --version')).toMatchObject({ error: null, results: [] })
     expect(await plain(python('\n    # indented\n    a = 1\n    if a:\n        a = 2\n    a'))).toEqual(['2'])
-    expect((await python('1\n%%bash\nls')).error).toMatchObject({
-      name: 'SyntaxError',
-      value: 'the command %%bash of notebooks is not supported',
-    })
     for (const bad of ['x = ;', 'x = 1 !', 'if True:\n!true', '(\n!true'])
       expect(await plain(python(bad))).toMatch(/SyntaxError|IndentationError/)
     expect((await python('!sleep 60', { timeoutMs: 300 })).error?.name).toBe('KeyboardInterrupt')
+  })
+
+  test('W12 cells of notebooks run as there, or the error names what to use', async () => {
+    expect(await plain(python('files = !printf "a\\nb"\nfiles'))).toEqual(["['a', 'b']"])
+    expect(await plain(python('if True:\n  first, second = !echo 1; echo 2\nfirst + second'))).toEqual([
+      "'12'",
+    ])
+    expect(await plain(python('!!echo two'))).toEqual(["['two']"])
+    expect(await python('%%bash\nx=3\necho $((x + 1)) ${BASH_VERSION:+bash}')).toMatchObject({
+      stdout: '4 bash\n',
+      error: null,
+    })
+    expect((await python('%%sh\nexit 3')).error).toMatchObject({
+      name: 'CalledProcessError',
+      value: expect.stringContaining('exit status 3'),
+    })
+    await python('import os; folder = os.getcwd()')
+    expect(await python('%cd /tmp\n!pwd')).toMatchObject({ stdout: '/tmp\n/tmp\n' })
+    expect((await python('%cd "/no such folder"')).error?.name).toBe('FileNotFoundError')
+    await python('os.chdir(folder)')
+
+    await python('from __future__ import annotations')
+    expect(await python('def later(each: Unknown): pass')).toMatchObject({ error: null })
+
+    const supported = 'not Python; supported are !COMMAND, NAME = !COMMAND, %cd, %pip, %matplotlib and'
+    for (const command of ['%timeit 1', '1\n%%bash\nls', '%%time\n1', 'if True:\n    %load_ext x'])
+      expect((await python(command)).error).toMatchObject({
+        name: 'SyntaxError',
+        value: expect.stringContaining(supported),
+      })
+    for (const question of ['print?', '?print', 'x = 5\nprint??'])
+      expect((await python(question)).error?.value).toContain('not Python; use help(print)')
+    for (const name of ['Out[1]', 'In', 'get_ipython()'])
+      expect((await python(name)).error).toMatchObject({
+        name: 'NameError',
+        value: expect.stringContaining('only IPython has it'),
+      })
+    expect((await python('other_name')).error?.value).toBe("name 'other_name' is not defined")
   })
 
   test('state, output and the last value of JavaScript code are kept apart', async () => {
@@ -350,12 +384,20 @@ import "node:fs";
     const codes = Array.from({ length: 8 }, (_, at) => `order.append(${at}); len(order)`)
     const shown = await Promise.all(codes.map((code) => plain(python(code))))
     expect(new Set(shown.map(([each]) => each))).toEqual(new Set(['1', '2', '3', '4', '5', '6', '7', '8']))
-    const busy = await Promise.allSettled(
-      Array.from({ length: 20 }, () => python('import time; time.sleep(0.05)')),
+    const running = python(`${START}import os, time\nwhile not os.path.exists("go"): time.sleep(0.01)`)
+    await started()
+    const waiting = Array.from({ length: 20 }, () => python('1'))
+    // Each fails at once or waits.
+    const refusals = waiting.map((each) =>
+      each.then(
+        () => undefined,
+        (error: unknown) => error,
+      ),
     )
-    const refused = busy.filter((each) => each.status === 'rejected')
-    expect(refused.length).toBeGreaterThan(0)
-    for (const { reason } of refused) expect(reason).toMatchObject({ code: 'CONTEXT_BUSY', status: 503 })
+    expect(await Promise.race(refusals)).toMatchObject({ code: 'CONTEXT_BUSY', status: 503 })
+    await workspace.files.write('go', Buffer.from(''))
+    for (const refusal of await Promise.all([running.then(() => undefined), ...refusals]))
+      if (refusal !== undefined) expect(refusal).toMatchObject({ code: 'CONTEXT_BUSY', status: 503 })
   })
 
   test('an interpreter that ends or breaks the protocol is replaced', async () => {
