@@ -6,6 +6,7 @@ import type { WorkspaceLabels } from '../../labels.ts'
 import { parseDuration } from '../../../lib/config/duration.ts'
 import { REST_KINDS } from '../../schedule.ts'
 import { EXPIRE_ACTIONS } from '../../workspace-settings.ts'
+import { BACKEND_NAMES } from '../../backend-name.ts'
 import { hostOf } from './ssh-client.ts'
 
 /** Value of options without a limit. */
@@ -65,7 +66,7 @@ export function addCreateOptions(command: Command): Command {
       'directory on the server to mount instead of cloning; relative paths need a local server',
     )
     .option('--image <image>', "image or alias (default: the server's)")
-    .option('--backend <backend>', 'docker, firecracker, vz or qemu')
+    .option('--backend <backend>', BACKEND_NAMES.join(', '))
     .option('--cpus <n>', 'number of CPUs', wholeNumber)
     .option('--memory-mb <n>', 'memory in MiB', wholeNumber)
     .option('--upper-size <gb>', "size of a virtual machine's writable disk in GB, 1 to 100", wholeNumber)

@@ -2,7 +2,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { constants, homedir } from 'node:os'
+import { constants, homedir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { makeDirs } from '../../../lib/fs/make-dirs.ts'
 import { ExitStatus } from '../../../lib/cli/run.ts'
@@ -20,6 +20,7 @@ const sshFault = defineFaults({ SSH_CLIENT_MISSING: 'unavailable', SSH_KEY_FAILE
 
 /** Host name in the known-hosts file, independent of the server's address. */
 const ALIAS = 'workspace'
+const KEY_NAMES = ['id_ed25519', 'id_rsa', 'id_ecdsa', 'id_ed25519_sk', 'id_ecdsa_sk']
 
 /** Options of `sshInto`. */
 export interface SshOptions {
@@ -163,7 +164,7 @@ async function identityOptions(hostKey: string): Promise<SshTarget['options']> {
     // Do not modify the user's known_hosts.
     ['UpdateHostKeys', 'no'],
   ]
-  if (!hasOwnKey()) options.push(['IdentityFile', await ourKey(directory)])
+  for (const key of await keys(directory)) options.push(['IdentityFile', key])
   return options
 }
 
@@ -177,12 +178,12 @@ async function pin(hostKey: string, configDir: string): Promise<string> {
   return file
 }
 
-function hasOwnKey(): boolean {
-  const names = ['id_ed25519', 'id_rsa', 'id_ecdsa', 'id_ed25519_sk', 'id_ecdsa_sk']
-  return (
-    process.env['SSH_AUTH_SOCK'] !== undefined ||
-    names.some((name) => existsSync(join(homedir(), '.ssh', name)))
-  )
+/** Returns the keys that ssh does not find itself. It looks in the home of the user's account, not in HOME. */
+async function keys(directory: string): Promise<readonly string[]> {
+  const folder = join(homedir(), '.ssh')
+  const own = KEY_NAMES.map((name) => join(folder, name)).filter((file) => existsSync(file))
+  if (own.length === 0 && process.env['SSH_AUTH_SOCK'] === undefined) return [await ourKey(directory)]
+  return homedir() === userInfo().homedir ? [] : own
 }
 
 async function ourKey(directory: string): Promise<string> {

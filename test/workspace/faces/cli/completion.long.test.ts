@@ -79,7 +79,8 @@ describe.each(Object.keys(SHELLS) as (keyof typeof SHELLS)[])('the completion of
     [['sessions', 'attach', 'de'], ['demo']],
     [['snapshot', 'show', 'd'], []],
     [['create', 'd'], []],
-    [['start', 'demo', 'd'], []],
+    [['show', 'demo', 'd'], []],
+    [['start', 'demo', 'd'], ['demo', 'docs']],
     [['start', '$(touch x)'], []],
   ])('offers after %j %j', async (words, expected) => {
     expect(await offered(server.url, ...words)).toEqual(expected)

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { printable } from '../../../../src/lib/cli/table.ts'
 import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
@@ -10,6 +10,7 @@ import {
   workspaceCli,
   workspaceCliOnTerminal,
 } from '../../../support/workspace/client/workspace-cli.ts'
+import { makeKey, publicKey } from '../../../support/workspace/ssh/open-ssh.ts'
 import { startWorkspaceServer, type TestServer } from '../../../support/workspace/server/test-server.ts'
 
 const backend = new FakeBackend()
@@ -146,6 +147,45 @@ test('rm deletes a workspace and keeps its files with --keep-volume', async () =
   await create('demo')
   expect((await cli('rm', 'demo', '--table')).stdout).toBe('demo is deleted\n')
   expect(await backend.hasVolume('demo')).toBe(false)
+})
+
+test('commands take several names, and report each that fails', async () => {
+  await create('one')
+  await create('two')
+  expect(await json('stop', 'one', 'two', 'one')).toMatchObject({
+    workspaces: [
+      { name: 'one', status: 'stopped' },
+      { name: 'two', status: 'stopped' },
+    ],
+  })
+  expect(await cli('start', 'one', 'no-such', 'two', 'none', '--table')).toMatchObject({
+    status: 1,
+    stdout: 'one is running\ntwo is running\n',
+    stderr: expect.stringMatching(/^workspace: .*"no-such".*\nworkspace: .*"none".*\n$/),
+  })
+  expect(await cli('rm', 'one', 'no-such')).toMatchObject({
+    status: 1,
+    stdout: '{\n  "deleted": [\n    "one"\n  ]\n}\n',
+  })
+  expect(await json('rm', 'two', 'no-such', '--force', '-y')).toEqual({ deleted: ['two', 'no-such'] })
+  expect(await json('rm', 'no-such', '-f')).toEqual({ deleted: 'no-such' })
+})
+
+test('ssh finds a key in HOME, also if the home of the account is another folder', async () => {
+  const user = userEnvironment({ WORKSPACE_URL: server.url })
+  const folder = join(String(user['HOME']), '.ssh')
+  mkdirSync(folder, { mode: 0o700 })
+  const key = makeKey(folder, 'ed25519')
+  const listed = tempDir()
+  writeFileSync(join(listed, 'keys'), publicKey(key))
+  const strict = await startWorkspaceServer({
+    backends: () => [new FakeBackend()],
+    settings: { ssh: { authorized_keys: join(listed, 'keys') } },
+  })
+  onTestFinished(() => strict.stop())
+  await strict.create({ name: 'demo' })
+  const found = await workspaceCli(['ssh', 'demo', 'echo here'], { ...user, WORKSPACE_URL: strict.url })
+  expect(found).toMatchObject({ status: 0, stdout: 'here\n' })
 })
 
 test('info prints information about the server', async () => {

@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { examples } from '../../../../lib/cli/examples.ts'
 import { formatRecord, formatTable } from '../../../../lib/cli/table.ts'
 import type { WireImage, WireManifest } from '../../../api/image.ts'
+import { BACKEND_NAMES } from '../../../backend-name.ts'
 import { addServerOption, contextOf } from '../context.ts'
 import { addImageBuild } from './image-build.ts'
 
@@ -126,7 +127,7 @@ export function addServerCommands(program: Command): void {
 }
 
 function addBackendOption(command: Command): Command {
-  return command.option('--backend <backend>', 'backend of the image: docker, firecracker, vz or qemu')
+  return command.option('--backend <backend>', `backend of the image: ${BACKEND_NAMES.join(', ')}`)
 }
 
 function queryOf(parameters: Readonly<Record<string, string | undefined>>): string {

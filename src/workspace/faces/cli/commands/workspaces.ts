@@ -1,11 +1,13 @@
 import { type Command, Option } from 'commander'
 import { collect } from '../../../../lib/cli/arguments.ts'
 import { examples } from '../../../../lib/cli/examples.ts'
+import { isFault } from '../../../../lib/errors/fault.ts'
 import type { WireConnected } from '../../../api/bus.ts'
 import type { WireWorkspace } from '../../../api/workspace.ts'
 import { queryAllServers } from '../query-all-servers.ts'
 import { addAllOption, addServerOption, contextOf, outputOf } from '../context.ts'
 import { addCreateOptions, createBody, type CreateOptions } from '../create-options.ts'
+import { forEachName } from '../each-name.ts'
 import { serversTable, workspaceRecord, workspacesTable } from '../workspace-table.ts'
 
 interface ListOptions {
@@ -14,11 +16,16 @@ interface ListOptions {
   readonly label?: readonly string[]
 }
 
+interface RemoveOptions {
+  readonly keepVolume?: boolean
+  readonly force?: boolean
+}
+
 const ACTIONS = {
-  start: 'start a workspace',
-  stop: 'stop a workspace; the memory of a suspended one is discarded',
-  suspend: 'save the memory of a running workspace and stop it; start continues its programs',
-  reset: 'reset a stopped workspace to its image, deleting everything written in it',
+  start: 'start workspaces',
+  stop: 'stop workspaces; the memory of suspended ones is discarded',
+  suspend: 'save the memory of running workspaces and stop them; start continues their programs',
+  reset: 'reset stopped workspaces to their images, deleting everything written in them',
 } as const
 
 /** Adds the commands `list`, `show`, `create`, `start`, `stop`, `suspend`, `reset`, `rename` and `rm`. */
@@ -68,13 +75,17 @@ export function addWorkspaceCommands(program: Command): void {
 
   for (const [action, description] of Object.entries(ACTIONS)) {
     addServerOption(program.command(action))
-      .addHelpText('after', examples(`workspace ${action} demo`))
+      .addHelpText('after', examples(`workspace ${action} demo`, `workspace ${action} web db`))
       .description(description)
-      .argument('<name>')
-      .action(async (name: string, _options: unknown, command: Command) => {
+      .argument('<name...>')
+      .action(async (names: readonly string[], _options: unknown, command: Command) => {
         const { client, output } = await contextOf(command)
-        const workspace = await client.post<WireWorkspace>(`${pathOf(name)}/${action}`)
-        output.result(workspace, () => `${workspace.name} is ${workspace.status}`)
+        const act = (name: string) => client.post<WireWorkspace>(`${pathOf(name)}/${action}`)
+        await forEachName(names, act, (workspaces) =>
+          output.result(names.length === 1 ? workspaces[0] : { workspaces }, () =>
+            workspaces.map(({ name, status }) => `${name} is ${status}`).join('\n'),
+          ),
+        )
       })
   }
 
@@ -90,14 +101,26 @@ export function addWorkspaceCommands(program: Command): void {
     })
 
   addServerOption(program.command('rm'))
-    .addHelpText('after', examples('workspace rm demo'))
-    .description('delete a workspace and, by default, its files')
-    .argument('<name>')
-    .option('--keep-volume', 'keep its files for the next workspace with that name')
-    .action(async (name: string, options: { keepVolume?: boolean }, command: Command) => {
+    .addHelpText('after', examples('workspace rm demo', 'workspace rm web db --keep-volume'))
+    .description('delete workspaces and, by default, their files, without asking')
+    .argument('<name...>')
+    .option('--keep-volume', 'keep the files for the next workspace with that name')
+    .option('-f, --force', 'succeed if there is no such workspace')
+    .option('-y, --yes', 'accepted for scripts; this command never asks')
+    .action(async (names: readonly string[], options: RemoveOptions, command: Command) => {
       const { client, output } = await contextOf(command)
-      await client.delete(`${pathOf(name)}${options.keepVolume === true ? '?keep_volume=true' : ''}`)
-      output.result({ deleted: name }, () => `${name} is deleted`)
+      const query = options.keepVolume === true ? '?keep_volume=true' : ''
+      const act = async (name: string): Promise<string> => {
+        await client.delete(`${pathOf(name)}${query}`).catch((error: unknown) => {
+          if (options.force !== true || !isFault(error) || error.code !== 'WORKSPACE_NOT_FOUND') throw error
+        })
+        return name
+      }
+      await forEachName(names, act, (deleted) =>
+        output.result({ deleted: names.length === 1 ? deleted[0] : deleted }, () =>
+          deleted.map((name) => `${name} is deleted`).join('\n'),
+        ),
+      )
     })
 }
 
