@@ -1,6 +1,7 @@
 import type { Static } from 'typebox'
 import { Type } from '../../lib/schema/type.ts'
 import type { FileEntry } from '../files/entry.ts'
+import { shownPath } from '../files/path-text.ts'
 import type { CreateInput } from '../lifecycle/create-request.ts'
 import type { Usage } from '../usage/usage-sampler.ts'
 import type { Workspace } from '../workspace.ts'
@@ -174,9 +175,9 @@ export function metricToWire(
 export function entryToWire(entry: FileEntry, path: string) {
   const types = { file: 'FILE_TYPE_FILE', directory: 'FILE_TYPE_DIRECTORY', link: 'FILE_TYPE_SYMLINK' }
   return {
-    name: entry.name,
+    name: shownPath(entry.name),
     type: entry.kind === 'other' ? 'FILE_TYPE_UNSPECIFIED' : types[entry.kind],
-    path,
+    path: shownPath(path),
     // 64-bit integers are texts in the JSON form.
     size: String(entry.bytes),
     mode: entry.mode,

@@ -1,5 +1,6 @@
 /** A file in a workspace, as its own `stat` reports it. */
 export interface FileEntry {
+  /** A text as `path-text.ts` describes. */
   readonly name: string
   /** `link` is a symbolic link, wherever it leads. */
   readonly kind: 'file' | 'directory' | 'link' | 'other'

@@ -8,6 +8,7 @@ import { checkArgument } from '../arguments.ts'
 import { OutputTail, runToEnd } from '../program/run-program.ts'
 import { WORKSPACE_DIR } from '../workspace.ts'
 import { type FileEntry, parseStat, STAT_FIELDS } from './entry.ts'
+import { bytesFromText, scriptWithPaths, shownPath, textFromBytes } from './path-text.ts'
 import type { OpenWrites } from '../lifecycle/open-writes.ts'
 import * as scripts from './scripts.ts'
 
@@ -109,7 +110,7 @@ export class WorkspaceFiles {
 
   async stat(path: string): Promise<FileEntry> {
     const entry = parseStat(await this.#run(path, scripts.STAT, [path, STAT_FIELDS]))
-    if (entry === undefined) throw fault('BACKEND_ERROR', `stat of ${path} printed something else`)
+    if (entry === undefined) throw fault('BACKEND_ERROR', `stat of ${shownPath(path)} printed something else`)
     return entry
   }
 
@@ -174,29 +175,34 @@ export class WorkspaceFiles {
     if (status !== 0) throw failure(path, status, messages)
     const { bytes, droppedBytes } = output.end()
     if (droppedBytes > 0)
-      throw fault('FILE_CONFLICT', `${path} has too many entries to list; use a program inside the workspace`)
-    return bytes.toString()
+      throw fault(
+        'FILE_CONFLICT',
+        `${shownPath(path)} has too many entries to list; use a program inside the workspace`,
+      )
+    return textFromBytes(bytes)
   }
 
   #start(script: string, args: readonly string[]): Promise<ExecProcess> {
     const user = this.#user
     const { backend, name } = this.#place
     return backend.exec(name, {
-      argv: ['/bin/sh', '-c', script, 'sh', ...args],
+      argv: scriptWithPaths(script, args),
       ...(user !== undefined && { user }),
     })
   }
 }
 
 /**
- * Returns the absolute form of a path; a relative one starts at the workspace's directory.
+ * Returns the absolute form of a path, a text as `path-text.ts` describes; a relative one starts at the workspace's
+ * directory.
  *
  * @throws INVALID_REQUEST when no program could use it
  */
 export function parsePath(path: string): string {
   if (path === '') throw fault('INVALID_REQUEST', 'the path is empty')
   checkArgument('path', path)
-  return posix.resolve(WORKSPACE_DIR, path)
+  // Escapes that together are valid UTF-8 become its text, so that each path has one form.
+  return posix.resolve(WORKSPACE_DIR, textFromBytes(bytesFromText(path)))
 }
 
 /** Returns the error of a script's exit status. */
@@ -204,7 +210,8 @@ export function failure(fullPath: string, status: number, messages: OutputTail) 
   const lines = messages.end().bytes.toString().split('\n').filter(Boolean)
   // Tools end their messages with the system's reason.
   const reason = lines.at(-1)?.split(': ').at(-1)?.slice(0, MAX_SHOWN)
-  const path = fullPath.length > MAX_SHOWN ? `${fullPath.slice(0, MAX_SHOWN)}…` : fullPath
+  const all = shownPath(fullPath)
+  const path = all.length > MAX_SHOWN ? `${all.slice(0, MAX_SHOWN)}…` : all
   if (status === scripts.NOT_FOUND) return fault('FILE_NOT_FOUND', `${path} does not exist in the workspace`)
   if (status === scripts.DENIED)
     return fault('FILE_DENIED', `the workspace's user has no permission for this: ${path}`)

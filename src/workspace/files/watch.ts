@@ -5,6 +5,7 @@ import { hangUpOnAbort } from '../backend/follow-program.ts'
 import { fault } from '../errors.ts'
 import { OutputTail } from '../program/run-program.ts'
 import { failure } from './files.ts'
+import { scriptWithPaths, shownPath, textFromBytes } from './path-text.ts'
 import * as scripts from './scripts.ts'
 
 const EVERY_MS = 500
@@ -21,7 +22,7 @@ const TYPE_MASK = 0o170_000
 /** A change below a watched directory. */
 export interface FileChange {
   readonly kind: 'create' | 'write' | 'remove' | 'rename' | 'chmod'
-  /** Relative to the directory. */
+  /** Relative to the directory; a text as `path-text.ts` describes. */
   readonly path: string
 }
 
@@ -55,7 +56,7 @@ export async function* watchDirectory(
 ): AsyncGenerator<readonly FileChange[]> {
   // Unpredictable, so that no file name can look like the start of another record.
   const mark = `/${randomBytes(16).toString('hex')}/`
-  const argv = ['/bin/sh', '-c', scripts.WATCH, 'sh', path, mark + FIELDS, mark, isRecursive ? 'yes' : '']
+  const argv = scriptWithPaths(scripts.WATCH, [path, mark + FIELDS, mark, isRecursive ? 'yes' : ''])
   const process = await backend.exec(workspaceName, { argv, ...(user !== undefined && { user }) })
   const release = hangUpOnAbort(signal, process)
   try {
@@ -82,12 +83,16 @@ async function* readListings(process: ExecProcess, path: string, mark: string): 
   const end = `${mark}\n`
   let text = ''
   process.stdin.write('\n')
-  for await (const chunk of process.stdout.setEncoding('utf8') as AsyncIterable<string>) {
+  for await (const chunk of process.stdout.setEncoding('latin1') as AsyncIterable<string>) {
     text += chunk
     if (text.length > MAX_LISTING_BYTES)
-      throw fault('FILE_CONFLICT', `${path} has too many entries to watch; watch a directory in it`)
+      throw fault(
+        'FILE_CONFLICT',
+        `${shownPath(path)} has too many entries to watch; watch a directory in it`,
+      )
     if (!text.endsWith(end)) continue
-    yield parseListing(text.slice(0, -end.length), mark)
+    const listed = Buffer.from(text.slice(0, -end.length), 'latin1')
+    yield parseListing(textFromBytes(listed), mark)
     text = ''
     process.stdin.write('\n')
   }

@@ -2,6 +2,7 @@ import { createHash, createHmac } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { httpFault } from '../../../../lib/http/faults.ts'
 import { createSecretTest, createTokenTest, type Secret } from '../../../../lib/http/token-rule.ts'
+import { bytesFromText } from '../../../files/path-text.ts'
 import type { Workspace } from '../../../workspace.ts'
 
 const API_KEY = 'x-api-key'
@@ -81,7 +82,10 @@ export class SandboxAccess {
 function checkSignature(signed: SignedUse, token: string, nowMs: number): void {
   const { path, operation, user, signature, expiration } = signed
   const parts = [path, operation, user, token, ...(expiration === undefined ? [] : [expiration])]
-  const expected = createHash('sha256').update(parts.join(':')).digest('base64').replace(/=+$/, '')
+  const expected = createHash('sha256')
+    .update(bytesFromText(parts.join(':')))
+    .digest('base64')
+    .replace(/=+$/, '')
   if (!createSecretTest(`v1_${expected}`)(signature))
     throw httpFault('UNAUTHORIZED', 'the signature of the URL is not valid; create the URL again')
   if (expiration !== undefined && expiration * 1_000 < nowMs)

@@ -6,6 +6,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { abortOnClose } from '../../../../lib/http/abort-on-close.ts'
 import { fault } from '../../../errors.ts'
 import { parsePath, WorkspaceFiles } from '../../../files/files.ts'
+import { shownPath } from '../../../files/path-text.ts'
 import { subjectOf } from '../audit-subject.ts'
 import { receiveUpload } from '../end-upload.ts'
 import type { HttpFace } from '../face.ts'
@@ -61,7 +62,10 @@ export function contentRoutes(scope: FastifyInstance, { audit }: HttpFace, entra
           await audit.follow(subjectOf(request, 'file.write', place.name), () => files.write(target, content))
         }
         const written = await receiveUpload(request, reply, () => receive(request, path, { write, gone }))
-        return written.map((to) => ({ name: posix.basename(to), type: 'file', path: parsePath(to) }))
+        return written.map((to) => {
+          const at = shownPath(parsePath(to))
+          return { name: posix.basename(at), type: 'file', path: at }
+        })
       },
     )
     done()

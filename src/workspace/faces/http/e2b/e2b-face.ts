@@ -4,6 +4,7 @@ import { STATUS_OF_KIND } from '../../../../lib/http/status.ts'
 import { WatcherTable } from '../../../files/watcher-table.ts'
 import { LivePrograms } from '../../../program/live-programs.ts'
 import { subjectOf } from '../audit-subject.ts'
+import { keepPathBytes } from '../query-path.ts'
 import { ConnectService, HIDDEN, OWN_ADMISSION } from './connect-service.ts'
 import { interpreterRoutes } from './interpreter-routes.ts'
 import { contentRoutes } from './content-routes.ts'
@@ -56,6 +57,7 @@ export function e2bRoutes({ app }: HttpServer, parts: E2bParts): void {
 
   register((scope) => {
     mapApiErrors(scope, true)
+    scope.addHook('preValidation', keepPathBytes)
     contentRoutes(scope, face, entrance)
   })
 

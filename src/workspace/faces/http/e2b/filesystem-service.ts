@@ -6,6 +6,7 @@ import type { AuditSubject } from '../../../audit/audit-log.ts'
 import { fault } from '../../../errors.ts'
 import type { FileEntry } from '../../../files/entry.ts'
 import { parsePath, WorkspaceFiles } from '../../../files/files.ts'
+import { shownPath } from '../../../files/path-text.ts'
 import { type FileChange, watchDirectory } from '../../../files/watch.ts'
 import type { WatcherTable } from '../../../files/watcher-table.ts'
 import { subjectOf } from '../audit-subject.ts'
@@ -60,7 +61,7 @@ export function filesystemService(
     work(caller, 'file.write', async (files) => {
       const directory = parsePath(path ?? '')
       const existing = await findEntry(files, directory)
-      if (existing?.kind === 'directory') throw new AlreadyExists(`${directory} already exists`)
+      if (existing?.kind === 'directory') throw new AlreadyExists(`${shownPath(directory)} already exists`)
       await files.createDirectory(directory)
       return stat(files, directory)
     }),
@@ -138,7 +139,7 @@ async function listDeep(files: WorkspaceFiles, top: string, depth: number) {
       if (found.length > MAX_ENTRIES || ++directories > MAX_DIRECTORIES)
         throw fault(
           'FILE_CONFLICT',
-          `${top} has too many entries to list to depth ${depth}; use a program inside`,
+          `${shownPath(top)} has too many entries to list to depth ${depth}; use a program inside`,
         )
     }
     level = next
@@ -168,5 +169,5 @@ function watchedFrom(
 }
 
 function changeToWire({ kind, path }: FileChange) {
-  return { name: path, type: TYPES[kind] }
+  return { name: shownPath(path), type: TYPES[kind] }
 }

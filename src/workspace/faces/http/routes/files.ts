@@ -10,9 +10,12 @@ import {
   extractQuerySchema,
   fileChangeSchema,
   fileChangeToWire,
+  fileListSchema,
   fileQuerySchema,
   fileToWire,
   moveBodySchema,
+  pathFromWire,
+  pathToWire,
   readQuerySchema,
   removeFileQuerySchema,
   watchQuerySchema,
@@ -23,10 +26,12 @@ import type { AuditSubject } from '../../../audit/audit-log.ts'
 import { fault } from '../../../errors.ts'
 import { type FileToWrite, parsePath, WorkspaceFiles } from '../../../files/files.ts'
 import { type FileChange, watchDirectory } from '../../../files/watch.ts'
+import { shownPath } from '../../../files/path-text.ts'
 import { parseWorkspaceName } from '../../../name.ts'
 import { subjectOf } from '../audit-subject.ts'
 import { receiveUpload } from '../end-upload.ts'
 import type { HttpFace } from '../face.ts'
+import { keepPathBytes } from '../query-path.ts'
 import { sendFailure } from '../stream-progress.ts'
 
 const BINARY = 'application/octet-stream'
@@ -37,8 +42,19 @@ interface Named {
 }
 
 /** Registers the routes for files of workspaces. */
-export function fileRoutes(server: HttpServer, { entrance, lifecycle, audit, activity }: HttpFace): void {
-  const { app } = server
+export function fileRoutes(server: HttpServer, face: HttpFace): void {
+  void server.app.register((scope, _options, done) => {
+    scope.addHook('preValidation', keepPathBytes)
+    registerRoutes(server, scope, face)
+    done()
+  })
+}
+
+function registerRoutes(
+  server: HttpServer,
+  app: HttpServer['app'],
+  { entrance, lifecycle, audit, activity }: HttpFace,
+): void {
   /** Runs one operation on files, and records it under the given action. */
   const work = async <T>(
     request: FastifyRequest<Named>,
@@ -67,11 +83,9 @@ export function fileRoutes(server: HttpServer, { entrance, lifecycle, audit, act
       },
     },
     async (request, reply) => {
-      const { path, offset = 0, length } = request.query
-      const parsed = parsePath(path)
-      const content = await work(request, reply, 'file.read', (files) =>
-        files.read(parsed, { offset, length }),
-      )
+      const { offset = 0, length } = request.query
+      const path = pathOf(request.query)
+      const content = await work(request, reply, 'file.read', (files) => files.read(path, { offset, length }))
       // A page of the workspace must not run in the server's origin.
       return reply.type(BINARY).header('content-disposition', 'attachment').send(content)
     },
@@ -90,7 +104,7 @@ export function fileRoutes(server: HttpServer, { entrance, lifecycle, audit, act
       },
     },
     async (request, reply) => {
-      const path = parsePath(request.query.path)
+      const path = pathOf(request.query)
       const archive = await work(request, reply, 'file.read', (files) => files.readArchive(path))
       return reply.type(BINARY).header('content-disposition', 'attachment').send(archive)
     },
@@ -117,8 +131,8 @@ export function fileRoutes(server: HttpServer, { entrance, lifecycle, audit, act
       },
     },
     async (request, reply) => {
-      const { path, recursive: isRecursive = false } = request.query
-      const directory = { path: parsePath(path), isRecursive, user: undefined }
+      const { recursive: isRecursive = false } = request.query
+      const directory = { path: pathOf(request.query), isRecursive, user: undefined }
       const { workspace, backend } = await entrance.enter(parseWorkspaceName(request.params.name), 'conflict')
       activity.touch(workspace.name)
       const gone = abortOnClose(reply)
@@ -181,7 +195,7 @@ export function fileRoutes(server: HttpServer, { entrance, lifecycle, audit, act
       async (request, reply) => {
         const { body, query } = request
         await receiveUpload(request, reply, () => {
-          const path = parsePath(query.path)
+          const path = pathOf(query)
           if (body === undefined)
             throw fault('INVALID_REQUEST', `extracting requires a body of type ${BINARY}: a tar archive`)
           const archive = body.pipe(new PassThrough())
@@ -206,9 +220,9 @@ export function fileRoutes(server: HttpServer, { entrance, lifecycle, audit, act
       },
     },
     async (request, reply) => {
-      const { path, recursive = false } = request.query
-      const parsed = parsePath(path)
-      await work(request, reply, 'file.delete', (files) => files.remove(parsed, recursive))
+      const { recursive = false } = request.query
+      const path = pathOf(request.query)
+      await work(request, reply, 'file.delete', (files) => files.remove(path, recursive))
       return reply.status(204).send(null)
     },
   )
@@ -220,13 +234,13 @@ export function fileRoutes(server: HttpServer, { entrance, lifecycle, audit, act
         summary: 'List a directory of a running workspace',
         params: workspaceParams,
         querystring: fileQuerySchema,
-        response: { 200: Type.Object({ path: Type.String(), files: Type.Array(Type.Ref('File')) }) },
+        response: { 200: fileListSchema },
       },
     },
     async (request, reply) => {
-      const path = parsePath(request.query.path)
+      const path = pathOf(request.query)
       const files = await work(request, reply, 'file.read', (each) => each.list(path))
-      return { path, files: files.map(fileToWire) }
+      return { ...pathToWire(path), files: files.map(fileToWire) }
     },
   )
 
@@ -241,7 +255,7 @@ export function fileRoutes(server: HttpServer, { entrance, lifecycle, audit, act
       },
     },
     async (request, reply) => {
-      const path = parsePath(request.query.path)
+      const path = pathOf(request.query)
       return fileToWire(await work(request, reply, 'file.read', (files) => files.stat(path)))
     },
   )
@@ -257,7 +271,7 @@ export function fileRoutes(server: HttpServer, { entrance, lifecycle, audit, act
       },
     },
     async (request, reply) => {
-      const path = parsePath(request.body.path)
+      const path = pathOf(request.body)
       await work(request, reply, 'file.write', (files) => files.createDirectory(path))
       return reply.status(204).send(null)
     },
@@ -274,18 +288,26 @@ export function fileRoutes(server: HttpServer, { entrance, lifecycle, audit, act
       },
     },
     async (request, reply) => {
-      const { from, to, overwrite = false } = request.body
-      const paths = [parsePath(from), parsePath(to)] as const
-      await work(request, reply, 'file.write', (files) => files.move(...paths, overwrite))
+      const { from, from_encoded: fromEncoded, to, to_encoded: toEncoded, overwrite = false } = request.body
+      const source = parsePath(pathFromWire(from, fromEncoded, 'from'))
+      const target = parsePath(pathFromWire(to, toEncoded, 'to'))
+      await work(request, reply, 'file.write', (files) => files.move(source, target, overwrite))
       return reply.status(204).send(null)
     },
   )
 }
 
+/** Returns the absolute path of a request's file. @throws INVALID_REQUEST */
+function pathOf({ path, path_encoded: encoded }: Static<typeof fileQuerySchema>): string {
+  return parsePath(pathFromWire(path, encoded))
+}
+
 /** Returns the file that a request writes. @throws INVALID_REQUEST */
 function targetOf(request: FastifyRequest<{ Querystring: Static<typeof writeQuerySchema> }>): FileToWrite {
-  const { path, mode, create_parents: createsParents = false } = request.query
-  if (path.endsWith('/')) throw fault('INVALID_REQUEST', `the path of a file must not end with "/": ${path}`)
+  const { path: given, path_encoded: encoded, mode, create_parents: createsParents = false } = request.query
+  const path = pathFromWire(given, encoded)
+  if (path.endsWith('/'))
+    throw fault('INVALID_REQUEST', `the path of a file must not end with "/": ${shownPath(path)}`)
   return {
     path: parsePath(path),
     bytes: lengthOf(request),

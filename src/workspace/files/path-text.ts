@@ -1,0 +1,99 @@
+import { isUtf8 } from 'node:buffer'
+import { fault } from '../errors.ts'
+
+/**
+ * Names of files are bytes, of which only some are UTF-8. Inside the server, a path is a text in which each byte that is
+ * not part of valid UTF-8 is a lone surrogate, U+DC80 to U+DCFF, as in Python's `os.fsdecode` (PEP 383). A valid path is
+ * an ordinary text, and "/", "." and NUL are never escaped, so that checks of the text are checks of the bytes.
+ */
+
+/** Runs of UTF-8 sequences in bytes read as Latin-1, or a single byte that begins none. Source: RFC 3629, section 4. */
+const SEQUENCE =
+  /(?:[\xC2-\xDF][\x80-\xBF]|\xE0[\xA0-\xBF][\x80-\xBF]|[\xE1-\xEC\xEE\xEF][\x80-\xBF]{2}|\xED[\x80-\x9F][\x80-\xBF]|\xF0[\x90-\xBF][\x80-\xBF]{2}|[\xF1-\xF3][\x80-\xBF]{3}|\xF4[\x80-\x8F][\x80-\xBF]{2})+|[\x80-\xFF]/g
+/** With the flag `u`, a surrogate of a pair does not match. */
+const ESCAPED_BYTE = /([\uDC80-\uDCFF])/u
+const ESCAPE_BASE = 0xdc00
+
+/** Returns the text of a path's bytes. */
+export function textFromBytes(bytes: Buffer): string {
+  if (isUtf8(bytes)) return bytes.toString()
+  return bytes
+    .toString('latin1')
+    .replace(SEQUENCE, (sequence) =>
+      sequence.length === 1
+        ? String.fromCharCode(ESCAPE_BASE + sequence.charCodeAt(0))
+        : Buffer.from(sequence, 'latin1').toString(),
+    )
+}
+
+/** Returns the bytes of a path's text. */
+export function bytesFromText(text: string): Buffer {
+  if (text.isWellFormed()) return Buffer.from(text)
+  const parts = text
+    .split(ESCAPED_BYTE)
+    .map((part) =>
+      ESCAPED_BYTE.test(part) ? Buffer.of(part.charCodeAt(0) - ESCAPE_BASE) : Buffer.from(part),
+    )
+  return Buffer.concat(parts)
+}
+
+/** Returns a path for people: bytes that are not UTF-8 are shown as U+FFFD. */
+export function shownPath(text: string): string {
+  return bytesFromText(text).toString()
+}
+
+/** Returns the percent-encoded form of a path that is not UTF-8, which `shownPath` does not identify; else undefined. */
+export function encodedPath(text: string): string | undefined {
+  if (text.isWellFormed()) return undefined
+  return bytesFromText(text)
+    .toString('latin1')
+    .replaceAll(
+      /[^A-Za-z0-9\-._~/]/g,
+      (char) => `%${char.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`,
+    )
+}
+
+/** Decodes the percent-encoded form of a path. @throws INVALID_REQUEST for a "%" without two hexadecimal digits */
+export function decodePath(encoded: string): string {
+  if (/%(?![0-9a-f]{2})/i.test(encoded))
+    throw fault(
+      'INVALID_REQUEST',
+      'the encoded path has a "%" without two hexadecimal digits; send "%" as "%25"',
+    )
+  return decodeUrlPart(Buffer.from(encoded).toString('latin1'))
+}
+
+/** Decodes a part of a URL, whose characters are bytes; a "%" without two hexadecimal digits is one itself. */
+export function decodeUrlPart(part: string): string {
+  const bytes = part.replaceAll(/%([0-9a-f]{2})/gi, (_, digits: string) =>
+    String.fromCharCode(Number.parseInt(digits, 16)),
+  )
+  return textFromBytes(Buffer.from(bytes, 'latin1'))
+}
+
+/** Decodes the parameters of a shell script from escapes of `printf`; the period keeps line feeds at their end. */
+const DECODE = `export LC_ALL=C
+count=$#
+while [ "$count" -gt 0 ]; do
+  decoded=$(printf -- "$1.")
+  set -- "$@" "\${decoded%.}"
+  shift
+  count=$((count - 1))
+done
+`
+
+/**
+ * Returns the command line of a shell script with paths as arguments. Engines and agents accept arguments in UTF-8 only,
+ * so others are escaped and decoded by the shell.
+ */
+export function scriptWithPaths(script: string, args: readonly string[]): readonly string[] {
+  const isPlain = args.every((arg) => arg.isWellFormed())
+  const [text, given] = isPlain ? [script, args] : [DECODE + script, args.map(printfEscaped)]
+  return ['/bin/sh', '-c', text, 'sh', ...given]
+}
+
+function printfEscaped(text: string): string {
+  return bytesFromText(text)
+    .toString('latin1')
+    .replaceAll(/[^A-Za-z0-9_/]/g, (char) => `\\${char.charCodeAt(0).toString(8).padStart(3, '0')}`)
+}
