@@ -61,6 +61,7 @@ from ._wire import (
     Encoding,
     Event,
     EventParser,
+    FilePath,
     Program,
     checkpoint_path,
     code_event,
@@ -69,6 +70,7 @@ from ._wire import (
     exec_event,
     exec_result,
     label_query,
+    path_field,
     pause_before_repeat,
     process_output,
     process_path,
@@ -217,32 +219,32 @@ class AsyncTransport:
 
 
 class AsyncFiles:
-    """Files of a running workspace. Paths are absolute, or relative to /workspace."""
+    """Files of a running workspace. Paths are absolute, or relative to /workspace, as text or as bytes."""
 
     def __init__(self, transport: AsyncTransport, path: str) -> None:
         self._transport = transport
         self._path = f"{path}/files"
 
-    async def read(self, path: str, **options: Unpack[ReadOptions]) -> bytes:
+    async def read(self, path: FilePath, **options: Unpack[ReadOptions]) -> bytes:
         """Reads a file or a part of it."""
-        query = query_of(path=path, **options)
+        query = query_of(**path_field("path", path), **options)
         async with self._transport.open("GET", self._path, BINARY, query=query) as response:
             return await response.aread()
 
-    async def read_text(self, path: str, **options: Unpack[ReadOptions]) -> str:
+    async def read_text(self, path: FilePath, **options: Unpack[ReadOptions]) -> str:
         """Reads a text file in UTF-8."""
         return (await self.read(path, **options)).decode("utf-8", "replace")
 
-    async def read_stream(self, path: str, **options: Unpack[ReadOptions]) -> AsyncIterator[bytes]:
+    async def read_stream(self, path: FilePath, **options: Unpack[ReadOptions]) -> AsyncIterator[bytes]:
         """Reads a file in pieces, no faster than they are consumed."""
-        query = query_of(path=path, **options)
+        query = query_of(**path_field("path", path), **options)
         async with self._transport.open("GET", self._path, BINARY, query=query) as response:
             async for piece in response.aiter_bytes():
                 yield piece
 
     async def write(
         self,
-        path: str,
+        path: FilePath,
         content: str | bytes | BinaryIO | AsyncIterable[bytes],
         *,
         length: int | None = None,
@@ -252,59 +254,59 @@ class AsyncFiles:
 
         An iterable needs its length in bytes.
         """
-        query = query_of(path=path, **options)
+        query = query_of(**path_field("path", path), **options)
         await self._transport.ask("PUT", self._path, query=query, content=_sent(content, length))
 
-    async def download_archive(self, path: str) -> AsyncIterator[bytes]:
+    async def download_archive(self, path: FilePath) -> AsyncIterator[bytes]:
         """Reads a directory as a tar archive, in pieces.
 
         It is complete when the iteration ends without an error.
         """
-        query = query_of(path=path)
+        query = query_of(**path_field("path", path))
         async with self._transport.open("GET", f"{self._path}/archive", BINARY, query=query) as response:
             async for piece in response.aiter_bytes():
                 yield piece
 
     async def upload_archive(
-        self, path: str, archive: bytes | BinaryIO | AsyncIterable[bytes], *, create_parents: bool = False
+        self, path: FilePath, archive: bytes | BinaryIO | AsyncIterable[bytes], *, create_parents: bool = False
     ) -> None:
         """Extracts a tar archive into a directory. Files extracted before a failure remain."""
-        query = query_of(path=path, create_parents=create_parents)
+        query = query_of(**path_field("path", path), create_parents=create_parents)
         content = (None, _pieces(archive))
         await self._transport.ask("PUT", f"{self._path}/archive", query=query, content=content)
 
-    async def list(self, path: str) -> tuple[FileInfo, ...]:
+    async def list(self, path: FilePath) -> tuple[FileInfo, ...]:
         """Lists a directory."""
-        answer = await self._transport.ask("GET", f"{self._path}/list", query=query_of(path=path))
+        answer = await self._transport.ask("GET", f"{self._path}/list", query=query_of(**path_field("path", path)))
         return tuple(FileInfo.from_wire(each) for each in answer["files"])
 
-    async def stat(self, path: str) -> FileInfo:
+    async def stat(self, path: FilePath) -> FileInfo:
         """Returns type, size, permissions and time of a file."""
-        answer = await self._transport.ask("GET", f"{self._path}/stat", query=query_of(path=path))
+        answer = await self._transport.ask("GET", f"{self._path}/stat", query=query_of(**path_field("path", path)))
         return FileInfo.from_wire(answer)
 
-    async def watch(self, path: str, *, recursive: bool = False) -> AsyncIterator[WatchReady | FileChange]:
+    async def watch(self, path: FilePath, *, recursive: bool = False) -> AsyncIterator[WatchReady | FileChange]:
         """Watches a directory: yields its start, and then its changes. Ending the iteration ends the watch."""
-        query = query_of(path=path, recursive=recursive)
+        query = query_of(**path_field("path", path), recursive=recursive)
         async for event in self._transport.events("GET", f"{self._path}/watch", query=query):
             if event.event == "ready":
                 yield WatchReady()
             if event.event == "change":
-                yield FileChange(event.data["type"], event.data["path"])
-        raise ConnectionError(f"the connection to the watch of {path} was lost")
+                yield FileChange(event.data["type"], event.data["path"], event.data.get("path_encoded"))
+        raise ConnectionError(f"the connection to the watch of {path!r} was lost")
 
-    async def mkdir(self, path: str) -> None:
+    async def mkdir(self, path: FilePath) -> None:
         """Creates a directory and the missing ones above it."""
-        await self._transport.ask("POST", f"{self._path}/directory", body={"path": path})
+        await self._transport.ask("POST", f"{self._path}/directory", body=path_field("path", path))
 
-    async def move(self, source: str, target: str, **options: Unpack[MoveOptions]) -> None:
+    async def move(self, source: FilePath, target: FilePath, **options: Unpack[MoveOptions]) -> None:
         """Moves or renames a file or directory."""
-        body = {"from": source, "to": target, **without_none(options)}
+        body = {**path_field("from", source), **path_field("to", target), **without_none(options)}
         await self._transport.ask("POST", f"{self._path}/move", body=body)
 
-    async def remove(self, path: str, **options: Unpack[RemoveOptions]) -> None:
+    async def remove(self, path: FilePath, **options: Unpack[RemoveOptions]) -> None:
         """Removes a file or directory."""
-        await self._transport.ask("DELETE", self._path, query=query_of(path=path, **options))
+        await self._transport.ask("DELETE", self._path, query=query_of(**path_field("path", path), **options))
 
 
 class AsyncProcess:

@@ -78,6 +78,8 @@ class FileChange:
 
     type: Literal["create", "write", "remove", "rename", "chmod"]
     path: str
+    #: Percent-encoded bytes; only of a path that is not UTF-8.
+    path_encoded: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

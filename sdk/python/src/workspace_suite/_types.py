@@ -228,6 +228,7 @@ class ProcessInfo:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileInfo:
     name: str
+    name_encoded: str | None = None
     type: Literal["file", "directory", "link", "other"]
     bytes: int
     mode: str
@@ -240,6 +241,7 @@ class FileInfo:
         """Decodes a response; fields of later versions of the server are ignored."""
         return cls(
             name=data["name"],
+            name_encoded=data["name_encoded"] if "name_encoded" in data else None,
             type=data["type"],
             bytes=data["bytes"],
             mode=data["mode"],

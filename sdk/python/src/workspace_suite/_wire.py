@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
-from urllib.parse import quote
+from urllib.parse import quote, quote_from_bytes
 
 import httpx
 
@@ -44,6 +44,8 @@ LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=20, keepal
 
 Program = str | Sequence[str]
 Encoding = Literal["utf8", "bytes"]
+#: Names that are not UTF-8 are bytes: `urllib.parse.unquote_to_bytes` of the field `name_encoded` of a file.
+FilePath = str | bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +114,11 @@ def query_of(
             if each is not None:
                 pairs.append((name, each))
     return pairs
+
+
+def path_field(name: Literal["path", "from", "to"], path: FilePath) -> dict[str, str]:
+    """Returns a path in the field that its form requires."""
+    return {name: path} if isinstance(path, str) else {f"{name}_encoded": quote_from_bytes(path)}
 
 
 def label_query(labels: Mapping[str, str | Literal[True]] | None) -> list[str]:

@@ -4,6 +4,7 @@ import type { CamelCase } from '../../api/camel-case.ts'
 import type {
   extractQuerySchema,
   fileChangeSchema,
+  fileQuerySchema,
   moveBodySchema,
   readQuerySchema,
   removeFileQuerySchema,
@@ -14,30 +15,37 @@ import type {
 import { ConnectionError } from './errors.ts'
 import type { Request, RequestOptions, Transport } from './transport.ts'
 
-/** A file or directory of a workspace. */
+/** A path, or the percent-encoded form of one, which addresses names that are not UTF-8. */
+export type FilePath = string | { readonly encoded: string }
+
+/** A file or directory of a workspace. `nameEncoded` is only set if the name is not UTF-8, and belongs into a `FilePath`. */
 export type FileInfo = CamelCase<WireFile>
 
+type PathFields = CamelCase<Static<typeof fileQuerySchema>>
+
 /** Options for reading: the part of the file, in bytes. */
-export type ReadOptions = RequestOptions & Omit<CamelCase<Static<typeof readQuerySchema>>, 'path'>
+export type ReadOptions = RequestOptions & Omit<CamelCase<Static<typeof readQuerySchema>>, keyof PathFields>
 
 /** Options for writing. */
 export type WriteOptions = RequestOptions &
-  Omit<CamelCase<Static<typeof writeQuerySchema>>, 'path'> & {
+  Omit<CamelCase<Static<typeof writeQuerySchema>>, keyof PathFields> & {
     /** Length of a content that is a stream. */
     readonly bytes?: number | undefined
   }
 
 /** Options for extracting an archive. */
-export type UploadOptions = RequestOptions & Omit<CamelCase<Static<typeof extractQuerySchema>>, 'path'>
+export type UploadOptions = RequestOptions &
+  Omit<CamelCase<Static<typeof extractQuerySchema>>, keyof PathFields>
 
 /** Options for removing. */
-export type RemoveOptions = RequestOptions & Omit<CamelCase<Static<typeof removeFileQuerySchema>>, 'path'>
+export type RemoveOptions = RequestOptions &
+  Omit<CamelCase<Static<typeof removeFileQuerySchema>>, keyof PathFields>
 
 /** Options for moving. */
-export type MoveOptions = RequestOptions & Omit<CamelCase<Static<typeof moveBodySchema>>, 'from' | 'to'>
+export type MoveOptions = RequestOptions & Pick<CamelCase<Static<typeof moveBodySchema>>, 'overwrite'>
 
 /** Options for watching. */
-export type WatchOptions = RequestOptions & Omit<CamelCase<Static<typeof watchQuerySchema>>, 'path'>
+export type WatchOptions = RequestOptions & Omit<CamelCase<Static<typeof watchQuerySchema>>, keyof PathFields>
 
 /** An event of a watched directory; changes are seen from `ready` on. */
 export type WatchEvent = { readonly type: 'ready' } | CamelCase<Static<typeof fileChangeSchema>>
@@ -59,75 +67,78 @@ export class WorkspaceFiles {
   }
 
   /** Reads a file or a part of it. */
-  async read(path: string, options: ReadOptions = {}): Promise<Uint8Array> {
-    return this.#transport.download(this.#path, queried({ path }, options))
+  async read(path: FilePath, options: ReadOptions = {}): Promise<Uint8Array> {
+    return this.#transport.download(this.#path, queried(path, options))
   }
 
   /** Reads a text file in UTF-8. */
-  async readText(path: string, options: ReadOptions = {}): Promise<string> {
-    return (await this.#transport.download(this.#path, queried({ path }, options))).toString('utf8')
+  async readText(path: FilePath, options: ReadOptions = {}): Promise<string> {
+    return (await this.#transport.download(this.#path, queried(path, options))).toString('utf8')
   }
 
   /** Reads a file in pieces, no faster than they are consumed. */
-  readStream(path: string, options: ReadOptions = {}): AsyncGenerator<Uint8Array, void, void> {
-    return this.#transport.downloadPieces(this.#path, queried({ path }, options))
+  readStream(path: FilePath, options: ReadOptions = {}): AsyncGenerator<Uint8Array, void, void> {
+    return this.#transport.downloadPieces(this.#path, queried(path, options))
   }
 
   /** Writes a file; it is replaced as a whole once all bytes have arrived, within 30 s. */
-  async write(path: string, content: FileContent, { bytes, ...options }: WriteOptions = {}): Promise<void> {
-    const request = { ...queried({ path }, options), content: sentContent(content, bytes) }
+  async write(path: FilePath, content: FileContent, { bytes, ...options }: WriteOptions = {}): Promise<void> {
+    const request = { ...queried(path, options), content: sentContent(content, bytes) }
     await this.#transport.ask('PUT', this.#path, request)
   }
 
   /** Reads a directory as a tar archive, in pieces. It is complete when the iteration ends without an error. */
-  downloadArchive(path: string, options: RequestOptions = {}): AsyncGenerator<Uint8Array, void, void> {
-    return this.#transport.downloadPieces(`${this.#path}/archive`, queried({ path }, options))
+  downloadArchive(path: FilePath, options: RequestOptions = {}): AsyncGenerator<Uint8Array, void, void> {
+    return this.#transport.downloadPieces(`${this.#path}/archive`, queried(path, options))
   }
 
   /** Extracts a tar archive into a directory. Files extracted before a failure remain. */
-  async uploadArchive(path: string, archive: Archive, options: UploadOptions = {}): Promise<void> {
-    const request = { ...queried({ path }, options), content: { data: archiveData(archive) } }
+  async uploadArchive(path: FilePath, archive: Archive, options: UploadOptions = {}): Promise<void> {
+    const request = { ...queried(path, options), content: { data: archiveData(archive) } }
     await this.#transport.ask('PUT', `${this.#path}/archive`, request)
   }
 
   /** Lists a directory. */
-  async list(path: string, options: RequestOptions = {}): Promise<readonly FileInfo[]> {
-    const request = queried({ path }, options)
+  async list(path: FilePath, options: RequestOptions = {}): Promise<readonly FileInfo[]> {
+    const request = queried(path, options)
     const answer = await this.#transport.ask<{ files: FileInfo[] }>('GET', `${this.#path}/list`, request)
     return answer.files
   }
 
   /** Returns type, size, permissions and time of a file. */
-  stat(path: string, options: RequestOptions = {}): Promise<FileInfo> {
-    return this.#transport.ask('GET', `${this.#path}/stat`, queried({ path }, options))
+  stat(path: FilePath, options: RequestOptions = {}): Promise<FileInfo> {
+    return this.#transport.ask('GET', `${this.#path}/stat`, queried(path, options))
   }
 
   /** Creates a directory and the missing ones above it. */
-  async mkdir(path: string, { signal }: RequestOptions = {}): Promise<void> {
-    await this.#transport.ask('POST', `${this.#path}/directory`, { body: { path }, signal })
+  async mkdir(path: FilePath, { signal }: RequestOptions = {}): Promise<void> {
+    await this.#transport.ask('POST', `${this.#path}/directory`, { body: fieldOf('path', path), signal })
   }
 
   /** Moves or renames a file or directory. */
-  async move(from: string, to: string, { signal, ...options }: MoveOptions = {}): Promise<void> {
-    await this.#transport.ask('POST', `${this.#path}/move`, { body: { from, to, ...options }, signal })
+  async move(from: FilePath, to: FilePath, { signal, ...options }: MoveOptions = {}): Promise<void> {
+    const body = { ...fieldOf('from', from), ...fieldOf('to', to), ...options }
+    await this.#transport.ask('POST', `${this.#path}/move`, { body, signal })
   }
 
   /** Watches a directory: yields `ready`, and then its changes. Ending the iteration ends the watch. */
-  async *watch(path: string, options: WatchOptions = {}): AsyncGenerator<WatchEvent, void, void> {
+  async *watch(path: FilePath, options: WatchOptions = {}): AsyncGenerator<WatchEvent, void, void> {
     for await (const { event, data } of this.#transport.events(
       'GET',
       `${this.#path}/watch`,
-      queried({ path }, options),
+      queried(path, options),
     )) {
       if (event === 'ready') yield { type: 'ready' }
       if (event === 'change') yield data as WatchEvent
     }
-    throw new ConnectionError(`the connection to the watch of ${path} was lost`)
+    throw new ConnectionError(
+      `the connection to the watch of ${typeof path === 'string' ? path : path.encoded} was lost`,
+    )
   }
 
   /** Removes a file or directory. */
-  async remove(path: string, options: RemoveOptions = {}): Promise<void> {
-    await this.#transport.ask('DELETE', this.#path, queried({ path }, options))
+  async remove(path: FilePath, options: RemoveOptions = {}): Promise<void> {
+    await this.#transport.ask('DELETE', this.#path, queried(path, options))
   }
 }
 
@@ -137,11 +148,16 @@ export function archiveData(archive: Archive): Uint8Array | Readable {
   return Readable.from(archive instanceof Blob ? archive.stream() : archive)
 }
 
+/** Returns a path in the field that its form requires. */
+function fieldOf(name: 'path' | 'from' | 'to', path: FilePath): Readonly<Record<string, string>> {
+  return typeof path === 'string' ? { [name]: path } : { [`${name}Encoded`]: path.encoded }
+}
+
 function queried(
-  path: { readonly path: string },
+  path: FilePath,
   { signal, ...query }: ReadOptions & WriteOptions & RemoveOptions & WatchOptions,
 ): Request {
-  return { query: { ...path, ...query }, signal }
+  return { query: { ...fieldOf('path', path), ...query }, signal }
 }
 
 function sentContent(content: FileContent, bytes: number | undefined): NonNullable<Request['content']> {
