@@ -143,7 +143,7 @@ describe('the package for Python', () => {
       signaled: 143,
       files: [state, state, state, state, state],
       watched: 'create',
-      names: ['%E9', '%EA'],
+      names: ['%E9'],
       pieces: true,
       archive: [true, 'FILE_NOT_FOUND 404', 'INVALID_ARCHIVE 400'],
       import: ['running', true],
