@@ -72,6 +72,12 @@ const NEEDS_TAR = `command -v tar >/dev/null || refuse 1 'the image has no tar, 
 `
 
 /**
+ * Options with which tar leaves out the holes of sparse files: GNU tar's older format, which bsdtar, Python and Go read as
+ * well. BusyBox has none, and writes zeros.
+ */
+export const SPARSE_OPTIONS = `$(tar --version 2>/dev/null | grep -q 'GNU tar' && echo --format=gnu --sparse)`
+
+/**
  * Prints `ready`, and then the content of the directory `$1` as a tar archive. GNU tar's status 1 is that of files that
  * changed meanwhile.
  */
@@ -80,7 +86,7 @@ need "$1"
 [ -d "$1" ] || refuse ${CONFLICT} 'not a directory'
 [ -r "$1" ] && cd -- "$1" 2>/dev/null || refuse ${DENIED} denied
 ${NEEDS_TAR}echo ready
-tar -cf - .
+tar ${SPARSE_OPTIONS} -cf - .
 status=$?
 if [ $status = 1 ] && tar --version 2>/dev/null | grep -q 'GNU tar'; then exit 0; fi
 exit $status`
@@ -97,6 +103,7 @@ first=$(printf '%s\\n' "$error" | head -n 1)
 case $error in
   *'not look like a tar'* | *'tar magic'* | *'short read'* | *'nexpected E'* | *'checksum'*) refuse ${INVALID} "$first" ;;
   *'ermission denied'* | *'not permitted'* | *'ead-only file system'*) refuse ${DENIED} denied ;;
+  *'unknown typeflag'*) refuse ${CONFLICT} 'the archive has sparse files, which require GNU tar; install it' ;;
   *) refuse ${CONFLICT} "$first" ;;
 esac`
 
