@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
 import { type FileHandle, link, lstat, mkdir, open, rename, rm, symlink } from 'node:fs/promises'
+import type { SparseLayout } from '../tar/entry.ts'
+import { placed } from '../tar/sparse.ts'
 
 /** Every open directory of the current path uses a descriptor. */
 const MAX_DEPTH = 256
@@ -15,6 +17,8 @@ const ZEROS = Buffer.alloc(64 * 1024)
 interface FileProperties {
   readonly mode: number
   readonly mtimeMs: number
+  /** Where the content belongs in a sparse file. */
+  readonly layout?: SparseLayout | undefined
 }
 
 interface OpenDirectory {
@@ -66,7 +70,7 @@ export class ConfinedTree {
       const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
       const file = await open(temporary, flags, 0o600)
       try {
-        await writeSparse(file, content)
+        await writeSparse(file, content, properties.layout)
         await apply(file, properties)
       } finally {
         await file.close()
@@ -182,14 +186,18 @@ async function apply(handle: FileHandle, { mode, mtimeMs }: FileProperties): Pro
   await handle.utimes(mtimeMs / 1000, mtimeMs / 1000)
 }
 
-async function writeSparse(file: FileHandle, content: AsyncIterable<Buffer>): Promise<void> {
-  let size = 0
-  for await (const chunk of content) {
-    if (!isHole(chunk)) await file.write(chunk, 0, chunk.length, size)
-    size += chunk.length
+async function writeSparse(
+  file: FileHandle,
+  content: AsyncIterable<Buffer>,
+  layout: SparseLayout | undefined,
+): Promise<void> {
+  let end = 0
+  for await (const { at, bytes } of placed(content, layout)) {
+    if (!isHole(bytes)) await file.write(bytes, 0, bytes.length, at)
+    end = at + bytes.length
   }
   // Extends the file over a hole at its end.
-  await file.truncate(size)
+  await file.truncate(layout?.fileBytes ?? end)
 }
 
 function isHole(chunk: Buffer): boolean {

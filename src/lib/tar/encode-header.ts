@@ -1,10 +1,10 @@
-import { BLOCK_BYTES, checksumOf, FIELDS, paddingOf, type TarEntry } from './entry.ts'
+import { BLOCK_BYTES, checksumOf, FIELDS, octal, paddingOf, type TarEntry, writeNumber } from './entry.ts'
+import { writeSparseMap } from './sparse.ts'
 
 const TYPES = { file: '0', hardlink: '1', link: '2', directory: '5' } as const
+const SPARSE = 'S'
 const LONG_NAME = 'L'
 const LONG_LINK = 'K'
-/** Largest number in eleven octal digits. */
-const MAX_OCTAL = 8 ** 11 - 1
 
 /** The end of an archive: two empty blocks. */
 export const TAR_END = Buffer.alloc(2 * BLOCK_BYTES)
@@ -17,11 +17,11 @@ export type WritableEntry = TarEntry & { readonly type: keyof typeof TYPES }
  * ignores those of the pax format.
  */
 export function encodeTarHeader(entry: WritableEntry): Buffer {
-  const { path, linkPath } = entry
+  const { path, linkPath, layout } = entry
   return Buffer.concat([
     ...(path.length > FIELDS.name[1] ? longText(LONG_NAME, path) : []),
     ...(linkPath.length > FIELDS.linkName[1] ? longText(LONG_LINK, linkPath) : []),
-    header(TYPES[entry.type], entry),
+    ...header(layout === undefined ? TYPES[entry.type] : SPARSE, entry),
   ])
 }
 
@@ -35,10 +35,11 @@ export function encodeTarFile(path: string, content: Buffer, mtimeMs = 0): Buffe
 function longText(type: string, text: string): readonly Buffer[] {
   const content = Buffer.from(`${text}\0`, 'latin1')
   const fields = { path: '././@LongLink', linkPath: '', mode: 0o644, size: content.length, mtimeMs: 0 }
-  return [header(type, fields), content, Buffer.alloc(paddingOf(content.length))]
+  return [...header(type, fields), content, Buffer.alloc(paddingOf(content.length))]
 }
 
-function header(type: string, entry: Omit<TarEntry, 'type'>): Buffer {
+/** Returns a header, and the blocks that continue it. */
+function header(type: string, entry: Omit<TarEntry, 'type'>): readonly Buffer[] {
   const block = Buffer.alloc(BLOCK_BYTES)
   const write = ([at, length]: readonly [number, number], text: string): void =>
     void block.write(text.slice(0, length), at, 'latin1')
@@ -51,19 +52,7 @@ function header(type: string, entry: Omit<TarEntry, 'type'>): Buffer {
   write(FIELDS.type, type)
   write(FIELDS.linkName, entry.linkPath)
   write(FIELDS.magic, 'ustar  ')
+  const more = entry.layout === undefined ? [] : writeSparseMap(block, entry.layout)
   write(FIELDS.checksum, `${octal(checksumOf(block), 6)}\0 `)
-  return block
-}
-
-function octal(value: number, digits: number): string {
-  return value.toString(8).padStart(digits, '0')
-}
-
-/** Writes a number as octal digits, or in base 256 with the highest bit set if it has too many. */
-function writeNumber(block: Buffer, [at, length]: readonly [number, number], value: number): void {
-  if (value <= MAX_OCTAL) block.write(octal(value, length - 1), at, 'latin1')
-  else {
-    block[at] = 0x80
-    block.writeBigUInt64BE(BigInt(value), at + length - 8)
-  }
+  return [block, ...more]
 }

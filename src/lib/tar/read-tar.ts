@@ -1,4 +1,13 @@
-import { BLOCK_BYTES, checksumOf, FIELDS, paddingOf, type TarEntry } from './entry.ts'
+import {
+  BLOCK_BYTES,
+  checksumOf,
+  FIELDS,
+  numberOf,
+  paddingOf,
+  type SparseLayout,
+  type TarEntry,
+} from './entry.ts'
+import { readSparseMap } from './sparse.ts'
 
 /** Limit for a long name or a pax header, which are collected in memory. */
 const MAX_EXTENSION_BYTES = 64 * 1024
@@ -6,7 +15,9 @@ const MAX_EXTENSION_BYTES = 64 * 1024
 const MAX_PASSED_EXTENSION_BYTES = 2 ** 20
 /** Linux's PATH_MAX. */
 const MAX_PATH_BYTES = 4096
-const FILE_TYPES = new Set(['0', '\0', '7'])
+/** A sparse file in GNU tar's older format. */
+const SPARSE = 'S'
+const FILE_TYPES = new Set(['0', '\0', '7', SPARSE])
 const LINK_TYPES: Readonly<Record<string, TarEntry['type']>> = { '1': 'hardlink', '2': 'link' }
 /** Modification times up to the year 2242, GNU tar's own limit. */
 const MAX_MTIME_S = 2 ** 33
@@ -29,6 +40,8 @@ export interface ReadTarOptions {
    * understand differently.
    */
   readonly isPassedOn?: boolean
+  /** Accepts sparse files in GNU tar's older format, whose entries have a layout. */
+  readonly acceptsSparse?: boolean
 }
 
 /** Properties that precede an entry and replace those in its header. */
@@ -47,7 +60,7 @@ interface Extension {
  */
 export async function* readTar(
   source: AsyncIterable<Buffer>,
-  { isPassedOn = false }: ReadTarOptions = {},
+  { isPassedOn = false, acceptsSparse = false }: ReadTarOptions = {},
 ): AsyncGenerator<TarItem> {
   const bytes = new ByteSource(source)
   const maxBytes = isPassedOn ? MAX_PASSED_EXTENSION_BYTES : MAX_EXTENSION_BYTES
@@ -68,7 +81,12 @@ export async function* readTar(
       continue
     }
     const { sparsePath, ...stored } = extension
-    const entry = entryOf(header, type, sparsePath === undefined ? stored : { ...stored, path: sparsePath })
+    const layout =
+      type === SPARSE && acceptsSparse
+        ? await readSparseMap(header, extension.size ?? size, () => bytes.take(BLOCK_BYTES))
+        : undefined
+    const own = sparsePath === undefined ? stored : { ...stored, path: sparsePath }
+    const entry = entryOf(header, type, own, layout)
     if (isPassedOn && entry.size !== (extension.size ?? size))
       throw new Error('the archive contains a link with content')
     extension = {}
@@ -102,8 +120,14 @@ function typeOf(header: Buffer): string {
   return String.fromCharCode(header[FIELDS.type[0]] ?? 0)
 }
 
-function entryOf(header: Buffer, type: string, extension: Extension): TarEntry {
-  if (type === 'S') throw new Error('the archive contains a sparse file, which only GNU tar can read')
+function entryOf(
+  header: Buffer,
+  type: string,
+  extension: Extension,
+  layout: SparseLayout | undefined,
+): TarEntry {
+  if (type === SPARSE && layout === undefined)
+    throw new Error('the archive contains a sparse file, which only GNU tar can read')
   const path = checkPath(extension.path ?? nameOf(header))
   const linkType = LINK_TYPES[type]
   const isDirectory = type === '5' || (FILE_TYPES.has(type) && path.endsWith('/'))
@@ -115,6 +139,7 @@ function entryOf(header: Buffer, type: string, extension: Extension): TarEntry {
     mode: numberOf(header, FIELDS.mode, 'mode') & 0o7777,
     // Links have no content, although some archives repeat the size of the file.
     size: linkType === undefined ? size : 0,
+    ...(layout !== undefined && { layout }),
     mtimeMs: mtimeOf(header),
     linkPath: linkType === undefined ? '' : checkPath(extension.linkPath ?? textOf(header, FIELDS.linkName)),
   }
@@ -144,22 +169,6 @@ function textOf(header: Buffer, [at, length]: readonly [number, number]): string
 function mtimeOf(header: Buffer): number {
   if (header[FIELDS.mtime[0]] === 0xff) return 0
   return Math.min(numberOf(header, FIELDS.mtime, 'mtime'), MAX_MTIME_S) * 1000
-}
-
-/** Reads a number: octal digits, or base 256 if the highest bit is set. */
-function numberOf(header: Buffer, [at, length]: readonly [number, number], what: string): number {
-  if ((header[at] ?? 0) >= 0x80) {
-    let value = (header[at] ?? 0) & 0x7f
-    for (const byte of header.subarray(at + 1, at + length)) value = value * 256 + byte
-    if (Number.isSafeInteger(value)) return value
-  } else {
-    const digits = header
-      .toString('latin1', at, at + length)
-      .replace(/[\0 ]+$/, '')
-      .trimStart()
-    if (/^[0-7]*$/.test(digits)) return digits === '' ? 0 : Number.parseInt(digits, 8)
-  }
-  throw new Error(`the archive is damaged: a header has an invalid ${what}`)
 }
 
 function extensionOf(type: string, content: Buffer, keepsSparse: boolean): Extension {
