@@ -161,13 +161,14 @@ test.each([
 })
 
 test('an interrupted cp exits with 130 and leaves no temporary file', async () => {
-  await cli('exec', 'dev', 'truncate', '-s', '100G', 'endless')
+  await cli('exec', 'dev', 'sh', '-c', 'head -c 400000000 /dev/zero > endless')
   const target = tempDir()
   const { child, exit } = spawnCli(['cp', 'dev:endless', `${target}/`], environment())
   await expect.poll(() => readdirSync(target)).toEqual([expect.stringMatching(/\.tmp$/)])
   child.kill('SIGINT')
   expect(await exit).toBe(130)
   expect(readdirSync(target)).toEqual([])
+  await cli('exec', 'dev', 'rm', 'endless')
 })
 
 test('cp reports special files that it skips', async () => {

@@ -21,7 +21,7 @@ export async function extractArchive(
 ): Promise<void> {
   let opened: { readonly tree: ConfinedTree; readonly top: string } | undefined
   try {
-    for await (const item of readTar(archive)) {
+    for await (const item of readTar(archive, { acceptsSparse: true })) {
       if (opened === undefined) {
         const { root, top } = await placeFor(target, base, item.entry.type === 'directory')
         opened = { tree: await ConfinedTree.open(root), top }

@@ -1,6 +1,7 @@
 import { pipeline } from 'node:stream/promises'
 import { messageOf } from '../../../../lib/errors/message.ts'
 import { EARLY_END } from '../../../../lib/tar/read-tar.ts'
+import { SPARSE_OPTIONS } from '../../../files/scripts.ts'
 import type { CliContext } from '../context.ts'
 import { startScript } from '../ssh-client.ts'
 import { copyFault, type Endpoint, splitPath } from './endpoint.ts'
@@ -12,9 +13,9 @@ import { followScript, type RunningScript } from './script.ts'
 const PACK = `
 command -v tar >/dev/null || exit 127
 cd -- "$1" || exit 1
-if [ -z "$2" ]; then exec tar -cf - .; fi
+if [ -z "$2" ]; then exec tar ${SPARSE_OPTIONS} -cf - .; fi
 if [ ! -e "$2" ] && [ ! -L "$2" ]; then echo "\${1%/}/$2: No such file or directory" >&2; exit 1; fi
-exec tar -cf - "./$2"`
+exec tar ${SPARSE_OPTIONS} -cf - "./$2"`
 
 type Inside = Extract<Endpoint, { is: 'inside' }>
 
