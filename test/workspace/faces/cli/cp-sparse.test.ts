@@ -52,7 +52,7 @@ test('cp sends the data of sparse files in both directions, and restores their h
   expect(blocksOf(back, names)).toBeLessThan(dataBytes + 16 * 1024 * names.length)
 })
 
-test('an archive on standard output has the data of sparse files', async () => {
+test('an archive on standard output has the data of sparse files', { tags: ['long'] }, async () => {
   const tree = join(tempDir(), 'tree')
   const { contents, dataBytes } = makeTree(tree)
   expect(await cli('cp', tree, 'dev:packed')).toMatchObject({ status: 0, stderr: '' })
@@ -64,7 +64,7 @@ test('an archive on standard output has the data of sparse files', async () => {
   expect(statSync(join(into, 'archive')).size).toBeLessThan(dataBytes + 2048 * contents.size + 10_240)
 })
 
-test('an image with the tar of BusyBox gets and sends the zeros', async () => {
+test('an image with the tar of BusyBox gets and sends the zeros', { tags: ['long'] }, async () => {
   const { url, stop } = await startWorkspaceServer({ backends: () => [new BusyBoxBackend()] })
   onTestFinished(stop)
   await makeWorkspace(url, { name: 'small' })
