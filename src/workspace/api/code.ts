@@ -9,6 +9,7 @@ import {
   MAX_TIMEOUT_MS,
   maxOutputSchema,
   outputProperties,
+  directoryFromWire,
   placeProperties,
 } from './program.ts'
 
@@ -103,8 +104,8 @@ export function codeFromWire({ code, timeout_ms, max_output_bytes }: Static<type
 }
 
 /** Decodes where a context starts. */
-export function contextFromWire({ cwd, env, user }: Static<typeof contextBodySchema>): ContextOptions {
-  return { directory: cwd, environment: env ?? {}, user }
+export function contextFromWire({ env, user, ...place }: Static<typeof contextBodySchema>): ContextOptions {
+  return { directory: directoryFromWire(place), environment: env ?? {}, user }
 }
 
 /** Encodes a context. */

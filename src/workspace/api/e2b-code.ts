@@ -5,6 +5,7 @@ import { CODE_LANGUAGES, type CodeLanguage, type CodeResult } from '../code/code
 import type { ContextInfo, ContextSelector } from '../code/code-contexts.ts'
 import type { CodeError } from '../code/runner-messages.ts'
 import { fault } from '../errors.ts'
+import { shownPath } from '../path-text.ts'
 import { WORKSPACE_DIR } from '../workspace.ts'
 
 const textOrNull = Type.Optional(Type.Unsafe<string | null>({ type: ['string', 'null'] }))
@@ -69,7 +70,7 @@ export function contextToE2b({
   language,
   directory,
 }: Pick<ContextInfo, 'id' | 'language' | 'directory'>) {
-  return { id, language, cwd: directory ?? WORKSPACE_DIR }
+  return { id, language, cwd: shownPath(directory ?? WORKSPACE_DIR) }
 }
 
 /** Encodes contexts; the default ones come first, as if they had been started with the sandbox. */

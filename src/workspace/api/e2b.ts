@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import { Type } from '../../lib/schema/type.ts'
 import type { FileEntry } from '../files/entry.ts'
-import { shownPath } from '../files/path-text.ts'
+import { shownPath } from '../path-text.ts'
 import type { CreateInput } from '../lifecycle/create-request.ts'
 import type { Usage } from '../usage/usage-sampler.ts'
 import type { Workspace } from '../workspace.ts'

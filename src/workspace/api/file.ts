@@ -2,7 +2,7 @@ import type { Static } from 'typebox'
 import { Type } from '../../lib/schema/type.ts'
 import type { FileEntry } from '../files/entry.ts'
 import { fault } from '../errors.ts'
-import { decodePath, encodedPath, shownPath } from '../files/path-text.ts'
+import { decodePath, encodedPath, shownPath } from '../path-text.ts'
 import type { FileChange } from '../files/watch.ts'
 import { STRICT } from './parameters.ts'
 

@@ -5,6 +5,7 @@ import type { BackgroundProcess } from '../program/process-table.ts'
 import type { Program } from '../program/program.ts'
 import type { OutputTail, ProgramEnd } from '../program/run-program.ts'
 import { fault } from '../errors.ts'
+import { pathFromWire } from './file.ts'
 import { STRICT, workspaceParams } from './parameters.ts'
 
 const MAX_OUTPUT_BYTES = 8 * 2 ** 20
@@ -28,6 +29,12 @@ const EXIT_STATUS = 'exit status; 128 + n after signal n'
 
 /** Where a program runs. */
 export const placeProperties = {
+  cwd_encoded: Type.Optional(
+    Type.String({
+      minLength: 1,
+      description: 'percent-encoded bytes, in place of cwd: for names that are not UTF-8',
+    }),
+  ),
   cwd: Type.Optional(
     Type.String({ minLength: 1, description: "working directory; default the image's, usually /workspace" }),
   ),
@@ -127,13 +134,21 @@ export function endToWire({ status, signal, hasTimedOut, durationMs }: ProgramEn
   return { exit_status: status, signal: signal ?? null, timed_out: hasTimedOut, duration_ms: durationMs }
 }
 
+/** Decodes the directory of a program. @throws INVALID_REQUEST when it is set twice */
+export function directoryFromWire({
+  cwd,
+  cwd_encoded: encoded,
+}: Pick<ProgramBody, 'cwd' | 'cwd_encoded'>): string | undefined {
+  return cwd === undefined && encoded === undefined ? undefined : pathFromWire(cwd, encoded, 'cwd')
+}
+
 /** Body of a request that starts a background process. */
 export const processBodySchema = Type.Object(programProperties, STRICT)
 
 type ProgramBody = Static<typeof processBodySchema>
 
 /** Decodes the program of a request. @throws INVALID_REQUEST unless exactly one of `command` and `argv` is set */
-export function programFromWire({ command, argv, cwd, env, user }: ProgramBody): Program {
+export function programFromWire({ command, argv, env, user, ...place }: ProgramBody): Program {
   if ((command === undefined) === (argv === undefined))
     throw fault(
       'INVALID_REQUEST',
@@ -141,7 +156,7 @@ export function programFromWire({ command, argv, cwd, env, user }: ProgramBody):
     )
   return {
     command: command ?? (argv as unknown as readonly [string, ...string[]]),
-    directory: cwd,
+    directory: directoryFromWire(place),
     environment: env ?? {},
     user,
   }

@@ -8,7 +8,7 @@ import { checkArgument } from '../arguments.ts'
 import { OutputTail, runToEnd } from '../program/run-program.ts'
 import { WORKSPACE_DIR } from '../workspace.ts'
 import { type FileEntry, parseStat, STAT_FIELDS } from './entry.ts'
-import { bytesFromText, scriptWithPaths, shownPath, textFromBytes } from './path-text.ts'
+import { bytesFromText, scriptWithPaths, shownPath, textFromBytes } from '../path-text.ts'
 import type { OpenWrites } from '../lifecycle/open-writes.ts'
 import * as scripts from './scripts.ts'
 

@@ -5,7 +5,7 @@ import { hangUpOnAbort } from '../backend/follow-program.ts'
 import { fault } from '../errors.ts'
 import { OutputTail } from '../program/run-program.ts'
 import { failure } from './files.ts'
-import { scriptWithPaths, shownPath, textFromBytes } from './path-text.ts'
+import { scriptWithPaths, shownPath, textFromBytes } from '../path-text.ts'
 import * as scripts from './scripts.ts'
 
 const EVERY_MS = 500

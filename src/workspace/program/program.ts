@@ -1,6 +1,7 @@
 import type { Backend, ExecProcess } from '../backend/backend.ts'
 import { loginVariables } from '../backend/login-environment.ts'
 import { checkArgument, checkEnvironment, checkUser } from '../arguments.ts'
+import { scriptWithPaths } from '../path-text.ts'
 
 /** Starts the program in a directory; a shell that cannot change to it prints why. */
 const IN_DIRECTORY = 'cd -- "$1" || exit 126; shift; exec "$@"'
@@ -9,7 +10,7 @@ const IN_DIRECTORY = 'cd -- "$1" || exit 126; shift; exec "$@"'
 export interface Program {
   /** A line for the user's shell, or a program with its arguments. */
   readonly command: string | readonly [string, ...string[]]
-  /** Defaults to the image's working directory, which is usually /workspace. */
+  /** A text as `path-text.ts` describes; defaults to the image's working directory, which is usually /workspace. */
   readonly directory: string | undefined
   readonly environment: Readonly<Record<string, string>>
   /** Defaults to the workspace's user. */
@@ -40,7 +41,7 @@ export async function startProgram(
   const login = user === undefined ? await backend.loginEnvironment(workspaceName) : undefined
   const argv = typeof command === 'string' ? [login?.shell ?? '/bin/sh', '-c', command] : command
   return backend.exec(workspaceName, {
-    argv: directory === undefined ? argv : ['/bin/sh', '-c', IN_DIRECTORY, 'sh', directory, ...argv],
+    argv: directory === undefined ? argv : scriptWithPaths(IN_DIRECTORY, [directory], argv),
     environment: {
       ...(login !== undefined && loginVariables(login)),
       ...environment,

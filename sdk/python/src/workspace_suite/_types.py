@@ -417,6 +417,7 @@ class CodeOptions(TypedDict, total=False):
 
 
 class ContextOptions(TypedDict, total=False):
+    cwd_encoded: str
     cwd: str
     env: Mapping[str, str]
     user: str
@@ -507,6 +508,7 @@ class ForkOptions(TypedDict, total=False):
 
 
 class ExecOptions(TypedDict, total=False):
+    cwd_encoded: str
     cwd: str
     env: Mapping[str, str]
     user: str
@@ -516,6 +518,7 @@ class ExecOptions(TypedDict, total=False):
 
 
 class SpawnOptions(TypedDict, total=False):
+    cwd_encoded: str
     cwd: str
     env: Mapping[str, str]
     user: str

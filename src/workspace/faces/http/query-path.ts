@@ -1,6 +1,6 @@
 import { parse } from 'node:querystring'
 import type { FastifyRequest } from 'fastify'
-import { decodeUrlPart } from '../../files/path-text.ts'
+import { decodeUrlPart } from '../../path-text.ts'
 
 /**
  * A hook before validation that decodes the query's `path` again, because the router's parser keeps only UTF-8. The result

@@ -132,6 +132,22 @@ describeOn(KINDS, 'names of files', ({ backend }) => {
     expect(await (await fetch(url('files', `${to}/caf%E9.txt`))).text()).toBe('content')
   })
 
+  test('a program starts in a directory of any name, with its own arguments and locale', async () => {
+    const at = `${dir}/started`
+    await all(async (each) => {
+      const directory = `${at}/${escaped(each)}`
+      await call(url('files/directory'), 'POST', { path_encoded: directory })
+      const line = 'pwd; printf "%s|" "$LC_ALL" "$@"'
+      const argv = ['sh', '-c', line, 'sh', 'é\\351\n', '']
+      const body = { argv, cwd_encoded: directory, env: { LC_ALL: 'C.UTF-8' }, encoding: 'base64' }
+      const { stdout } = (await call(url('exec'), 'POST', body)).body
+      const printed = Buffer.from(stdout, 'base64').toString('latin1')
+      expect(printed.endsWith(`${each}\nC.UTF-8|${Buffer.from('é\\351\n').toString('latin1')}||`)).toBe(true)
+    })
+    const { body } = await call(url('exec'), 'POST', { command: 'pwd', cwd: dir, cwd_encoded: dir })
+    expect(body.error.code).toBe('INVALID_REQUEST')
+  })
+
   test('a watch of any directory reports any name', async () => {
     const at = `${dir}/watched`
     await call(url('files/directory'), 'POST', { path_encoded: `${at}%E9` })

@@ -2,7 +2,7 @@ import { createHash, createHmac } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { httpFault } from '../../../../lib/http/faults.ts'
 import { createSecretTest, createTokenTest, type Secret } from '../../../../lib/http/token-rule.ts'
-import { bytesFromText } from '../../../files/path-text.ts'
+import { bytesFromText } from '../../../path-text.ts'
 import type { Workspace } from '../../../workspace.ts'
 
 const API_KEY = 'x-api-key'

@@ -11,6 +11,7 @@ import type {
   ProgramFollower,
   ProgramSelector,
 } from '../../../program/live-programs.ts'
+import { shownPath } from '../../../path-text.ts'
 import { checkProgram } from '../../../program/program.ts'
 import { subjectOf } from '../audit-subject.ts'
 import { limitSilence } from '../end-upload.ts'
@@ -164,7 +165,7 @@ function infoToWire({ id, tag, command, directory, environment }: LiveProgram) {
   return {
     pid: id,
     ...(tag !== undefined && { tag }),
-    config: { cmd, args, envs: environment, ...(directory !== undefined && { cwd: directory }) },
+    config: { cmd, args, envs: environment, ...(directory !== undefined && { cwd: shownPath(directory) }) },
   }
 }
 

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { fault } from '../errors.ts'
+import { fault } from './errors.ts'
 
 /**
  * Names of files are bytes, of which only some are UTF-8. Inside the server, a path is a text in which each byte that is
@@ -71,25 +71,38 @@ export function decodeUrlPart(part: string): string {
   return textFromBytes(Buffer.from(bytes, 'latin1'))
 }
 
-/** Decodes the parameters of a shell script from escapes of `printf`; the period keeps line feeds at their end. */
-const DECODE = `export LC_ALL=C
-count=$#
-while [ "$count" -gt 0 ]; do
-  decoded=$(printf -- "$1.")
-  set -- "$@" "\${decoded%.}"
+/**
+ * Decodes the first parameters of a shell script, whose number follows, from escapes of `printf`. The period keeps line
+ * feeds at their end. What the script starts inherits the locale as it was.
+ */
+const DECODE = `_ws_locale=\${LC_ALL-unset}
+LC_ALL=C
+_ws_left=$#
+while [ "$_ws_left" -gt 0 ]; do
+  _ws_text=$1
+  if [ "$_ws_encoded" -gt 0 ]; then
+    _ws_text=$(printf -- "$1.")
+    _ws_text=\${_ws_text%.}
+  fi
+  set -- "$@" "$_ws_text"
   shift
-  count=$((count - 1))
+  _ws_left=$((_ws_left - 1)) _ws_encoded=$((_ws_encoded - 1))
 done
+if [ "$_ws_locale" = unset ]; then unset LC_ALL; else LC_ALL=$_ws_locale; fi
 `
 
 /**
- * Returns the command line of a shell script with paths as arguments. Engines and agents accept arguments in UTF-8 only,
- * so others are escaped and decoded by the shell.
+ * Returns the command line of a shell script with paths as its first arguments. Engines and agents accept arguments in
+ * UTF-8 only, so other paths are escaped and decoded by the shell.
  */
-export function scriptWithPaths(script: string, args: readonly string[]): readonly string[] {
-  const isPlain = args.every((arg) => arg.isWellFormed())
-  const [text, given] = isPlain ? [script, args] : [DECODE + script, args.map(printfEscaped)]
-  return ['/bin/sh', '-c', text, 'sh', ...given]
+export function scriptWithPaths(
+  script: string,
+  paths: readonly string[],
+  others: readonly string[] = [],
+): readonly [string, ...string[]] {
+  const isPlain = paths.every((path) => path.isWellFormed())
+  const text = isPlain ? script : `_ws_encoded=${paths.length}\n${DECODE}${script}`
+  return ['/bin/sh', '-c', text, 'sh', ...(isPlain ? paths : paths.map(printfEscaped)), ...others]
 }
 
 function printfEscaped(text: string): string {

@@ -7,10 +7,10 @@ import {
   encodedPath,
   shownPath,
   textFromBytes,
-} from '../../../src/workspace/files/path-text.ts'
-import { fc } from '../../support/fast-check.ts'
-import { rounds } from '../../support/rounds.ts'
-import { answeredBytes } from '../../support/workspace/odd-names.ts'
+} from '../../src/workspace/path-text.ts'
+import { fc } from '../support/fast-check.ts'
+import { rounds } from '../support/rounds.ts'
+import { answeredBytes } from '../support/workspace/odd-names.ts'
 
 /** Bytes near those at which UTF-8 sequences begin, continue and end. */
 const bytes = fc
