@@ -254,7 +254,7 @@ export class ProxyServer {
         lines,
       }
     const isRefused = (cause as NodeJS.ErrnoException | undefined)?.code === 'ECONNREFUSED'
-    // A port that expects TLS closes a connection with plain HTTP, or sends what is no HTTP.
+    // A port that expects TLS closes a connection with plain HTTP, or sends something else.
     if (!isRefused && port !== 0 && (await speaksTls(connect({ ...LOCALHOST, port }))))
       return {
         status: 502,

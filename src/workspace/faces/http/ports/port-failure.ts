@@ -8,7 +8,7 @@ import type { PortTarget } from '../../../tunnel/port-host.ts'
 
 /**
  * Returns the error for a request that a port did not answer. A port that expects TLS closes a connection with plain HTTP, or
- * sends what is no HTTP, so a further connection finds out.
+ * sends something else, so a further connection finds out.
  */
 export async function portFailure(
   { is, message, cause }: UpstreamFailure,
