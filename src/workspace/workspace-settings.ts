@@ -36,7 +36,7 @@ export interface Expiry {
   readonly action: ExpireAction
 }
 
-/** Settings of a workspace that can change after its creation. */
+/** What is recorded about a workspace beside its backend: settings that can change after its creation, and its warnings. */
 export interface WorkspaceSettings {
   readonly labels?: WorkspaceLabels | undefined
   /** Whether a connection to it starts it; undefined for the server's default. */
@@ -49,6 +49,8 @@ export interface WorkspaceSettings {
   readonly schedule?: Schedule | undefined
   /** To whom it belongs; undefined for the administrators only. */
   readonly ownership?: Ownership | undefined
+  /** What its creation ignored, in sentences; undefined for nothing. */
+  readonly warnings?: readonly string[] | undefined
 }
 
 /** A duration in seconds, or a text such as `90m`. */
@@ -102,6 +104,7 @@ export function changedSettings(
     expiry: changedExpiry(before.expiry, input, now),
     schedule: changedSchedule(before.schedule, input.schedule),
     ownership: before.ownership,
+    warnings: before.warnings,
   }
 }
 

@@ -13,6 +13,8 @@ export interface Output {
   readonly text: (value: unknown, content: string, paint?: Paint) => Promise<void>
   /** Prints progress of long work on standard error, on a terminal only. */
   readonly progress: (message: string) => void
+  /** Prints results of long work on standard error that its progress has already shown on a terminal. */
+  readonly warnings: (messages: readonly string[] | undefined) => void
 }
 
 /** Colors a text that is safe for a terminal; returns it unchanged if it cannot. */
@@ -51,6 +53,10 @@ export function createOutput(options: { readonly json?: boolean; readonly table?
     },
     progress(message) {
       if (process.stderr.isTTY) process.stderr.write(`${printable(message)}\n`)
+    },
+    warnings(messages = []) {
+      if (process.stderr.isTTY) return
+      for (const message of messages) process.stderr.write(`warning: ${printable(message)}\n`)
     },
   }
 }

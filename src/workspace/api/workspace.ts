@@ -28,6 +28,11 @@ export const workspaceSchema = Type.Object(
     forward_ports: Type.Optional(
       Type.Array(Type.Integer(), { description: 'ports listed for forwarding in its devcontainer.json' }),
     ),
+    warnings: Type.Optional(
+      Type.Array(Type.String(), {
+        description: 'what its creation ignored, such as entries of its devcontainer.json',
+      }),
+    ),
     ...wireSettingsFields,
     next_start: Type.Optional(
       Type.String({
@@ -87,7 +92,7 @@ export function workspaceWithDetails(
 /** Encodes a workspace, with the reason of its status if given; omits fields that are empty or zero. */
 export function workspaceToWire(workspace: Workspace, explanation?: Explanation): WireWorkspace {
   const { state, ipAddress, cpus, memoryMb, pid, rootfsPath, localDir, image, forwardPorts } = workspace
-  const { forkedFrom, ownership } = workspace
+  const { forkedFrom, ownership, warnings } = workspace
   return {
     name: workspace.name,
     status: state.is,
@@ -105,6 +110,7 @@ export function workspaceToWire(workspace: Workspace, explanation?: Explanation)
     ...(ownership?.owner !== undefined && { owner: ownership.owner.name }),
     ...(forkedFrom !== undefined && { forked_from: forkedFrom }),
     ...(forwardPorts.length > 0 && { forward_ports: [...forwardPorts] }),
+    ...(warnings !== undefined && { warnings: [...warnings] }),
     ...settingsToWire(workspace),
     ...(state.is === 'error' && { error_message: state.message }),
     ...(explanation !== undefined && { status_reason: explanationToWire(explanation) }),

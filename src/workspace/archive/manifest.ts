@@ -134,9 +134,14 @@ export function createInputOf(
 export function devContainerOf({ environment, forwardPorts }: Manifest): DevContainerReading {
   const text = JSON.stringify({ containerEnv: environment, forwardPorts })
   const reading = parseDevContainer(text, WORKSPACE_DIR)
-  if (reading.is === 'bad')
-    throw fault('INVALID_ARCHIVE', `the manifest of the archive is not valid: ${reading.why}`)
-  return reading
+  const config = reading.is === 'found' ? reading.config : undefined
+  const isValid = Object.keys(environment).every((name) => Object.hasOwn(config?.environment ?? {}, name))
+  if (config === undefined || !isValid || config.invalid.length > 0) {
+    const why = reading.is === 'bad' ? reading.why : (config?.invalid[0] ?? 'a variable has a bad name')
+    throw fault('INVALID_ARCHIVE', `the manifest of the archive is not valid: ${why}`)
+  }
+  // The values are those of a workspace, in which no reference is left to resolve.
+  return { is: 'found', config: { ...config, environment, notes: [] } }
 }
 
 function secondsOf(ms: number | undefined): number | null {

@@ -11,6 +11,7 @@ import {
   MAX_DEV_CONTAINER_BYTES,
   parseDevContainer,
 } from './dev-container.ts'
+import { withDevContainerId } from './resolve-references.ts'
 
 const TOO_LARGE = 'it is larger than 256 KiB'
 
@@ -21,7 +22,11 @@ export async function readFromHost(directory: string): Promise<DevContainerReadi
   for (const file of DEV_CONTAINER_FILES) {
     try {
       const text = await readWithin(directory, file)
-      return text === undefined ? { is: 'bad', why: TOO_LARGE } : parseDevContainer(text, WORKSPACE_DIR)
+      if (text === undefined) return { is: 'bad', why: TOO_LARGE }
+      return withDevContainerId(parseDevContainer(text, WORKSPACE_DIR), {
+        'devcontainer.local_folder': directory,
+        'devcontainer.config_file': join(directory, file),
+      })
     } catch (error) {
       if (!/^(?:ENOENT|ENOTDIR)$/.test((error as NodeJS.ErrnoException).code ?? '')) {
         return { is: 'bad', why: messageOf(error) }
@@ -69,5 +74,5 @@ export async function readFromInside(backend: Backend, name: string): Promise<De
   if (status === 9) return { is: 'none' }
   if (status !== 0) return { is: 'bad', why: 'it cannot be read' }
   if (Buffer.byteLength(text) > MAX_DEV_CONTAINER_BYTES) return { is: 'bad', why: TOO_LARGE }
-  return parseDevContainer(text, WORKSPACE_DIR)
+  return withDevContainerId(parseDevContainer(text, WORKSPACE_DIR), { 'workspace.name': name })
 }

@@ -2,7 +2,7 @@ import { messageOf } from '../../lib/errors/message.ts'
 import type { Logger } from '../../lib/log/logger.ts'
 import type { Backend } from '../backend/backend.ts'
 import { hangUpOnAbort, followProgram } from '../backend/follow-program.ts'
-import type { Preparation } from './dev-container.ts'
+import type { Preparation } from './lifecycle-step.ts'
 
 const TIMEOUT_MS = 30 * 60_000
 

@@ -28,7 +28,6 @@ const UNSUPPORTED: ReadonlyMap<string, string> = new Map([
   ['overrideCommand', 'a workspace always runs its own init'],
   ['shutdownAction', ''],
   ['waitFor', ''],
-  ['userEnvProbe', ''],
   ['hostRequirements', 'use cpus and memory_mb of the request'],
   ['secrets', ''],
 ])

@@ -3,6 +3,7 @@ import type { Backend } from '../backend/backend.ts'
 import type { Snapshot } from '../backend/snapshot.ts'
 import type { DevContainerReading } from '../devcontainer/dev-container.ts'
 import { readFromHost } from '../devcontainer/read-dev-container.ts'
+import { withDevContainerId } from '../devcontainer/resolve-references.ts'
 import { fault } from '../errors.ts'
 import type { NetworkLimits, WireNetworkLimits } from '../network/narrow.ts'
 import type { NetworkReach } from '../network/narrow.ts'
@@ -122,7 +123,7 @@ export async function parseCreateRequest(
   // A snapshot's source has already been set up.
   const isProvisioned = input.noProvision !== true && snapshot === undefined
   const devContainer = isProvisioned
-    ? await readDevContainer(template, localDir, defaults)
+    ? await readDevContainer(name, template, localDir, defaults)
     : ({ is: 'none' } as const)
   const image = isGiven(input.image) ? parseImage(input.image, defaults.imageAliases) : undefined
   // VMs cannot boot a container image.
@@ -211,11 +212,13 @@ function secondsOf(ms: number | undefined): number | undefined {
 
 /** Reads the settings known before the creation; those of a repository are read after cloning. */
 async function readDevContainer(
+  name: string,
   template: Template | undefined,
   localDir: string,
   { imageAliases }: CreateDefaults,
 ): Promise<DevContainerReading> {
-  if (template?.devContainer !== undefined) return { is: 'found', config: template.devContainer }
+  if (template?.devContainer !== undefined)
+    return withDevContainerId({ is: 'found', config: template.devContainer }, { 'workspace.name': name })
   return localDir === '' ? { is: 'none' } : withResolvedImage(await readFromHost(localDir), imageAliases)
 }
 

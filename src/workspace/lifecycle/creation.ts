@@ -3,26 +3,26 @@ import { messageOf } from '../../lib/errors/message.ts'
 import type { Logger } from '../../lib/log/logger.ts'
 import { unlessAborted } from '../../lib/process/unless-aborted.ts'
 import type { Backend } from '../backend/backend.ts'
-import type {
-  DevContainer,
-  DevContainerReading,
-  LifecycleStep,
-  Preparation,
-} from '../devcontainer/dev-container.ts'
+import type { DevContainer, DevContainerReading } from '../devcontainer/dev-container.ts'
 import { readFromInside } from '../devcontainer/read-dev-container.ts'
-import { runPreparations } from '../devcontainer/run-preparations.ts'
+import {
+  readContainerEnvironment,
+  resolveVariables,
+  splitRemoteEnvironment,
+} from '../devcontainer/resolve-references.ts'
 import type { EgressProxies } from '../egress/egress-proxies.ts'
 import { fault } from '../errors.ts'
 import { isImageBackend } from '../image/image-backend.ts'
 import type { SettingsStore } from '../settings/settings-store.ts'
 import type { Phase } from '../timeline/phase.ts'
+import { WarningList } from './warning-list.ts'
 import type { Workspace } from '../workspace.ts'
-import { cloneInside, hasFiles, cloneCommand, gitEnvironment } from './clone.ts'
+import { cloneInside, hasFiles } from './clone.ts'
 import type { CreateRequest } from './create-request.ts'
 import type { ForkGroup } from './fork-group.ts'
 import { withResolvedImage } from './resolve-image.ts'
 import type { CreationMark, CreationMarks } from './creation-marks.ts'
-import type { Repo } from './repo.ts'
+import { prepareWorkspace } from './prepare-workspace.ts'
 
 /** Opens the egress proxies of workspaces with a profile; does nothing for others. */
 export type EgressGate = Pick<EgressProxies, 'attach' | 'environmentOf' | 'foreignEnvironmentOf' | 'observe'>
@@ -36,10 +36,23 @@ interface WorkspaceRecords {
 interface CreationContext {
   readonly egress: EgressGate
   readonly progress: (message: string) => void
+  /** Adds an entry to the workspace's timeline. */
+  readonly note: (text: string) => void
   readonly enterPhase: (phase: Phase) => void
   readonly signal: AbortSignal
   readonly logger: Logger
   readonly imageAliases: ReadonlyMap<string, string>
+}
+
+/** Context of a creation whose warnings are collected. */
+interface WarningContext extends CreationContext {
+  readonly warn: (message: string) => void
+}
+
+/** A created workspace, and the settings of its devcontainer.json without references. */
+interface Created {
+  readonly workspace: Workspace
+  readonly devContainer: DevContainer | undefined
 }
 
 /**
@@ -51,8 +64,10 @@ export async function createWorkspace(
   records: WorkspaceRecords,
   request: CreateRequest,
   createdAt: Date,
-  context: CreationContext,
+  given: CreationContext,
 ): Promise<Workspace> {
+  const warnings = new WarningList(given)
+  const context = { ...given, warn: (message: string) => warnings.add(message) }
   const { signal, logger } = context
   const { marks } = records
   const earlier = await marks.find(request.name)
@@ -71,16 +86,19 @@ export async function createWorkspace(
     throw fault('BACKEND_ERROR', `the state directory cannot be written: ${messageOf(error)}`, error)
   }
   try {
-    await recordSettings(records.settings, request, createdAt)
+    await recordSettings(records.settings, request, createdAt, undefined)
     const { forkGroup } = request
     const created =
       forkGroup === undefined
         ? await createWithFiles(backend, request, createdAt, keepVolume, context)
         : await createFork(backend, request, forkGroup, createdAt, context)
     signal.throwIfAborted()
+    const known = warnings.texts
+    if (known !== undefined) await recordSettings(records.settings, request, createdAt, known)
     await marks.remove(request.name)
     // From here on the workspace is kept even when a preparation fails.
-    await prepare(backend, request, created.devContainer?.steps ?? [], context)
+    await prepareWorkspace(backend, request, created.devContainer, context)
+    await keepNewWarnings(records.settings, request, createdAt, { known, all: warnings.texts, logger })
     return created.workspace
   } catch (error) {
     const failure = isFault(error) ? error : fault('BACKEND_ERROR', messageOf(error), error)
@@ -97,16 +115,40 @@ export async function createWorkspace(
   }
 }
 
-/** Records the settings that the backend does not keep; removes any that remain of an earlier workspace. */
+/** Records what the backend does not keep; removes any record that remains of an earlier workspace. */
 async function recordSettings(
   settings: SettingsStore,
   request: CreateRequest,
   createdAt: Date,
+  warnings: readonly string[] | undefined,
 ): Promise<void> {
   const { idle, checkpoints, expiry, schedule, ownership } = request
-  if ((idle ?? checkpoints ?? expiry ?? schedule ?? ownership) === undefined)
+  if ((idle ?? checkpoints ?? expiry ?? schedule ?? ownership ?? warnings) === undefined)
     return settings.remove(request.name)
-  await settings.write({ ...request, createdAt }, request)
+  await settings.write({ ...request, createdAt }, { ...request, warnings })
+}
+
+/** Records warnings of the preparations. The workspace is complete, so a failure is logged. */
+async function keepNewWarnings(
+  settings: SettingsStore,
+  request: CreateRequest,
+  createdAt: Date,
+  {
+    known,
+    all,
+    logger,
+  }: {
+    readonly known: readonly string[] | undefined
+    readonly all: readonly string[] | undefined
+    readonly logger: Logger
+  },
+): Promise<void> {
+  if (all?.length === known?.length) return
+  try {
+    await recordSettings(settings, request, createdAt, all)
+  } catch (error) {
+    logger.warn({ err: error, workspace: request.name }, 'warnings of a creation cannot be recorded')
+  }
 }
 
 /** Creates a running workspace with its files. */
@@ -115,10 +157,10 @@ async function createWithFiles(
   request: CreateRequest,
   createdAt: Date,
   keepVolume: boolean,
-  context: CreationContext,
-): Promise<{ readonly workspace: Workspace; readonly devContainer: DevContainer | undefined }> {
+  context: WarningContext,
+): Promise<Created> {
   const { progress, signal, egress } = context
-  const create = async (devContainer: DevContainer | undefined, image: string, adoptsFiles: boolean) => {
+  const createOnce = async (devContainer: DevContainer | undefined, image: string, adoptsFiles: boolean) => {
     const created = await backend.create(
       {
         ...request,
@@ -129,6 +171,7 @@ async function createWithFiles(
         environment: {
           ...egress.environmentOf(request.networkLimits?.egressProfile),
           ...devContainer?.environment,
+          ...devContainer?.remoteEnvironment,
           ...request.environment,
         },
         foreignEnvironment: egress.foreignEnvironmentOf(request.networkLimits?.egressProfile),
@@ -142,16 +185,34 @@ async function createWithFiles(
     await egress.attach(created)
     return created
   }
+  const create = async (
+    devContainer: DevContainer | undefined,
+    image: string,
+    adoptsFiles: boolean,
+  ): Promise<Created> => {
+    if (devContainer === undefined)
+      return { workspace: await createOnce(devContainer, image, adoptsFiles), devContainer }
+    const { known, dependent } = splitRemoteEnvironment(devContainer)
+    const before = { ...devContainer, remoteEnvironment: known }
+    const workspace = await createOnce(before, image, adoptsFiles)
+    if (Object.keys(dependent).length === 0) return { workspace, devContainer: before }
+    // The image's variables are known only inside, and a container's only set when it is created.
+    const container = await readContainerEnvironment(backend, request.name)
+    const resolved = resolveVariables(dependent, container)
+    const after = { ...devContainer, remoteEnvironment: { ...known, ...resolved } }
+    signal.throwIfAborted()
+    await backend.remove(request.name, true)
+    return { workspace: await createOnce(after, image, adoptsFiles), devContainer: after }
+  }
   const { content } = request
   const known = acceptSettings(content?.devContainer ?? request.devContainer, request.name, context)
-  if (request.localDir !== '')
-    return { workspace: await create(known, request.image, false), devContainer: known }
-  const workspace = await create(known, request.image, keepVolume)
+  if (request.localDir !== '') return create(known, request.image, false)
+  const created = await create(known, request.image, keepVolume)
   if (content !== undefined) {
     progress('unpacking the archive')
     context.enterPhase('clone')
     await content.unpack(backend, request.name, signal)
-    return { workspace, devContainer: known }
+    return created
   }
   let mayHaveFile = keepVolume
   if (keepVolume) progress('using the files of an earlier workspace with this name')
@@ -164,24 +225,24 @@ async function createWithFiles(
       mayHaveFile = await cloneInside(backend, request.name, request.repo, progress, signal)
     }
   }
-  if (!request.isProvisioned || !mayHaveFile || request.devContainer.is !== 'none')
-    return { workspace, devContainer: known }
+  if (!request.isProvisioned || !mayHaveFile || request.devContainer.is !== 'none') return created
   const reading = withResolvedImage(await readFromInside(backend, request.name), context.imageAliases)
   const devContainer = acceptSettings(reading, request.name, context)
   // VMs cannot boot a container image.
   const wanted = isImageBackend(backend.name) ? undefined : devContainer?.image
   if (wanted === undefined && devContainer?.image !== undefined)
-    progress('devcontainer.json: image is not supported for VMs, which boot from VM images')
+    context.warn('devcontainer.json: image is not supported for VMs, which boot from VM images')
   const image = request.isImageGiven ? request.image : (wanted ?? request.image)
   const asItIs =
     image === request.image &&
     (devContainer === undefined ||
-      (Object.keys(devContainer.environment).length === 0 && devContainer.forwardPorts.length === 0))
-  if (asItIs) return { workspace, devContainer }
+      (Object.keys({ ...devContainer.environment, ...devContainer.remoteEnvironment }).length === 0 &&
+        devContainer.forwardPorts.length === 0))
+  if (asItIs) return { workspace: created.workspace, devContainer }
   // The image and the environment can be set only when a container is created.
   signal.throwIfAborted()
   await backend.remove(request.name, true)
-  return { workspace: await create(devContainer, image, image !== request.image), devContainer }
+  return create(devContainer, image, image !== request.image)
 }
 
 /** Creates a fork from the copy of its source, and waits until its siblings are created as well. */
@@ -191,7 +252,7 @@ async function createFork(
   group: ForkGroup,
   createdAt: Date,
   { progress, enterPhase, egress, signal: stopped }: CreationContext,
-): Promise<{ readonly workspace: Workspace; readonly devContainer: undefined }> {
+): Promise<Created> {
   const { source } = group
   const signal = AbortSignal.any([stopped, group.signal])
   const { id: origin } = await unlessAborted(group.origin, signal)
@@ -215,44 +276,19 @@ async function createFork(
   return { workspace, devContainer: undefined }
 }
 
-/** Returns whether a command belongs to the start rather than the creation. */
-const isLate = ({ command }: LifecycleStep): boolean => /^post(Start|Attach)/.test(command)
-
-/**
- * Runs the commands of a devcontainer.json in sequence, with the dotfiles before the start commands. As the
- * specification requires, a failure prevents the remaining commands.
- */
-async function prepare(
-  backend: Backend,
-  { name, dotfiles }: CreateRequest,
-  steps: readonly LifecycleStep[],
-  context: CreationContext,
-): Promise<void> {
-  if (steps.length > 0 || dotfiles !== undefined) context.enterPhase('hooks')
-  let failed: string | undefined
-  const run = async (each: readonly LifecycleStep[]): Promise<void> => {
-    for (const { command, programs } of each) {
-      if (failed !== undefined) context.progress(`skipping ${command} because ${failed} failed`)
-      else if (!(await runPreparations(backend, name, programs, context))) failed = command
-    }
-  }
-  await run(steps.filter((step) => !isLate(step)))
-  if (dotfiles !== undefined) await runPreparations(backend, name, [dotfilesPreparation(dotfiles)], context)
-  await run(steps.filter(isLate))
-}
-
 /** Returns the settings to apply. Unusable ones are reported and do not fail the creation. */
 function acceptSettings(
   reading: DevContainerReading,
   name: string,
-  { progress, logger }: CreationContext,
+  { warn, logger }: WarningContext,
 ): DevContainer | undefined {
   if (reading.is === 'none') return undefined
   if (reading.is === 'found') {
-    for (const note of reading.config.notes) progress(`devcontainer.json: ${note}`)
+    const { invalid, notes } = reading.config
+    for (const each of [...invalid, ...notes]) warn(`devcontainer.json: ${each}`)
     return reading.config
   }
-  progress(`devcontainer.json is unusable: ${reading.why}`)
+  warn(`devcontainer.json is unusable: ${reading.why}`)
   logger.warn({ workspace: name, why: reading.why }, 'devcontainer.json is unusable')
   return undefined
 }
@@ -269,34 +305,4 @@ export async function undoCreation(
   await backend.remove(mark.name, mark.keepVolume)
   await settings.remove(mark.name)
   await marks.remove(mark.name)
-}
-
-/**
- * The installer names and their order are those of the devcontainer CLI and GitHub Codespaces; as there, dot
- * files are linked when no installer is found.
- */
-const INSTALL = `
-cd || exit
-if [ -e dotfiles ]; then echo "dotfiles: there already, not cloned again"; else "$@" || exit; fi
-# It was for the clone alone, and can hold a password.
-unset GIT_CONFIG_COUNT GIT_CONFIG_KEY_0 GIT_CONFIG_VALUE_0 GIT_ALLOW_PROTOCOL GIT_TERMINAL_PROMPT GIT_SSH_COMMAND
-cd dotfiles || exit
-for script in install.sh install bootstrap.sh bootstrap script/bootstrap setup.sh setup script/setup; do
-  [ -f "$script" ] || continue
-  [ -x "$script" ] || chmod +x "$script"
-  exec "./$script"
-done
-for file in .[!.]*; do
-  case $file in .git|.gitignore|.gitmodules|.gitattributes|.github) continue ;; esac
-  if [ -d "$HOME/$file" ] && [ ! -L "$HOME/$file" ]; then
-    echo "dotfiles: $HOME/$file is a directory and stays"
-  else
-    ln -sfn "$PWD/$file" "$HOME/$file" || exit
-  fi
-done`
-
-/** Returns the preparation that clones a dotfiles repository to `~/dotfiles` and installs it. */
-function dotfilesPreparation(repo: Repo): Preparation {
-  const argv = ['/bin/sh', '-c', INSTALL, 'sh', ...cloneCommand(repo, 'dotfiles')]
-  return { name: 'dotfiles', argv, environment: gitEnvironment(repo) }
 }

@@ -232,6 +232,7 @@ export class Lifecycle {
     const work = this.#locks.run(nameKey(request.name), () =>
       createWorkspace(backend, this.#options, request, createdAt, {
         progress,
+        note: (text) => timeline.note(request.name, text),
         enterPhase: (phase) => timeline.enter(request.name, phase),
         signal: controller.signal,
         logger,
@@ -355,10 +356,7 @@ export class Lifecycle {
     })
   }
 
-  /**
-   * Rolls back earlier unfinished creations, then refreshes every workspace whose state differs from the
-   * backend's.
-   */
+  /** Rolls back unfinished creations, then refreshes workspaces whose state differs from the backend's. */
   async #resync(backend: Backend): Promise<void> {
     if (!backend.isAvailable) return
     const { table, marks } = this.#options

@@ -153,8 +153,11 @@ function devContainerOf(
   imageAliases: ReadonlyMap<string, string>,
 ): DevContainer {
   const reading = withResolvedImage(parseDevContainer(JSON.stringify(content), WORKSPACE_DIR), imageAliases)
-  if (reading.is === 'found') return reading.config
-  throw new Error(`devcontainer: ${reading.is === 'bad' ? reading.why : 'it is empty'}`)
+  if (reading.is !== 'found')
+    throw new Error(`devcontainer: ${reading.is === 'bad' ? reading.why : 'it is empty'}`)
+  const [problem] = reading.config.invalid
+  if (problem !== undefined) throw new Error(`devcontainer: ${problem}`)
+  return reading.config
 }
 
 /** Returns the template of that name; undefined if none is named. @throws TEMPLATE_NOT_FOUND */

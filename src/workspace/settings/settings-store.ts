@@ -57,6 +57,8 @@ const recordSchema = Type.Object(
         { additionalProperties: false },
       ),
     ),
+    /** Absent if its creation ignored nothing. */
+    warnings: Type.Optional(Type.Array(Type.String())),
   },
   { additionalProperties: false },
 )
@@ -178,7 +180,7 @@ function belongsTo(record: SettingsRecord, { name, backend, createdAt }: Identit
 
 function recordOf(
   { name, backend, createdAt }: Identity,
-  { labels, wakes, idle, checkpoints, expiry, schedule, ownership }: WorkspaceSettings,
+  { labels, wakes, idle, checkpoints, expiry, schedule, ownership, warnings }: WorkspaceSettings,
 ): SettingsRecord {
   return {
     version: 1,
@@ -199,6 +201,7 @@ function recordOf(
     }),
     ...(schedule !== undefined && { schedule: scheduleRecord(schedule) }),
     ...(ownership !== undefined && { ownership: ownershipRecord(ownership) }),
+    ...(warnings !== undefined && { warnings: [...warnings] }),
   }
 }
 
@@ -207,7 +210,8 @@ function ownershipRecord({ owner, shares }: Ownership): NonNullable<SettingsReco
 }
 
 function settingsOf(record: SettingsRecord): WorkspaceSettings {
-  const { labels, wakes, stopAfterMs, suspendAfterMs, checkpoints, expiry, schedule, ownership } = record
+  const { labels, wakes, stopAfterMs, suspendAfterMs, checkpoints, expiry, schedule, ownership, warnings } =
+    record
   const hasIdle = stopAfterMs !== null || suspendAfterMs !== null
   return {
     labels: labels ?? undefined,
@@ -223,5 +227,6 @@ function settingsOf(record: SettingsRecord): WorkspaceSettings {
     expiry: expiry === null ? undefined : { at: new Date(expiry.atMs), action: expiry.action },
     schedule,
     ownership,
+    warnings,
   }
 }

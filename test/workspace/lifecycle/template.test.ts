@@ -118,7 +118,7 @@ test.each([
   [{ web: { labels: { '-': 'x' } } }, 'label key "-" is invalid'],
   [{ web: { from_snapshot: 'a', image: 'b' } }, 'from_snapshot excludes repo, image and upper_size'],
   [{ web: { network: { allow_host_ports: [80] } } }, 'the server does not open port 80'],
-  [{ web: { devcontainer: { forwardPorts: 1 } } }, 'devcontainer: forwardPorts must be a list'],
+  [{ web: { devcontainer: { forwardPorts: {} } } }, 'devcontainer: forwardPorts is an object, not a list'],
   [
     { web: { devcontainer: { image: '--privileged' } } },
     'devcontainer: image "--privileged" is not an image',

@@ -69,7 +69,8 @@ async function runOnce(
   for (const signal of signals) process.on(signal, interrupt)
   try {
     const body = createBody(name, options, server)
-    await client.postWithProgress<WireWorkspace>('/api/workspaces', body, output.progress)
+    const created = await client.postWithProgress<WireWorkspace>('/api/workspaces', body, output.progress)
+    output.warnings(created.warnings)
   } catch (error) {
     throw isInterrupted ? new ExitStatus(INTERRUPTED) : error
   }

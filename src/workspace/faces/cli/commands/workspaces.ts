@@ -151,6 +151,7 @@ function addCreate(program: Command): void {
       const { client, output, server } = await contextOf(command)
       const body = createBody(name, options, server)
       const workspace = await client.postWithProgress<WireWorkspace>('/api/workspaces', body, output.progress)
+      output.warnings(workspace.warnings)
       output.result(workspace, () => workspaceRecord(workspace))
     })
 }

@@ -1,0 +1,78 @@
+import type { Backend } from '../backend/backend.ts'
+import { readProgram } from '../backend/read-program.ts'
+import type { DevContainer, DevContainerReading } from './dev-container.ts'
+import { containerReferences, devContainerId, substituteText } from './substitute.ts'
+
+type Variables = Readonly<Record<string, string>>
+
+/** Resolves `${devcontainerId}`, which depends on labels that identify the workspace. */
+export function withDevContainerId(reading: DevContainerReading, labels: Variables): DevContainerReading {
+  if (reading.is !== 'found') return reading
+  const id = devContainerId(labels)
+  const resolved = (text: string): string =>
+    substituteText(text, (name) => (name === 'devcontainerId' ? id : undefined))
+  const { environment, remoteEnvironment, steps } = reading.config
+  const config: DevContainer = {
+    ...reading.config,
+    environment: mapValues(environment, resolved),
+    remoteEnvironment: mapValues(remoteEnvironment, resolved),
+    steps: steps.map((step) => ({
+      ...step,
+      programs: step.programs.map((program) => ({ ...program, argv: program.argv.map(resolved) })),
+    })),
+  }
+  return { is: 'found', config }
+}
+
+/** Splits `remoteEnv` into what is known before the container exists and what refers to its other variables. */
+export function splitRemoteEnvironment({ environment, remoteEnvironment }: DevContainer): {
+  readonly known: Variables
+  readonly dependent: Variables
+} {
+  const known: Record<string, string> = {}
+  const dependent: Record<string, string> = {}
+  for (const [name, value] of Object.entries(remoteEnvironment)) {
+    const missing: string[] = []
+    const text = substituteText(
+      value,
+      containerReferences(environment, (each) => missing.push(each)),
+    )
+    if (missing.length === 0) known[name] = text
+    else dependent[name] = value
+  }
+  return { known, dependent }
+}
+
+/** Resolves the references of variables to the environment of a container. */
+export function resolveVariables(variables: Variables, container: Variables): Variables {
+  return mapValues(variables, (value) => substituteText(value, containerReferences(container)))
+}
+
+/** Set by whatever starts a program, not by the container. */
+const OF_A_PROGRAM = new Set(['HOME', 'HOSTNAME', 'PWD', 'OLDPWD', 'SHLVL', 'TERM', '_'])
+
+/**
+ * Returns the environment that a workspace gives to every program, without what belongs to a program.
+ *
+ * @throws BACKEND_ERROR when it exceeds 1 MiB
+ */
+export async function readContainerEnvironment(backend: Backend, name: string): Promise<Variables> {
+  const argv = ['cat', '/proc/self/environ']
+  const { stdout } = await readProgram(await backend.exec(name, { argv, stdin: false }))
+  const entries = [...parseEnvironment(stdout)].filter(([variable]) => !OF_A_PROGRAM.has(variable))
+  return Object.fromEntries(entries)
+}
+
+/** Reads the contents of `/proc/PID/environ`. */
+export function parseEnvironment(text: string): ReadonlyMap<string, string> {
+  const variables = new Map<string, string>()
+  for (const entry of text.split('\0')) {
+    const at = entry.indexOf('=')
+    if (at > 0) variables.set(entry.slice(0, at), entry.slice(at + 1))
+  }
+  return variables
+}
+
+function mapValues(variables: Variables, change: (value: string) => string): Variables {
+  return Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, change(value)]))
+}

@@ -1,0 +1,103 @@
+import type { Logger } from '../../lib/log/logger.ts'
+import type { Backend } from '../backend/backend.ts'
+import type { DevContainer } from '../devcontainer/dev-container.ts'
+import type { LifecycleStep, Preparation } from '../devcontainer/lifecycle-step.ts'
+import { probeEnvironment } from '../devcontainer/probe-environment.ts'
+import { runPreparations } from '../devcontainer/run-preparations.ts'
+import type { Phase } from '../timeline/phase.ts'
+import { cloneCommand, gitEnvironment } from './clone.ts'
+import type { CreateRequest } from './create-request.ts'
+import type { Repo } from './repo.ts'
+
+interface PreparationContext {
+  readonly progress: (message: string) => void
+  /** Reports something that the user should know after the creation. */
+  readonly warn: (message: string) => void
+  readonly enterPhase: (phase: Phase) => void
+  readonly signal: AbortSignal
+  readonly logger: Logger
+}
+
+/** Returns whether a command belongs to the start rather than the creation. */
+const isLate = ({ command }: LifecycleStep): boolean => /^post(Start|Attach)/.test(command)
+
+/**
+ * Runs the commands of a devcontainer.json in sequence, with the dotfiles before the start commands. As the
+ * specification requires, a failure prevents the remaining commands.
+ */
+export async function prepareWorkspace(
+  backend: Backend,
+  { name, dotfiles, environment: requested }: CreateRequest,
+  devContainer: DevContainer | undefined,
+  context: PreparationContext,
+): Promise<void> {
+  const steps = devContainer?.steps ?? []
+  if (steps.length > 0 || dotfiles !== undefined) context.enterPhase('hooks')
+  const environment = {
+    ...(devContainer !== undefined &&
+      steps.length > 0 &&
+      (await probe(backend, name, devContainer, context))),
+    ...devContainer?.remoteEnvironment,
+    ...requested,
+  }
+  let failed: string | undefined
+  const run = async (each: readonly LifecycleStep[]): Promise<void> => {
+    for (const { command, programs, isInvalid } of each) {
+      if (failed !== undefined) {
+        context.progress(`skipping ${command} because ${failed} failed`)
+        continue
+      }
+      const withEnvironment = programs.map((program) => ({ ...program, environment }))
+      const isSuccessful = await runPreparations(backend, name, withEnvironment, context)
+      if (!isSuccessful || isInvalid) failed = command
+    }
+  }
+  await run(steps.filter((step) => !isLate(step)))
+  if (dotfiles !== undefined) await runPreparations(backend, name, [dotfilesPreparation(dotfiles)], context)
+  await run(steps.filter(isLate))
+}
+
+/** Returns the environment of the user's shell; a failure is reported, and the commands then run without it. */
+async function probe(
+  backend: Backend,
+  name: string,
+  { userEnvProbe }: DevContainer,
+  { signal, warn }: PreparationContext,
+): Promise<Readonly<Record<string, string>>> {
+  const probed = await probeEnvironment(backend, name, userEnvProbe, signal)
+  if ('environment' in probed) return probed.environment
+  warn(
+    `devcontainer.json: userEnvProbe failed (${probed.why}); the commands run without the environment of a login`,
+  )
+  return {}
+}
+
+/**
+ * The installer names and their order are those of the devcontainer CLI and GitHub Codespaces; as there, dot
+ * files are linked when no installer is found.
+ */
+const INSTALL = `
+cd || exit
+if [ -e dotfiles ]; then echo "dotfiles: there already, not cloned again"; else "$@" || exit; fi
+# It was for the clone alone, and can hold a password.
+unset GIT_CONFIG_COUNT GIT_CONFIG_KEY_0 GIT_CONFIG_VALUE_0 GIT_ALLOW_PROTOCOL GIT_TERMINAL_PROMPT GIT_SSH_COMMAND
+cd dotfiles || exit
+for script in install.sh install bootstrap.sh bootstrap script/bootstrap setup.sh setup script/setup; do
+  [ -f "$script" ] || continue
+  [ -x "$script" ] || chmod +x "$script"
+  exec "./$script"
+done
+for file in .[!.]*; do
+  case $file in .git|.gitignore|.gitmodules|.gitattributes|.github) continue ;; esac
+  if [ -d "$HOME/$file" ] && [ ! -L "$HOME/$file" ]; then
+    echo "dotfiles: $HOME/$file is a directory and stays"
+  else
+    ln -sfn "$PWD/$file" "$HOME/$file" || exit
+  fi
+done`
+
+/** Returns the preparation that clones a dotfiles repository to `~/dotfiles` and installs it. */
+function dotfilesPreparation(repo: Repo): Preparation {
+  const argv = ['/bin/sh', '-c', INSTALL, 'sh', ...cloneCommand(repo, 'dotfiles')]
+  return { name: 'dotfiles', argv, environment: gitEnvironment(repo) }
+}
