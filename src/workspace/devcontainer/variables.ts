@@ -1,4 +1,5 @@
 import { type Findings, kindOf, pathOf, refuseMore, textOf } from './findings.ts'
+import { substituteText } from './substitute.ts'
 
 /** Every program gets each variable. */
 const MAX_VARIABLES = 512
@@ -33,8 +34,22 @@ export function variablesOf(key: string, value: unknown, findings: Findings): Re
       invalid.push(`${path} is longer than ${MAX_VARIABLE_BYTES} bytes and is ignored`)
     else {
       if (each === null) invalid.push(`${path} is null, which becomes the text "null"`)
+      if (hasUnknownReference(whole, key))
+        findings.notes.push(`${path} contains an unknown reference, which is kept as it is`)
       result[name] = whole
     }
   }
   return result
+}
+
+/** Whether something remains to resolve that nothing will resolve. */
+function hasUnknownReference(text: string, key: string): boolean {
+  let isFound = false
+  substituteText(text, (name, args) => {
+    const isResolvedLater =
+      name === 'devcontainerId' || (key === 'remoteEnv' && name === 'containerEnv' && args.length > 0)
+    if (!isResolvedLater) isFound = true
+    return undefined
+  })
+  return isFound
 }
