@@ -89,7 +89,6 @@ async function readMarked(process: ExecProcess, mark: string, giveUp: AbortSigna
   try {
     const ended = process.exitStatus.then(() => Promise.race([finished(process.stdout), delay(1_000)]))
     await unlessAborted(Promise.race([enough.promise, ended]), giveUp)
-    if (marks >= MARKS) await unlessAborted(process.exitStatus, giveUp)
     return chunks.join('')
   } catch (error) {
     // It may have exited.

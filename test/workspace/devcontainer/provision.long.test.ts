@@ -198,9 +198,18 @@ describe('a devcontainer.json', () => {
     })
   })
 
+  test('whose image is not a reference is applied without it', async () => {
+    const local_dir = directoryWith({ image: '--privileged', postCreateCommand: 'touch made' })
+    const { progress, event, data } = await create(server, { name: 'demo', local_dir })
+    expect({ event, image: data.image }).toEqual({ event: 'complete', image: TEST_IMAGE })
+    expect(data.warnings).toEqual([
+      'devcontainer.json: image "--privileged" is not an image reference, and is ignored',
+    ])
+    expect(progress).toContain('running postCreateCommand')
+  })
+
   test.each([
     ['is not JSON', () => directoryWith('{'), 'it is not valid JSON'],
-    ['names no image', () => directoryWith({ image: '--privileged' }), 'is not an image reference'],
     ['is too large', () => directoryWith(`{${' '.repeat(300_000)}}`), 'larger than 256 KiB'],
     [
       'is outside the directory',

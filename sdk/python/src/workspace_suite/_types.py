@@ -129,6 +129,7 @@ class WorkspaceInfo:
     owner: str | None = None
     forked_from: str | None = None
     forward_ports: tuple[int, ...] | None = None
+    warnings: tuple[str, ...] | None = None
     labels: Mapping[str, str] | None = None
     wake: bool | None = None
     idle: WorkspaceInfoIdle | None = None
@@ -163,6 +164,7 @@ class WorkspaceInfo:
             owner=data["owner"] if "owner" in data else None,
             forked_from=data["forked_from"] if "forked_from" in data else None,
             forward_ports=tuple(data["forward_ports"]) if "forward_ports" in data else None,
+            warnings=tuple(data["warnings"]) if "warnings" in data else None,
             labels=data["labels"] if "labels" in data else None,
             wake=data["wake"] if "wake" in data else None,
             idle=WorkspaceInfoIdle.from_wire(data["idle"]) if "idle" in data else None,
