@@ -10,6 +10,7 @@ import { parseEnvironment } from './resolve-references.ts'
 
 /** As long as the official CLI waits. */
 const TIMEOUT_MS = 10_000
+const EXIT_MS = 500
 const MAX_OUTPUT_BYTES = 1024 * 1024
 /** A program with more cannot be started on every system, together with its arguments. */
 const MAX_ENVIRONMENT_BYTES = 256 * 1024
@@ -89,6 +90,8 @@ async function readMarked(process: ExecProcess, mark: string, giveUp: AbortSigna
   try {
     const ended = process.exitStatus.then(() => Promise.race([finished(process.stdout), delay(1_000)]))
     await unlessAborted(Promise.race([enough.promise, ended]), giveUp)
+    // A shell that is still exiting would be signaled together with what it leaves behind.
+    await Promise.race([process.exitStatus, delay(EXIT_MS)])
     return chunks.join('')
   } catch (error) {
     // It may have exited.
@@ -96,8 +99,8 @@ async function readMarked(process: ExecProcess, mark: string, giveUp: AbortSigna
     throw error
   } finally {
     forget()
-    process.stdout.destroy()
-    process.stderr.destroy()
+    // Output that nobody reads would block the engine.
+    await process.hangUp().catch(() => undefined)
   }
 }
 
