@@ -36,7 +36,7 @@ export interface Expiry {
   readonly action: ExpireAction
 }
 
-/** What is recorded about a workspace beside its backend: settings that can change after its creation, and its warnings. */
+/** Record of a workspace beside its backend: settings that can change after its creation, and its warnings. */
 export interface WorkspaceSettings {
   readonly labels?: WorkspaceLabels | undefined
   /** Whether a connection to it starts it; undefined for the server's default. */
@@ -49,7 +49,7 @@ export interface WorkspaceSettings {
   readonly schedule?: Schedule | undefined
   /** To whom it belongs; undefined for the administrators only. */
   readonly ownership?: Ownership | undefined
-  /** What its creation ignored, in sentences; undefined for nothing. */
+  /** Sentences about what its creation ignored; undefined for nothing. */
   readonly warnings?: readonly string[] | undefined
 }
 

@@ -15,7 +15,7 @@ export const MAX_DEV_CONTAINER_BYTES = 256 * 1024
 const MAX_PORTS = 256
 
 /** How the environment of lifecycle commands is determined: by which kind of shell. */
-export const USER_ENV_PROBES = ['loginInteractiveShell', 'loginShell', 'interactiveShell', 'none'] as const
+const USER_ENV_PROBES = ['loginInteractiveShell', 'loginShell', 'interactiveShell', 'none'] as const
 /** Kind of shell whose environment lifecycle commands get. */
 export type UserEnvProbe = (typeof USER_ENV_PROBES)[number]
 

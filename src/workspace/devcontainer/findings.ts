@@ -1,4 +1,4 @@
-/** Collects sentences about what a devcontainer.json says and the server does differently. */
+/** Collects sentences about the contents of a devcontainer.json that the server treats differently. */
 export class Findings {
   /** Entries that are not valid, and are ignored or converted. */
   readonly invalid: string[] = []

@@ -48,7 +48,7 @@ export function resolveVariables(variables: Variables, container: Variables): Va
   return mapValues(variables, (value) => substituteText(value, containerReferences(container)))
 }
 
-/** Set by whatever starts a program, not by the container. */
+/** Set when a program starts, not by the container. */
 const OF_A_PROGRAM = new Set(['HOME', 'HOSTNAME', 'PWD', 'OLDPWD', 'SHLVL', 'TERM', '_'])
 
 /**

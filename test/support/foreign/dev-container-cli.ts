@@ -21,7 +21,7 @@ export const DEV_CONTAINER_CLI = join(
   '.node/peers/devcontainers/node_modules/@devcontainers/cli/devcontainer.js',
 )
 
-/** What can be observed of a container that was made from a devcontainer.json. */
+/** Observable properties of a container that was made from a devcontainer.json. */
 export interface Observed {
   readonly succeeded: boolean
   readonly image: string

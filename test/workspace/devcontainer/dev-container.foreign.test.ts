@@ -66,7 +66,7 @@ async function both(text: string) {
   return { theirs, ours, warnings }
 }
 
-/** Set by whatever starts a program. */
+/** Set when a program starts. */
 const OF_A_PROGRAM = /^(?:HOSTNAME|PWD|OLDPWD|SHLVL|_|LS_COLORS)=/
 /**
  * Directories that /etc/profile adds. The official CLI edits that file, so that it keeps the container's PATH; here

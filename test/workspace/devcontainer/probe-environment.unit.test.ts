@@ -3,7 +3,7 @@ import { mergePaths } from '../../../src/workspace/devcontainer/probe-environmen
 import { fc } from '../../support/fast-check.ts'
 
 const CONTAINER = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
-/** What Debian's /etc/profile sets for a user. */
+/** The PATH that Debian's /etc/profile sets for a user. */
 const USER = '/usr/local/bin:/usr/bin:/bin:/usr/local/games:/usr/games'
 
 test.each([
