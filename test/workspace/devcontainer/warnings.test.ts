@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -22,8 +23,8 @@ const WARNINGS = [
 
 test('what is ignored is on standard error, in the workspace and in its timeline', async () => {
   const name = uniqueName('warned')
-  const backend = dockerBackend()
-  let server = await startWorkspaceServer({ backends: () => [backend] })
+  const serverId = randomUUID()
+  let server = await startWorkspaceServer({ backends: () => [dockerBackend({ serverId })] })
   onTestFinished(async () => {
     await server.api(`workspaces/${name}`, 'DELETE')
     await server.stop()
