@@ -2,6 +2,7 @@ import type { Backend } from '../backend/backend.ts'
 import { readProgram } from '../backend/read-program.ts'
 import type { DevContainer, DevContainerReading } from './dev-container.ts'
 import { containerReferences, devContainerId, substituteText } from './substitute.ts'
+import { MAX_VARIABLE_BYTES } from './variables.ts'
 
 type Variables = Readonly<Record<string, string>>
 
@@ -48,19 +49,45 @@ export function resolveVariables(variables: Variables, container: Variables): Va
   return mapValues(variables, (value) => substituteText(value, containerReferences(container)))
 }
 
+/** Beyond it, the kernel may not start a program with these variables and others. */
+const MAX_ENVIRONMENT_BYTES = 512 * 1024
+
+/** Leaves out the variables that references have made too long, and names them. */
+export function withinLimits(variables: Variables): {
+  readonly kept: Variables
+  readonly tooLong: readonly string[]
+} {
+  let bytes = 0
+  const isKept = ([name, value]: readonly [string, string]): boolean => {
+    const length = Buffer.byteLength(`${name}=${value}`)
+    if (length > MAX_VARIABLE_BYTES || bytes + length > MAX_ENVIRONMENT_BYTES) return false
+    bytes += length
+    return true
+  }
+  const kept = Object.fromEntries(Object.entries(variables).filter(isKept))
+  return { kept, tooLong: Object.keys(variables).filter((name) => !Object.hasOwn(kept, name)) }
+}
+
 /** Set when a program starts, not by the container. */
 const OF_A_PROGRAM = new Set(['HOME', 'HOSTNAME', 'PWD', 'OLDPWD', 'SHLVL', 'TERM', '_'])
 
 /**
- * Returns the environment that a workspace gives to every program, without what belongs to a program.
- *
- * @throws BACKEND_ERROR when it exceeds 1 MiB
+ * Returns the environment that a workspace gives to every program, without what belongs to a program. Undefined
+ * when it cannot be read, as in an image without `cat`.
  */
-export async function readContainerEnvironment(backend: Backend, name: string): Promise<Variables> {
+export async function readContainerEnvironment(
+  backend: Backend,
+  name: string,
+): Promise<Variables | undefined> {
   const argv = ['cat', '/proc/self/environ']
-  const { stdout } = await readProgram(await backend.exec(name, { argv, stdin: false }))
-  const entries = [...parseEnvironment(stdout)].filter(([variable]) => !OF_A_PROGRAM.has(variable))
-  return Object.fromEntries(entries)
+  try {
+    const { stdout } = await readProgram(await backend.exec(name, { argv, stdin: false }))
+    const entries = [...parseEnvironment(stdout)].filter(([variable]) => !OF_A_PROGRAM.has(variable))
+    return entries.length === 0 ? undefined : Object.fromEntries(entries)
+  } catch {
+    // The caller reports that it is unknown, and a backend that is away fails the next step.
+    return undefined
+  }
 }
 
 /** Reads the contents of `/proc/PID/environ`. */

@@ -17,6 +17,9 @@ export function substitute(value: unknown, resolve: Resolve): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, substitute(each, resolve)]))
 }
 
+/** References beyond this length of a result stay as they are: a short text can refer to a long one very often. */
+const MAX_RESULT_LENGTH = 131_072
+
 /** Replaces the references in a text. */
 export function substituteText(text: string, resolve: Resolve): string {
   let result = ''
@@ -25,7 +28,7 @@ export function substituteText(text: string, resolve: Resolve): string {
   let lineEnd = -1
   for (let at = text.indexOf('${'); at !== -1; at = text.indexOf('${', Math.max(at + 1, rest))) {
     if (end < at + 2) end = text.indexOf('}', at + 2)
-    if (end === -1) break
+    if (end === -1 || result.length > MAX_RESULT_LENGTH) break
     if (lineEnd < at) lineEnd = endOfLine(text, at)
     if (lineEnd < end) continue
     const reference = text.slice(at, end + 1)

@@ -4,7 +4,7 @@ import { substituteText } from './substitute.ts'
 /** Every program gets each variable. */
 const MAX_VARIABLES = 512
 /** Linux's limit for one variable (MAX_ARG_STRLEN, less the terminating NUL). */
-const MAX_VARIABLE_BYTES = 131_071
+export const MAX_VARIABLE_BYTES = 131_071
 
 /**
  * Reads `containerEnv` or `remoteEnv` as the official CLI does: numbers, booleans, null and lists become texts,

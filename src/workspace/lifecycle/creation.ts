@@ -9,6 +9,7 @@ import {
   readContainerEnvironment,
   resolveVariables,
   splitRemoteEnvironment,
+  withinLimits,
 } from '../devcontainer/resolve-references.ts'
 import type { EgressProxies } from '../egress/egress-proxies.ts'
 import { fault } from '../errors.ts'
@@ -151,14 +152,19 @@ async function keepNewWarnings(
   }
 }
 
-/** Creates a running workspace with its files. */
-async function createWithFiles(
+type Create = (
+  devContainer: DevContainer | undefined,
+  image: string,
+  adoptsFiles: boolean,
+) => Promise<Created>
+
+/** Returns a function that creates the running workspace, without its files. */
+function creatorOf(
   backend: Backend,
   request: CreateRequest,
   createdAt: Date,
-  keepVolume: boolean,
   context: WarningContext,
-): Promise<Created> {
+): Create {
   const { progress, signal, egress } = context
   const createOnce = async (devContainer: DevContainer | undefined, image: string, adoptsFiles: boolean) => {
     const created = await backend.create(
@@ -185,25 +191,40 @@ async function createWithFiles(
     await egress.attach(created)
     return created
   }
-  const create = async (
-    devContainer: DevContainer | undefined,
-    image: string,
-    adoptsFiles: boolean,
-  ): Promise<Created> => {
+  return async (devContainer, image, adoptsFiles) => {
     if (devContainer === undefined)
       return { workspace: await createOnce(devContainer, image, adoptsFiles), devContainer }
     const { known, dependent } = splitRemoteEnvironment(devContainer)
-    const before = { ...devContainer, remoteEnvironment: known }
+    const before = { ...devContainer, remoteEnvironment: limited(known, context) }
     const workspace = await createOnce(before, image, adoptsFiles)
     if (Object.keys(dependent).length === 0) return { workspace, devContainer: before }
     // The image's variables are known only inside, and a container's only set when it is created.
     const container = await readContainerEnvironment(backend, request.name)
-    const resolved = resolveVariables(dependent, container)
-    const after = { ...devContainer, remoteEnvironment: { ...known, ...resolved } }
+    if (container === undefined) {
+      const names = Object.keys(dependent).join(', ')
+      context.warn(
+        `devcontainer.json: the container's environment cannot be read; remoteEnv is set without ${names}`,
+      )
+      return { workspace, devContainer: before }
+    }
+    const resolved = { ...known, ...resolveVariables(dependent, container) }
+    const after = { ...devContainer, remoteEnvironment: limited(resolved, context) }
     signal.throwIfAborted()
     await backend.remove(request.name, true)
     return { workspace: await createOnce(after, image, adoptsFiles), devContainer: after }
   }
+}
+
+/** Creates a running workspace with its files. */
+async function createWithFiles(
+  backend: Backend,
+  request: CreateRequest,
+  createdAt: Date,
+  keepVolume: boolean,
+  context: WarningContext,
+): Promise<Created> {
+  const { progress, signal } = context
+  const create = creatorOf(backend, request, createdAt, context)
   const { content } = request
   const known = acceptSettings(content?.devContainer ?? request.devContainer, request.name, context)
   if (request.localDir !== '') return create(known, request.image, false)
@@ -243,6 +264,17 @@ async function createWithFiles(
   signal.throwIfAborted()
   await backend.remove(request.name, true)
   return create(devContainer, image, image !== request.image)
+}
+
+/** Leaves out variables that are too long, with a warning. */
+function limited(
+  variables: Readonly<Record<string, string>>,
+  { warn }: WarningContext,
+): Readonly<Record<string, string>> {
+  const { kept, tooLong } = withinLimits(variables)
+  if (tooLong.length > 0)
+    warn(`devcontainer.json: remoteEnv is too long; it is set without ${tooLong.join(', ')}`)
+  return kept
 }
 
 /** Creates a fork from the copy of its source, and waits until its siblings are created as well. */

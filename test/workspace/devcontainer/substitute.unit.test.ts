@@ -4,6 +4,7 @@ import {
   resolveVariables,
   splitRemoteEnvironment,
   withDevContainerId,
+  withinLimits,
 } from '../../../src/workspace/devcontainer/resolve-references.ts'
 import { substituteText } from '../../../src/workspace/devcontainer/substitute.ts'
 import { fc } from '../../support/fast-check.ts'
@@ -109,4 +110,17 @@ test('${devcontainerId} is the one that the official CLI computes', () => {
       steps: [{ programs: [{ argv: ['/bin/sh', '-c', `echo ${id}`] }] }],
     },
   })
+})
+
+test('H9 references do not multiply a text without bound', () => {
+  const references = '${containerEnv:A}'.repeat(2_000)
+  const remoteEnv = Object.fromEntries(Array.from({ length: 5 }, (_, i) => [`B${i}`, references]))
+  const { known } = splitRemoteEnvironment(read({ containerEnv: { A: 'x'.repeat(80_000) }, remoteEnv }))
+  expect(Math.max(...Object.values(known).map((each) => each.length))).toBeLessThan(300_000)
+  expect(withinLimits({ OK: 'yes', ...known })).toEqual({
+    kept: { OK: 'yes' },
+    tooLong: Object.keys(remoteEnv),
+  })
+  const many = Object.fromEntries(Array.from({ length: 10 }, (_, i) => [`C${i}`, 'x'.repeat(100_000)]))
+  expect(withinLimits(many).tooLong).toEqual(['C5', 'C6', 'C7', 'C8', 'C9'])
 })

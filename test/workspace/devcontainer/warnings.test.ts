@@ -73,6 +73,21 @@ test.each([
   expect(body.warnings).toEqual([`devcontainer.json is unusable: ${why}`])
 })
 
+test('a remoteEnv that refers to an unreadable container is set without those variables', async () => {
+  const backend = new FakeBackend()
+  backend.before.set('exec', () => {
+    throw new Error('no cat')
+  })
+  const server = await startWorkspaceServer({ backends: () => [backend] })
+  onTestFinished(() => server.stop())
+  const remoteEnv = { P: '${containerEnv:PATH}:/x', OK: 'yes' }
+  const local_dir = directoryWith(JSON.stringify({ remoteEnv }))
+  expect((await server.create({ name: 'demo', local_dir })).body).toMatchObject({
+    status: 'running',
+    warnings: ["devcontainer.json: the container's environment cannot be read; remoteEnv is set without P"],
+  })
+})
+
 test('warnings are bounded in number and length', async () => {
   const server = await startWorkspaceServer({ backends: () => [new FakeBackend()] })
   onTestFinished(() => server.stop())
