@@ -80,7 +80,10 @@ describe.each(Object.keys(SHELLS) as (keyof typeof SHELLS)[])('the completion of
     [['snapshot', 'show', 'd'], []],
     [['create', 'd'], []],
     [['show', 'demo', 'd'], []],
-    [['start', 'demo', 'd'], ['demo', 'docs']],
+    [
+      ['start', 'demo', 'd'],
+      ['demo', 'docs'],
+    ],
     [['start', '$(touch x)'], []],
   ])('offers after %j %j', async (words, expected) => {
     expect(await offered(server.url, ...words)).toEqual(expected)
