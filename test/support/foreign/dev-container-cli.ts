@@ -1,6 +1,7 @@
 import {
   chmodSync,
   chownSync,
+  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -47,6 +48,7 @@ export function folderWith(text: string): string {
 
 /** Runs `devcontainer up` for a folder, observes the container, and removes it. */
 export async function upWithOfficialCli(folder: string): Promise<Observed> {
+  if (!existsSync(DEV_CONTAINER_CLI)) throw new Error('@devcontainers/cli is missing: scripts/test-tools')
   const temporary = tempDir()
   seedControlManifest(temporary)
   // It would build an image for the tester's user ID.
