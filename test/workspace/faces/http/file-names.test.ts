@@ -14,7 +14,7 @@ import {
 const KINDS = [
   { kind: 'docker', backend: () => dockerBackend() },
   { kind: 'fake', backend: () => new FakeBackend() },
-  { kind: 'BusyBox', backend: () => new BusyBoxBackend() },
+  { kind: 'BusyBox', backend: () => new BusyBoxBackend(), isLong: true },
 ] as const
 
 interface Answered {
