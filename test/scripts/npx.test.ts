@@ -11,13 +11,17 @@ const npxEnvironment = () => ({
   npm_config_cache: tempDir(),
 })
 
-test('npx workspace runs the program of the checkout without asking a registry', async () => {
-  const { status, stdout } = await run('npx', ['workspace', '--version'], {
-    cwd: packageRoot,
-    environment: npxEnvironment(),
-  })
-  expect({ status, stdout }).toEqual({ status: 0, stdout: `${packageVersion()}\n` })
-})
+test(
+  'npx workspace runs the program of the checkout without asking a registry',
+  { tags: ['long'] },
+  async () => {
+    const { status, stdout } = await run('npx', ['workspace', '--version'], {
+      cwd: packageRoot,
+      environment: npxEnvironment(),
+    })
+    expect({ status, stdout }).toEqual({ status: 0, stdout: `${packageVersion()}\n` })
+  },
+)
 
 test('the built program is executable and linked where npx looks for it first', () => {
   const link = realpathSync(`${packageRoot}/node_modules/.bin/workspace`)

@@ -8,7 +8,7 @@ const DAYS = ['Sun', 'Monday', 'tue', 'WED', 'Thursday', 'fri', 'Sat'] as const
 const FROM_MS = Date.parse('2026-06-01T00:00:00Z')
 const DAY_MS = 86_400_000
 
-test('days and a time mean what they name', () => {
+test('days and a time mean what they name', { tags: ['long'] }, () => {
   const day = fc.integer({ min: 0, max: 6 })
   const part = fc.tuple(day, fc.option(day, { nil: undefined }))
   const parts = fc.array(part, { minLength: 1, maxLength: 4 })

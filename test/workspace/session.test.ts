@@ -78,7 +78,7 @@ describeOn(KINDS, 'tmux sessions', ({ open }) => {
     expect(await names()).toEqual(['main'])
   })
 
-  test('W6 a session is killed by its exact name, never by a tmux pattern', async () => {
+  test('W6 a session is killed by its exact name, never by a tmux pattern', { tags: ['long'] }, async () => {
     await tmux('new-session', '-d', '-s', 'prod')
     const patterns = [
       'pro',
@@ -136,15 +136,19 @@ describeOn(KINDS, 'tmux sessions', ({ open }) => {
   })
 })
 
-test('one workspace that does not respond delays the list by 3 s and hides no other', async () => {
-  const backend = new FakeBackend()
-  const server = await startWorkspaceServer({ backends: () => [backend] })
-  for (const name of ['slow', 'quick']) await server.create({ name })
-  backend.before.set('exec', () => {
-    backend.before.set('exec', () => undefined)
-    return new Promise(() => undefined)
-  })
-  expect(await server.api('sessions')).toMatchObject({ status: 200, body: { sessions: [] } })
-  expect(server.log()).toContain('listing sessions failed')
-  await server.stop()
-})
+test(
+  'one workspace that does not respond delays the list by 3 s and hides no other',
+  { tags: ['long'] },
+  async () => {
+    const backend = new FakeBackend()
+    const server = await startWorkspaceServer({ backends: () => [backend] })
+    for (const name of ['slow', 'quick']) await server.create({ name })
+    backend.before.set('exec', () => {
+      backend.before.set('exec', () => undefined)
+      return new Promise(() => undefined)
+    })
+    expect(await server.api('sessions')).toMatchObject({ status: 200, body: { sessions: [] } })
+    expect(server.log()).toContain('listing sessions failed')
+    await server.stop()
+  },
+)

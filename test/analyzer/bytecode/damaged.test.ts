@@ -5,7 +5,7 @@ import { damagedClasses, demoClassFiles } from '../../support/analyzer/damaged-c
 import { rounds } from '../../support/rounds.ts'
 
 describe.each([nativeReader, oracleReader])('A3 the $is reader', (reader) => {
-  it('reads each damaged class or reports one diagnostic for it', async () => {
+  it('reads each damaged class or reports one diagnostic for it', { tags: ['long'] }, async () => {
     const inputs = damagedClasses(rounds(500, 2000))
     let faulty = 0
     for (const input of inputs) {

@@ -180,7 +180,7 @@ describe('changed lines', () => {
     ])
   })
 
-  test('are everything if there are too many', () => {
+  test('are everything if there are too many', { tags: ['long'] }, () => {
     const many = (letter: string) => Array.from({ length: 5_000 }, (_, at) => `${letter}${at};`).join('\n')
     expect(changedLines('A.java', many('a'), many('b'))).toBeUndefined()
   })

@@ -132,7 +132,7 @@ test('every class of the fixtures can be read', { tags: ['long'] }, () => {
       expect(classText(Buffer.from(bytes)).members.size).toBeGreaterThanOrEqual(0)
 })
 
-test('damaged class files are refused in time', () => {
+test('damaged class files are refused in time', { tags: ['long'] }, () => {
   const bytes = readFileSync(join(build(BASE), 'a/A.class'))
   const random = new Random(7)
   for (let round = 0; round < 3_000; round++) {

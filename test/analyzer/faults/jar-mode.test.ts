@@ -35,7 +35,7 @@ test('A9 mode jar runs nothing of the project, its build tool or its JVM', async
   expect(ran()).toBe(false)
 })
 
-test('A9 mode auto runs the build tool, and reports the outcome', async () => {
+test('A9 mode auto runs the build tool, and reports the outcome', { tags: ['long'] }, async () => {
   const { root, user, ran } = trapped()
   await user.json('start', '-p', root)
   expect(ran()).toBe(true)

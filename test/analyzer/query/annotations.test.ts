@@ -240,7 +240,7 @@ test('usages in the JDK are included with libraries', async () => {
   expect(rows[0]).toMatchObject({ target: 'CLASS', classSource: 'JDK' })
 })
 
-test('values of every kind keep their type', async () => {
+test('values of every kind keep their type', { tags: ['long'] }, async () => {
   const demo = await startAnalyzer(projectOf('demo'))
   try {
     const { usages: rows } = await demo.get('/annotations/usages/demo.Marked.Everything', { scope: 'class' })

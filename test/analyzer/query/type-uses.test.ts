@@ -100,6 +100,7 @@ describe('references', () => {
 
   test.each(sample(['demo', 'kinds', 'shop', 'typeuse'], 2))(
     'match their counts for every type of project %s',
+    { tags: ['long'] },
     async (fixture) => {
       const project = await startAnalyzer(projectOf(fixture))
       try {

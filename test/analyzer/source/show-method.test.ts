@@ -94,7 +94,7 @@ test('a method is shown with its lambda', async () => {
 })
 
 describe('in a decompiled class', () => {
-  test('methods and constructors are found', async () => {
+  test('methods and constructors are found', { tags: ['long'] }, async () => {
     const view = await show('demo.Shapes$Square', 'local')
     expect(view).toMatchObject({ sourceOrigin: 'DECOMPILED', filePath: null })
     expect(view.content).toContain('class Local implements Runnable')

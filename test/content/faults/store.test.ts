@@ -79,7 +79,7 @@ test('the store’s own message is only logged: no response contains it', async 
     expect(await (await ask(path)).text(), path).not.toContain('the store is down')
 })
 
-test('F22 a store that hangs does not delay readers of a cached copy', async () => {
+test('F22 a store that hangs does not delay readers of a cached copy', { tags: ['long'] }, async () => {
   const { ask, time, faulty } = await startFaulty()
   await ask('/repos/a/')
   time.nowMs = 600_000
@@ -106,7 +106,7 @@ test('F33 an incomplete streamed body breaks off instead of looking complete', a
   expect((await (await ask('/repos/a/big.bin')).arrayBuffer()).byteLength).toBe(5_000_000)
 })
 
-test('a thousand requests for one page ask the store once for each object', async () => {
+test('a thousand requests for one page ask the store once for each object', { tags: ['long'] }, async () => {
   const { ask, faulty } = await startFaulty()
   faulty.fails = 'hangs'
   const all = Array.from({ length: 1_000 }, () => ask('/repos/a/').then(({ status }) => status))

@@ -160,8 +160,12 @@ test('rules of a repository are checked with its versions, their rules and alias
   await expect(check('/1.0/x /latest/x', { 'a.txt': 'a' }, { store })).rejects.toThrow(ENDLESS)
 })
 
-test('an accepted rule answers a request, and no client gets two redirects of one rule', async () => {
-  const size = { rules: 4, segments: 1 }
-  const property = fc.asyncProperty(redirectSites(size), (site) => expectRulesToHold(site, size))
-  await fc.assert(property, { numRuns: 8 })
-})
+test(
+  'an accepted rule answers a request, and no client gets two redirects of one rule',
+  { tags: ['long'] },
+  async () => {
+    const size = { rules: 4, segments: 1 }
+    const property = fc.asyncProperty(redirectSites(size), (site) => expectRulesToHold(site, size))
+    await fc.assert(property, { numRuns: 8 })
+  },
+)

@@ -241,26 +241,30 @@ async function isWhole(store: Store, keys: readonly string[]): Promise<boolean> 
   return hashes.length > 40 && hashes.every((hash) => keys.includes(`${FOLDER}_objects/${hash}`))
 }
 
-test('a version that is published again at any point of its removal stays, complete', async () => {
-  let [point, isReached] = [0, true]
-  for (; isReached; point++) {
-    const { preview, remove, keys, store, time, meta } = site(FILES)
-    await preview()
-    time.nowMs += 2 * DAY_MS
-    let reads = 0
-    isReached = false
-    const renewing = watched(store, async (what, key) => {
-      if (what !== 'open' || key !== META || reads++ !== point) return
-      isReached = true
+test(
+  'a version that is published again at any point of its removal stays, complete',
+  { tags: ['long'] },
+  async () => {
+    let [point, isReached] = [0, true]
+    for (; isReached; point++) {
+      const { preview, remove, keys, store, time, meta } = site(FILES)
       await preview()
-    })
-    await remove(renewing)
-    if (!isReached) await preview()
-    expect([point, await isWhole(store, await keys(FOLDER))]).toEqual([point, true])
-    expect((await meta()).expires).toEqual(new Map([['pr-42', time.nowMs + HOUR_MS]]))
-  }
-  expect(point).toBeGreaterThan(5)
-})
+      time.nowMs += 2 * DAY_MS
+      let reads = 0
+      isReached = false
+      const renewing = watched(store, async (what, key) => {
+        if (what !== 'open' || key !== META || reads++ !== point) return
+        isReached = true
+        await preview()
+      })
+      await remove(renewing)
+      if (!isReached) await preview()
+      expect([point, await isWhole(store, await keys(FOLDER))]).toEqual([point, true])
+      expect((await meta()).expires).toEqual(new Map([['pr-42', time.nowMs + HOUR_MS]]))
+    }
+    expect(point).toBeGreaterThan(5)
+  },
+)
 
 test('the list of files of a version that is published again before its deletion stays', async () => {
   const { preview, remove, keys, store, time } = site(FILES)
@@ -277,7 +281,7 @@ test('the list of files of a version that is published again before its deletion
   expect(await isWhole(store, await keys(FOLDER))).toBe(true)
 })
 
-test('a removal at any point of a publish leaves the version complete', async () => {
+test('a removal at any point of a publish leaves the version complete', { tags: ['long'] }, async () => {
   let points = 1
   for (let point = 0; point < points; point++) {
     const { preview, remove, keys, store, time } = site(FILES)

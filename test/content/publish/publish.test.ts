@@ -143,22 +143,26 @@ test('Y9 a later publish removes unfinished writes of killed runs, but nothing t
   expect([...dead, ...kept].filter((name) => existsSync(at(name)))).toEqual(kept)
 })
 
-test('objects of other programs at keys that publishing once used are hidden, but not deleted', async () => {
-  const { ask, store } = await startContent({}, NO_CACHE)
-  const { folder, run } = publisher(store)
-  const files = { 'old.html': { sha256: sha256('old'), size: 3, compressed: false } }
-  await store.write('repos/guide/old.html', Buffer.from('old'), { contentType: '' })
-  const manifest = Buffer.from(JSON.stringify({ format: 1, files }))
-  await store.write('repos/guide/_files.json', manifest, { contentType: '' })
-  await run()
-  expect(await (await ask('/repos/guide/old.html')).text()).toBe('old')
-  await run({ deletes: true })
-  expect((await ask('/repos/guide/old.html')).status).toBe(404)
-  await store.write('repos/guide/old.html', Buffer.from('by hand'), { contentType: '' })
-  const publishAt = (nowMs: number) => publish({ folder, repo: 'guide', deletes: true }, { store, nowMs })
-  await publishAt(Date.parse('2026-11-21T17:00:00Z') + 25 * 3_600_000)
-  expect(await (await ask('/repos/guide/old.html')).text()).toBe('by hand')
-})
+test(
+  'objects of other programs at keys that publishing once used are hidden, but not deleted',
+  { tags: ['long'] },
+  async () => {
+    const { ask, store } = await startContent({}, NO_CACHE)
+    const { folder, run } = publisher(store)
+    const files = { 'old.html': { sha256: sha256('old'), size: 3, compressed: false } }
+    await store.write('repos/guide/old.html', Buffer.from('old'), { contentType: '' })
+    const manifest = Buffer.from(JSON.stringify({ format: 1, files }))
+    await store.write('repos/guide/_files.json', manifest, { contentType: '' })
+    await run()
+    expect(await (await ask('/repos/guide/old.html')).text()).toBe('old')
+    await run({ deletes: true })
+    expect((await ask('/repos/guide/old.html')).status).toBe(404)
+    await store.write('repos/guide/old.html', Buffer.from('by hand'), { contentType: '' })
+    const publishAt = (nowMs: number) => publish({ folder, repo: 'guide', deletes: true }, { store, nowMs })
+    await publishAt(Date.parse('2026-11-21T17:00:00Z') + 25 * 3_600_000)
+    expect(await (await ask('/repos/guide/old.html')).text()).toBe('by hand')
+  },
+)
 
 test('Y15 unchanged files are not read again, and any change is noticed', async () => {
   const store: Store = new FsStore(tempDir())
@@ -313,54 +317,58 @@ test('a file replaces the one that was published under another form of its name,
   )
 })
 
-test('pages in declared character sets are sent, found, titled and converted as browsers decode them', async () => {
-  const { ask, store } = await startContent()
-  const { folder, run } = publisher(store)
-  const legacy = (head: string, bytes: string): Buffer =>
-    Buffer.from(`<!doctype html>${head}<title>${bytes}</title><h1>${bytes}</h1>`, 'latin1')
-  write(folder, {
-    'latin.html': legacy('<meta charset="iso-8859-1">', 'Gr\xf6\xdfe'),
-    'russian.html': legacy(
-      '<meta http-equiv="Content-Type" content="text/html; charset=windows-1251">',
-      '\xca\xeb\xfe\xf7',
-    ),
-    'japanese.html': legacy('<meta charset=Shift_JIS>', '\x8e\xe8\x8f\x87'),
-    'wide.html': Buffer.from('\ufeff<!doctype html><title>Weite</title><h1>Weite</h1>', 'utf16le'),
-    'guessed.html': legacy('', 'B\xe4ren'),
-    'wrong.html': legacy('<meta charset=utf-8>', 'Stra\xdfen'),
-    'data.xml': Buffer.from('<?xml version="1.0" encoding="ISO-8859-1"?><a>Gr\xf6\xdfe</a>', 'latin1'),
-    'style.css': Buffer.from('@charset "ISO-8859-1"; h1::after{content:"\xf6"}', 'latin1'),
-    'note.txt': Buffer.from('Gr\xf6\xdfe', 'latin1'),
-    'new.txt': 'Größe',
-  })
-  expect((await run()).doubtfulCharsets).toEqual([
-    { path: 'guessed.html', charset: null },
-    { path: 'wrong.html', charset: 'utf-8' },
-  ])
-  const typeOf = async (path: string) => (await ask(`/repos/guide/${path}`)).headers.get('content-type')
-  expect(await typeOf('latin.html')).toBe('text/html; charset=windows-1252')
-  expect(await typeOf('russian.html')).toBe('text/html; charset=windows-1251')
-  expect(await typeOf('japanese.html')).toBe('text/html; charset=shift_jis')
-  expect(await typeOf('wide.html')).toBe('text/html; charset=utf-16le')
-  expect(await typeOf('guessed.html')).toBe('text/html')
-  expect(await typeOf('wrong.html')).toBe('text/html; charset=utf-8')
-  expect(await typeOf('data.xml')).toMatch(/xml; charset=windows-1252$/)
-  expect(await typeOf('style.css')).toBe('text/css; charset=windows-1252')
-  expect(await typeOf('note.txt')).toBe('text/plain')
-  expect(await typeOf('new.txt')).toBe('text/plain; charset=utf-8')
-  for (const [path, title] of [
-    ['latin', 'Größe'],
-    ['russian', 'Ключ'],
-    ['japanese', '手順'],
-    ['wide', 'Weite'],
-    ['guessed', 'Bären'],
-  ] as const) {
-    const found = await (await ask(`/_api/search?q=${encodeURIComponent(title)}`)).json()
-    expect(found).toMatchObject({ total: 1, hits: [{ title, url: `/repos/guide/${path}.html` }] })
-    const markdown = await ask(`/repos/guide/${path}.html.md`)
-    expect(await markdown.text()).toBe(`# ${title}\n`)
-  }
-})
+test(
+  'pages in declared character sets are sent, found, titled and converted as browsers decode them',
+  { tags: ['long'] },
+  async () => {
+    const { ask, store } = await startContent()
+    const { folder, run } = publisher(store)
+    const legacy = (head: string, bytes: string): Buffer =>
+      Buffer.from(`<!doctype html>${head}<title>${bytes}</title><h1>${bytes}</h1>`, 'latin1')
+    write(folder, {
+      'latin.html': legacy('<meta charset="iso-8859-1">', 'Gr\xf6\xdfe'),
+      'russian.html': legacy(
+        '<meta http-equiv="Content-Type" content="text/html; charset=windows-1251">',
+        '\xca\xeb\xfe\xf7',
+      ),
+      'japanese.html': legacy('<meta charset=Shift_JIS>', '\x8e\xe8\x8f\x87'),
+      'wide.html': Buffer.from('\ufeff<!doctype html><title>Weite</title><h1>Weite</h1>', 'utf16le'),
+      'guessed.html': legacy('', 'B\xe4ren'),
+      'wrong.html': legacy('<meta charset=utf-8>', 'Stra\xdfen'),
+      'data.xml': Buffer.from('<?xml version="1.0" encoding="ISO-8859-1"?><a>Gr\xf6\xdfe</a>', 'latin1'),
+      'style.css': Buffer.from('@charset "ISO-8859-1"; h1::after{content:"\xf6"}', 'latin1'),
+      'note.txt': Buffer.from('Gr\xf6\xdfe', 'latin1'),
+      'new.txt': 'Größe',
+    })
+    expect((await run()).doubtfulCharsets).toEqual([
+      { path: 'guessed.html', charset: null },
+      { path: 'wrong.html', charset: 'utf-8' },
+    ])
+    const typeOf = async (path: string) => (await ask(`/repos/guide/${path}`)).headers.get('content-type')
+    expect(await typeOf('latin.html')).toBe('text/html; charset=windows-1252')
+    expect(await typeOf('russian.html')).toBe('text/html; charset=windows-1251')
+    expect(await typeOf('japanese.html')).toBe('text/html; charset=shift_jis')
+    expect(await typeOf('wide.html')).toBe('text/html; charset=utf-16le')
+    expect(await typeOf('guessed.html')).toBe('text/html')
+    expect(await typeOf('wrong.html')).toBe('text/html; charset=utf-8')
+    expect(await typeOf('data.xml')).toMatch(/xml; charset=windows-1252$/)
+    expect(await typeOf('style.css')).toBe('text/css; charset=windows-1252')
+    expect(await typeOf('note.txt')).toBe('text/plain')
+    expect(await typeOf('new.txt')).toBe('text/plain; charset=utf-8')
+    for (const [path, title] of [
+      ['latin', 'Größe'],
+      ['russian', 'Ключ'],
+      ['japanese', '手順'],
+      ['wide', 'Weite'],
+      ['guessed', 'Bären'],
+    ] as const) {
+      const found = await (await ask(`/_api/search?q=${encodeURIComponent(title)}`)).json()
+      expect(found).toMatchObject({ total: 1, hits: [{ title, url: `/repos/guide/${path}.html` }] })
+      const markdown = await ask(`/repos/guide/${path}.html.md`)
+      expect(await markdown.text()).toBe(`# ${title}\n`)
+    }
+  },
+)
 
 test('the character set of a page that is too large for the cache is that of its beginning', async () => {
   const settings = { cache: { max_object_bytes: '10KiB' } }

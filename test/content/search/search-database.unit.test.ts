@@ -303,22 +303,26 @@ test('a title is shown as it was written, and found as people type it', async ()
 /** Letters that Unicode derives from two words, and those whose accents SQLite does not remove. */
 const EXCEPTIONS = ['ŉ', 'ͺ', 'Ǡ', 'ǡ']
 
-test('every Latin, Greek and Cyrillic letter is found in either case, and with accents omitted', async () => {
-  const { put, find } = openDatabase()
-  const letters = [0xc0, 0x250, 0x370, 0x530, 0x1e00, 0x1f00]
-    .flatMap((first, at, all) =>
-      at % 2 === 1 ? [] : Array.from({ length: (all[at + 1] ?? 0) - first }, (_, i) => first + i),
+test(
+  'every Latin, Greek and Cyrillic letter is found in either case, and with accents omitted',
+  { tags: ['long'] },
+  async () => {
+    const { put, find } = openDatabase()
+    const letters = [0xc0, 0x250, 0x370, 0x530, 0x1e00, 0x1f00]
+      .flatMap((first, at, all) =>
+        at % 2 === 1 ? [] : Array.from({ length: (all[at + 1] ?? 0) - first }, (_, i) => first + i),
+      )
+      .map((code) => String.fromCodePoint(code))
+      .filter((letter) => /\p{L}/u.test(letter) && !EXCEPTIONS.includes(letter))
+    expect(letters.length).toBeGreaterThan(500)
+    await put(
+      'a',
+      letters.map((letter, at) => ({ path: `${at}.html`, text: `q${letter}q q${letter.normalize('NFD')}q` })),
     )
-    .map((code) => String.fromCodePoint(code))
-    .filter((letter) => /\p{L}/u.test(letter) && !EXCEPTIONS.includes(letter))
-  expect(letters.length).toBeGreaterThan(500)
-  await put(
-    'a',
-    letters.map((letter, at) => ({ path: `${at}.html`, text: `q${letter}q q${letter.normalize('NFD')}q` })),
-  )
-  const unfound = letters.filter((letter, at) => {
-    const found = find(`q${foldWord(letter)}q`, ['a'], 100).pages.find(({ path }) => path === `${at}.html`)
-    return found?.excerpt.marks.length !== 2
-  })
-  expect(unfound).toEqual([])
-})
+    const unfound = letters.filter((letter, at) => {
+      const found = find(`q${foldWord(letter)}q`, ['a'], 100).pages.find(({ path }) => path === `${at}.html`)
+      return found?.excerpt.marks.length !== 2
+    })
+    expect(unfound).toEqual([])
+  },
+)

@@ -30,26 +30,30 @@ async function stranger() {
   return { tokens, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
 }
 
-test('a client finds the supervisor and its token by its record, wherever its config puts them', async () => {
-  const user = await supervisorUser(
-    { web: { cmd: 'exec sleep 1000' } },
-    { api: { port: 0, token: 'always', token_file: 'secret' }, state_dir: 'elsewhere' },
-  )
-  await user.supervisor('up', '-d')
-  const { status, stdout } = await user.supervisor('ps')
-  expect(status).toBe(0)
-  expect(JSON.parse(stdout)).toMatchObject({ processes: [{ name: 'web' }] })
-  const { recordDir } = findSupervisorConfig(user.environment, { cwd: user.dir })
-  const record = JSON.parse(readFileSync(join(recordDir, 'server.json'), 'utf8'))
-  // Another address gets the token only if the user names both.
-  const { url, tokens } = await stranger()
-  await user.supervisor('--url', url, 'ps')
-  await user.supervisor('--url', url, '--token-file', 'secret', 'ps')
-  expect(tokens).toEqual([undefined, `Bearer ${readFileSync(join(user.dir, 'secret'), 'utf8').trim()}`])
-  expect((await user.supervisor('--url', record.url, 'ps')).status).toBe(0)
-  expect((await user.supervisor('down')).status).toBe(0)
-  expect(readdirSync(recordDir)).not.toContain('server.json')
-})
+test(
+  'a client finds the supervisor and its token by its record, wherever its config puts them',
+  { tags: ['long'] },
+  async () => {
+    const user = await supervisorUser(
+      { web: { cmd: 'exec sleep 1000' } },
+      { api: { port: 0, token: 'always', token_file: 'secret' }, state_dir: 'elsewhere' },
+    )
+    await user.supervisor('up', '-d')
+    const { status, stdout } = await user.supervisor('ps')
+    expect(status).toBe(0)
+    expect(JSON.parse(stdout)).toMatchObject({ processes: [{ name: 'web' }] })
+    const { recordDir } = findSupervisorConfig(user.environment, { cwd: user.dir })
+    const record = JSON.parse(readFileSync(join(recordDir, 'server.json'), 'utf8'))
+    // Another address gets the token only if the user names both.
+    const { url, tokens } = await stranger()
+    await user.supervisor('--url', url, 'ps')
+    await user.supervisor('--url', url, '--token-file', 'secret', 'ps')
+    expect(tokens).toEqual([undefined, `Bearer ${readFileSync(join(user.dir, 'secret'), 'utf8').trim()}`])
+    expect((await user.supervisor('--url', record.url, 'ps')).status).toBe(0)
+    expect((await user.supervisor('down')).status).toBe(0)
+    expect(readdirSync(recordDir)).not.toContain('server.json')
+  },
+)
 
 test.each([
   ['has exited', { pid: 2 ** 22 + 1 }],
@@ -57,7 +61,7 @@ test.each([
   ['ran before a reboot', { boot: 'another' }],
   ['has the process id 0', { pid: 0 }],
   ['has the id of a process group', { pid: -process.pid }],
-])('V9 no token is sent on behalf of a supervisor that %s', async (_what, wrong) => {
+])('V9 no token is sent on behalf of a supervisor that %s', { tags: ['long'] }, async (_what, wrong) => {
   const user = await supervisorUser({})
   const { url, tokens } = await stranger()
   const tokenFile = join(user.dir, 'token')

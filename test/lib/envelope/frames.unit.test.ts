@@ -57,7 +57,7 @@ describe.each([
   ['the addon', readEnvelopes],
   ['JavaScript', readEnvelopesInJs],
 ])('%s', (_who, read) => {
-  test('B4 200 frames are decoded however they are split', () => {
+  test('B4 200 frames are decoded however they are split', { tags: ['long'] }, () => {
     const frames = Array.from({ length: 200 }, (_, i) =>
       encodeFrame({ ...envelope, payload: { i, more: payloads[i % payloads.length] } }),
     )
@@ -128,7 +128,7 @@ describe('B4 the addon accepts the same as JavaScript', () => {
     )
   })
 
-  test('for envelopes with changed bytes', () => {
+  test('for envelopes with changed bytes', { tags: ['long'] }, () => {
     const frames = payloads.map((payload) => encodeFrame({ ...envelope, payload }))
     const change = fc.record({
       frame: fc.constantFrom(...frames),

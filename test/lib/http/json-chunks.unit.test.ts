@@ -16,7 +16,7 @@ test('fields without a value are left out, and such elements are null', () => {
   expect([...jsonChunks(value)].join('')).toBe(JSON.stringify(value))
 })
 
-test('a large value arrives in pieces, while timers run', async () => {
+test('a large value arrives in pieces, while timers run', { tags: ['long'] }, async () => {
   const value = Array.from({ length: 200_000 }, (_, id) => ({
     id,
     inner: { name: 'ü'.repeat(8), children: [] },

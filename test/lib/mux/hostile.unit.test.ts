@@ -135,42 +135,46 @@ test('B5 channels that a peer opens wait for their turn, even if it closes them 
   mux.close()
 })
 
-test('B5 a connection has at most 1,024 channels, however both sides open and close them', async () => {
-  const steps = fc.record({
-    by: fc.constantFrom('us', 'peer'),
-    times: fc.integer({ min: 1, max: 900 }),
-    closed: fc.integer({ min: 0, max: 900 }),
-  })
-  await fc.assert(
-    fc.asyncProperty(fc.array(steps, { minLength: 1, maxLength: 8 }), async (list) => {
-      const [link, attacker] = duplexPair()
-      attacker.on('error', () => undefined).resume()
-      const open: MuxChannel[] = []
-      const keep = (channel: MuxChannel) => open.push(channel.on('error', () => undefined))
-      const mux = new Mux(link, { isFirst: true, onChannel: keep })
-      let peerId = 5_000
-      for (const { by, times, closed } of list) {
-        // For the peer at most a burst, after which frames wait for their turn.
-        const count = by === 'us' ? times : Math.min(times, 7)
-        for (let i = 0; i < count; i++) {
-          if (by === 'peer') link.push(frame((peerId += 2), FRAME.open))
-          else if (open.length < MAX_CHANNELS) keep(mux.open(Buffer.alloc(0)))
-          else
-            expect(() => mux.open(Buffer.alloc(0))).toThrow(
-              expect.objectContaining({ code: 'TOO_MANY_CHANNELS', kind: 'unavailable' }),
-            )
+test(
+  'B5 a connection has at most 1,024 channels, however both sides open and close them',
+  { tags: ['long'] },
+  async () => {
+    const steps = fc.record({
+      by: fc.constantFrom('us', 'peer'),
+      times: fc.integer({ min: 1, max: 900 }),
+      closed: fc.integer({ min: 0, max: 900 }),
+    })
+    await fc.assert(
+      fc.asyncProperty(fc.array(steps, { minLength: 1, maxLength: 8 }), async (list) => {
+        const [link, attacker] = duplexPair()
+        attacker.on('error', () => undefined).resume()
+        const open: MuxChannel[] = []
+        const keep = (channel: MuxChannel) => open.push(channel.on('error', () => undefined))
+        const mux = new Mux(link, { isFirst: true, onChannel: keep })
+        let peerId = 5_000
+        for (const { by, times, closed } of list) {
+          // For the peer at most a burst, after which frames wait for their turn.
+          const count = by === 'us' ? times : Math.min(times, 7)
+          for (let i = 0; i < count; i++) {
+            if (by === 'peer') link.push(frame((peerId += 2), FRAME.open))
+            else if (open.length < MAX_CHANNELS) keep(mux.open(Buffer.alloc(0)))
+            else
+              expect(() => mux.open(Buffer.alloc(0))).toThrow(
+                expect.objectContaining({ code: 'TOO_MANY_CHANNELS', kind: 'unavailable' }),
+              )
+          }
+          await settled()
+          expect(open.length).toBeLessThanOrEqual(MAX_CHANNELS)
+          for (const channel of open.splice(0, closed)) channel.destroy()
+          await settled()
         }
-        await settled()
-        expect(open.length).toBeLessThanOrEqual(MAX_CHANNELS)
-        for (const channel of open.splice(0, closed)) channel.destroy()
-        await settled()
-      }
-      expect(mux.isClosed).toBe(false)
-      mux.close()
-    }),
-    { numRuns: 30, examples: [[[900, 900, 7].map((times) => ({ by: 'us', times, closed: 3 }))]] },
-  )
-})
+        expect(mux.isClosed).toBe(false)
+        mux.close()
+      }),
+      { numRuns: 30, examples: [[[900, 900, 7].map((times) => ({ by: 'us', times, closed: 3 }))]] },
+    )
+  },
+)
 
 test('data received before the end of a connection is read, even while frames wait for their turn', async () => {
   const { channels, link, send } = attacked()

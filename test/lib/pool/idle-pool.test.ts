@@ -16,7 +16,7 @@ function idlePool(idleMs: number) {
   return { pool, pid: async () => (await pool.run(worker, { do: 'pid' })) as number }
 }
 
-it('the process stays between tasks, exits when idle, and is started again', async () => {
+it('the process stays between tasks, exits when idle, and is started again', { tags: ['long'] }, async () => {
   const { pid } = idlePool(1_000)
   const first = await pid()
   expect(await pid()).toBe(first)

@@ -91,7 +91,7 @@ it('F13 run fails with POOL_TIMEOUT when a worker hangs', async () => {
   await expectSameProcess(pool, pid)
 })
 
-it('F13 a pool replaces workers that are lost one after the other', async () => {
+it('F13 a pool replaces workers that are lost one after the other', { tags: ['long'] }, async () => {
   const pool = actingPool({ maxThreads: 2 })
   const pid = await pool.act({ do: 'pid' })
   const lost = Array.from({ length: 12 }, (_, i) =>

@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { isAlive } from '../../../src/lib/process/is-alive.ts'
+import { sample } from '../../support/rounds.ts'
 import { waitFor } from '../../support/wait-for.ts'
 
 const PROGRAM = fileURLToPath(new URL('../../fixtures/launcher/launched.ts', import.meta.url))
@@ -25,7 +26,7 @@ async function launch(program: string, argv: readonly string[], environment: Nod
   return { launcher, pid, said: () => said, lines: () => said.split('on\n').length - 1 }
 }
 
-test.each([
+const LAUNCHERS = [
   ['npm start', process.execPath, ['-e', `process.title = 'npm start'; ${LAUNCH}`]],
   ['npm exec', process.execPath, ['-e', `process.title = 'npm exec workspace serve'; ${LAUNCH}`]],
   [
@@ -34,12 +35,17 @@ test.each([
     ['-e', `process.env.SUITE_LAUNCHER = process.pid; ${LAUNCH}`],
   ],
   ['an npm script', 'sh', ['-c', `SUITE_LAUNCHER=$$ "${process.execPath}" "${PROGRAM}"; true`]],
-])('a server whose launcher is killed by signal 9 stops: %s', async (_what, program, argv) => {
-  const { launcher, pid, said } = await launch(program, argv)
-  launcher.kill('SIGKILL')
-  await waitFor('its end', () => !isAlive(pid))
-  await expect.poll(said).toContain('stopped in good order')
-})
+] as const
+
+test.each(sample(LAUNCHERS, 2))(
+  'a server whose launcher is killed by signal 9 stops: %s',
+  async (_what, program, argv) => {
+    const { launcher, pid, said } = await launch(program, argv)
+    launcher.kill('SIGKILL')
+    await waitFor('its end', () => !isAlive(pid))
+    await expect.poll(said).toContain('stopped in good order')
+  },
+)
 
 test('a server that starts after its launcher has exited stops', async () => {
   const { pid } = await launch(process.execPath, [PROGRAM], { SUITE_LAUNCHER: '999999999' })

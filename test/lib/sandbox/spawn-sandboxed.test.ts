@@ -60,7 +60,7 @@ describe('a sandboxed program', () => {
     expect(readdirSync(directory)).toEqual([])
   })
 
-  test('is terminated when it writes too large a file, or takes too long', async () => {
+  test('is terminated when it writes too large a file, or takes too long', { tags: ['long'] }, async () => {
     expect((await run('dd if=/dev/zero of=$1/x bs=1M count=2')).status).toBe(128 + 25)
     rmSync(join(directory, 'x'))
     expect([128 + 24, 128 + 9]).toContain((await run('while :; do :; done')).status)

@@ -78,18 +78,22 @@ describe.each([
     expect(await walk(join(root, 'link'))).toMatchObject({ files: 1, directories: 0, logicalBytes: 4 })
   })
 
-  it('walk reaches the end when directories are nested 1,000 deep', async () => {
+  it('walk reaches the end when directories are nested 1,000 deep', { tags: ['long'] }, async () => {
     const root = tempDir()
     mkdirSync(join(root, 'd/'.repeat(1000)), { recursive: true })
     writeFileSync(join(root, 'd/'.repeat(1000), 'leaf'), 'x')
     expect(await expectSameAsDu(root)).toMatchObject({ files: 1, directories: 1001 })
   })
 
-  it('walk counts a directory of 5,000 long names, which no single read returns', async () => {
-    const root = tempDir()
-    for (let i = 0; i < 5000; i++) symlinkSync('x', join(root, `${i}-${'n'.repeat(200)}`))
-    expect((await expectSameAsDu(root)).files).toBe(5000)
-  })
+  it(
+    'walk counts a directory of 5,000 long names, which no single read returns',
+    { tags: ['long'] },
+    async () => {
+      const root = tempDir()
+      for (let i = 0; i < 5000; i++) symlinkSync('x', join(root, `${i}-${'n'.repeat(200)}`))
+      expect((await expectSameAsDu(root)).files).toBe(5000)
+    },
+  )
 
   it.runIf(isLinux)('walk counts entries when names contain a newline or invalid UTF-8', async () => {
     const root = tempDir()

@@ -45,7 +45,7 @@ test('why shows the exit in words, the last lines and what to do', async () => {
   })
 })
 
-test('why shows when the next attempt comes, and all attempts so far', async () => {
+test('why shows when the next attempt comes, and all attempts so far', { tags: ['long'] }, async () => {
   const supervisor = await startSupervisor({ web: { cmd: 'exit 1', restart_delay: '1ms' } })
   await waitFor('some restarts', async () => (await whyOf(supervisor, 'web')).restarts > 1)
   const later = await startSupervisor({ web: { cmd: 'exit 1', restart_delay: '1h' } })

@@ -144,7 +144,7 @@ function openQueue(action: Hook['action'], clock = new FakeClock()) {
   return { queue, clock, logged, dropped }
 }
 
-test('a webhook is tried three times, and its address is not logged', async () => {
+test('a webhook is tried three times, and its address is not logged', { tags: ['long'] }, async () => {
   const { url, deliveries } = await receiver([500, 500, 500])
   const { queue, clock, logged } = openQueue({ kind: 'webhook', url, secret: undefined })
   queue.add(event(0))
@@ -175,22 +175,27 @@ test('a webhook that was refused is not sent again', async () => {
   expect(deliveries.length).toBe(1)
 })
 
-test('events beyond the limit are dropped and counted, and a slow command is stopped', async () => {
-  const dir = tempDir()
-  const command = 'echo "$SUPERVISOR_EVENT_RESTARTS" >> log; test -e fast || { touch slow; exec sleep 1000; }'
-  const { queue, clock, logged, dropped } = openQueue({ kind: 'command', command, cwd: dir })
-  for (let i = 0; i < 150; i++) queue.add(event(i))
-  await waitFor('the first, which waits', () => existsSync(join(dir, 'slow')))
-  writeFileSync(join(dir, 'fast'), '')
-  await clock.pass(1_000)
-  await queue.idle()
-  const numbers = readFileSync(join(dir, 'log'), 'utf8').trim().split('\n').map(Number)
-  expect(numbers).toEqual(Array.from({ length: 100 }, (_, i) => i))
-  expect(logged.filter((line) => line.includes('too slow')).length).toBe(1)
-  expect(dropped).toEqual(Array.from({ length: 50 }, () => ['page', 1]))
-  expect(logged.filter((line) => line.includes('it took more than 1000 ms')).length).toBe(1)
-  expect(logged.at(-1)).toContain('"dropped":50')
-})
+test(
+  'events beyond the limit are dropped and counted, and a slow command is stopped',
+  { tags: ['long'] },
+  async () => {
+    const dir = tempDir()
+    const command =
+      'echo "$SUPERVISOR_EVENT_RESTARTS" >> log; test -e fast || { touch slow; exec sleep 1000; }'
+    const { queue, clock, logged, dropped } = openQueue({ kind: 'command', command, cwd: dir })
+    for (let i = 0; i < 150; i++) queue.add(event(i))
+    await waitFor('the first, which waits', () => existsSync(join(dir, 'slow')))
+    writeFileSync(join(dir, 'fast'), '')
+    await clock.pass(1_000)
+    await queue.idle()
+    const numbers = readFileSync(join(dir, 'log'), 'utf8').trim().split('\n').map(Number)
+    expect(numbers).toEqual(Array.from({ length: 100 }, (_, i) => i))
+    expect(logged.filter((line) => line.includes('too slow')).length).toBe(1)
+    expect(dropped).toEqual(Array.from({ length: 50 }, () => ['page', 1]))
+    expect(logged.filter((line) => line.includes('it took more than 1000 ms')).length).toBe(1)
+    expect(logged.at(-1)).toContain('"dropped":50')
+  },
+)
 
 test(
   'slow hooks delay neither a process nor, for long, the stop of the supervisor',

@@ -101,7 +101,7 @@ test('a scheduled process is not started initially', async () => {
   expect((await ask('/processes/yearly')).body.history).toEqual([])
 })
 
-test('a scheduled process is started at each of its times', async () => {
+test('a scheduled process is started at each of its times', { tags: ['long'] }, async () => {
   const { ask } = await startSupervisor({ tick: { cmd: 'true', restart: 'never', schedule: '* * * * * *' } })
   const history = async () => (await ask('/processes/tick')).body.history
   await waitFor(

@@ -9,6 +9,7 @@ import { ControlGroups, findGroup } from '../../../src/supervisor/process/contro
 import { NativeRunner } from '../../../src/supervisor/process/native-runner.ts'
 import type { Outputs, RecordedProgram } from '../../../src/supervisor/process/process-runner.ts'
 import { StrayFinder } from '../../../src/supervisor/process/process-tree.ts'
+import { sample } from '../../support/rounds.ts'
 import { processSpec } from '../../support/supervisor/process-spec.ts'
 import { tempDir } from '../../support/temp-dir.ts'
 import { waitFor } from '../../support/wait-for.ts'
@@ -59,7 +60,7 @@ async function leaveBehind(script: string, groups?: ControlGroups): Promise<Reco
 const COUNT = 'i=0; while sleep 0.005; do i=$((i+1)); echo "n $i"; echo "e $i" >&2; done'
 
 describe.runIf(canStartPrograms())('F26 output read after a take-over', () => {
-  test.each([
+  const redirections = [
     ['as it was', '', /^n \d+$/, /^e \d+$/],
     ['exchanged', 'exec 3>&1 1>&2 2>&3 3>&-;', /^e \d+$/, /^n \d+$/],
     ['piped through another program', 'exec > >(sed -u "s/^/via /");', /^via n \d+$/, /^e \d+$/],
@@ -67,26 +68,30 @@ describe.runIf(canStartPrograms())('F26 output read after a take-over', () => {
     ['all of it piped', 'exec > >(sed -u "s/^/via /") 2>&1;', /^via [ne] \d+$/, undefined],
     ['through a FIFO with a name', 'mkfifo f; sed -u "s/^/via /" f & exec > f;', /^via n \d+$/, /^e \d+$/],
     ['on another descriptor alone', 'exec 5>&1 >/dev/null; echo kept >&5;', undefined, /^e \d+$/],
-  ])('belongs only to the supervisor: %s', async (_what, redirection, stdout, stderr) => {
-    const run = await leaveBehind(redirection + COUNT)
-    const adopted = openRunner().adopt(run, () => undefined)
-    const { lines } = read(adopted?.outputs ?? [-1, -1])
-    const wanted = [stdout, stderr] as const
-    await waitFor('lines', () =>
-      wanted.every((pattern, i) => pattern === undefined || (lines[i]?.length ?? 0) > 60),
-    )
-    for (const [i, pattern] of wanted.entries()) {
-      // The first may be the rest of a partially read line.
-      const whole = lines[i]?.slice(1) ?? []
-      if (pattern === undefined) expect(whole).toEqual([])
-      else expect(whole.filter((line) => !pattern.test(line))).toEqual([])
-      // No other reader received any.
-      const counted = whole
-        .filter((line) => line.includes('n '))
-        .map((line) => Number(line.split(' ').at(-1)))
-      expect(counted).toEqual(counted.map((_, at) => (counted[0] ?? 0) + at))
-    }
-  })
+  ] as const
+  test.each(sample(redirections, 4))(
+    'belongs only to the supervisor: %s',
+    async (_what, redirection, stdout, stderr) => {
+      const run = await leaveBehind(redirection + COUNT)
+      const adopted = openRunner().adopt(run, () => undefined)
+      const { lines } = read(adopted?.outputs ?? [-1, -1])
+      const wanted = [stdout, stderr] as const
+      await waitFor('lines', () =>
+        wanted.every((pattern, i) => pattern === undefined || (lines[i]?.length ?? 0) > 60),
+      )
+      for (const [i, pattern] of wanted.entries()) {
+        // The first may be the rest of a partially read line.
+        const whole = lines[i]?.slice(1) ?? []
+        if (pattern === undefined) expect(whole).toEqual([])
+        else expect(whole.filter((line) => !pattern.test(line))).toEqual([])
+        // No other reader received any.
+        const counted = whole
+          .filter((line) => line.includes('n '))
+          .map((line) => Number(line.split(' ').at(-1)))
+        expect(counted).toEqual(counted.map((_, at) => (counted[0] ?? 0) + at))
+      }
+    },
+  )
 })
 
 test.runIf(canStartPrograms())(

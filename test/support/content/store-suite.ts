@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { OpenedObject, Store } from '../../../src/content/store/store.ts'
+import { rounds } from '../rounds.ts'
 import { tempDir } from '../temp-dir.ts'
 
 /** Names that a file system, a URL or a signature could misinterpret. */
@@ -174,7 +175,7 @@ export function storeSuite(name: string, open: () => Promise<Store>, many: numbe
     })
 
     test('of many conditional writes at the same time exactly one succeeds', async () => {
-      for (let round = 0; round < 10; round++) {
+      for (let round = 0; round < rounds(2, 10); round++) {
         const found = await store.open('if/race')
         if (typeof found !== 'string') found.body.destroy()
         const etag = typeof found === 'string' ? undefined : found.etag

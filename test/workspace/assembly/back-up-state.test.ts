@@ -113,7 +113,7 @@ describe('a backup of the state', () => {
     await expect(backUpState(stateDir, file)).rejects.toThrow('docker-images.json is too large')
   })
 
-  test('the commands use the state directory of the configuration', async () => {
+  test('the commands use the state directory of the configuration', { tags: ['long'] }, async () => {
     const directory = tempDir()
     const [stateDir, restored] = [join(directory, 'state'), join(directory, 'restored')]
     const server = await startWorkspaceServer({ backends: () => [new FakeBackend()], stateDir })

@@ -34,7 +34,7 @@ async function play(example: string, directory: string, workspaceName: string) {
   return run(process.execPath, [file], { cwd: directory, environment })
 }
 
-test('the examples of the page work', async () => {
+test('the examples of the page work', { tags: ['long'] }, async () => {
   const own = uniqueName('sdk-page')
   onTestFinished(() => removeLeftovers(own))
   const directory = tempDir()

@@ -21,46 +21,50 @@ const WARNINGS = [
   'devcontainer.json: features is not supported: install them in the image',
 ]
 
-test('what is ignored is on standard error, in the workspace and in its timeline', async () => {
-  const name = uniqueName('warned')
-  const serverId = randomUUID()
-  let server = await startWorkspaceServer({ backends: () => [dockerBackend({ serverId })] })
-  onTestFinished(async () => {
-    await server.api(`workspaces/${name}`, 'DELETE')
-    await server.stop()
-    await removeLeftovers(name)
-  })
-  const directory = directoryWith(
-    `\uFEFF${JSON.stringify({
-      containerEnv: { A: {}, PORT: 3000 },
-      remoteEnv: { MINE: '${containerEnv:LANG}/${containerEnv:PORT}' },
-      features: [],
-      onCreateCommand: 7,
-      postCreateCommand: 'env | grep -E "^(PORT|MINE)=" | sort > mark',
-    })}`,
-  )
-  const { status, stdout, stderr } = await workspaceCli(
-    ['create', name, '--local-dir', directory],
-    userEnvironment({ WORKSPACE_URL: server.url }),
-  )
-  expect({ status, stderr }).toEqual({
-    status: 0,
-    stderr: expect.stringMatching(/^(?:warning: devcontainer\.json: .*\n){3}$/),
-  })
-  for (const warning of WARNINGS) expect(stderr).toContain(`warning: ${warning}\n`)
-  expect(JSON.parse(stdout).warnings).toEqual(expect.arrayContaining(WARNINGS))
-  expect(readFileSync(join(directory, 'mark'), 'utf8')).toBe('MINE=C.UTF-8/3000\nPORT=3000\n')
-  const inTimeline = async () => {
-    const { entries } = (await server.api(`workspaces/${name}/timeline`)).body
-    return entries.filter(({ type }: { type: string }) => type === 'note').map((each: any) => each.text)
-  }
-  expect(await inTimeline()).toEqual(expect.arrayContaining(WARNINGS))
-  await server.api(`workspaces/${name}`, 'PATCH', { labels: { a: 'b' } })
-  server = await server.restart()
-  const { warnings, labels } = (await server.api(`workspaces/${name}`)).body
-  expect({ warnings, labels }).toEqual({ warnings: expect.arrayContaining(WARNINGS), labels: { a: 'b' } })
-  expect(await inTimeline()).toEqual(expect.arrayContaining(WARNINGS))
-})
+test(
+  'what is ignored is on standard error, in the workspace and in its timeline',
+  { tags: ['long'] },
+  async () => {
+    const name = uniqueName('warned')
+    const serverId = randomUUID()
+    let server = await startWorkspaceServer({ backends: () => [dockerBackend({ serverId })] })
+    onTestFinished(async () => {
+      await server.api(`workspaces/${name}`, 'DELETE')
+      await server.stop()
+      await removeLeftovers(name)
+    })
+    const directory = directoryWith(
+      `\uFEFF${JSON.stringify({
+        containerEnv: { A: {}, PORT: 3000 },
+        remoteEnv: { MINE: '${containerEnv:LANG}/${containerEnv:PORT}' },
+        features: [],
+        onCreateCommand: 7,
+        postCreateCommand: 'env | grep -E "^(PORT|MINE)=" | sort > mark',
+      })}`,
+    )
+    const { status, stdout, stderr } = await workspaceCli(
+      ['create', name, '--local-dir', directory],
+      userEnvironment({ WORKSPACE_URL: server.url }),
+    )
+    expect({ status, stderr }).toEqual({
+      status: 0,
+      stderr: expect.stringMatching(/^(?:warning: devcontainer\.json: .*\n){3}$/),
+    })
+    for (const warning of WARNINGS) expect(stderr).toContain(`warning: ${warning}\n`)
+    expect(JSON.parse(stdout).warnings).toEqual(expect.arrayContaining(WARNINGS))
+    expect(readFileSync(join(directory, 'mark'), 'utf8')).toBe('MINE=C.UTF-8/3000\nPORT=3000\n')
+    const inTimeline = async () => {
+      const { entries } = (await server.api(`workspaces/${name}/timeline`)).body
+      return entries.filter(({ type }: { type: string }) => type === 'note').map((each: any) => each.text)
+    }
+    expect(await inTimeline()).toEqual(expect.arrayContaining(WARNINGS))
+    await server.api(`workspaces/${name}`, 'PATCH', { labels: { a: 'b' } })
+    server = await server.restart()
+    const { warnings, labels } = (await server.api(`workspaces/${name}`)).body
+    expect({ warnings, labels }).toEqual({ warnings: expect.arrayContaining(WARNINGS), labels: { a: 'b' } })
+    expect(await inTimeline()).toEqual(expect.arrayContaining(WARNINGS))
+  },
+)
 
 test.each([
   ['that is not JSON', '{', 'it is not valid JSON: CloseBraceExpected in line 1'],

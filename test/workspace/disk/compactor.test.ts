@@ -82,42 +82,46 @@ describe.runIf(canMount)('compact', () => {
     },
   )
 
-  test('skips a disk that was not unmounted cleanly, is not a file system, or has other links', async () => {
-    const disk = new MachineDisk()
-    const dirty = makeUpper(disk, 'dirty')
-    const mounted = tempDir()
-    execFileSync('mount', ['-o', 'loop', dirty, mounted])
-    writeFileSync(join(mounted, 'file'), 'x')
-    execFileSync('sync', ['-f', mounted])
-    disk.machine('other')
-    execFileSync('cp', ['--sparse=always', dirty, disk.at('uppers/other/upper.ext4')])
-    execFileSync('umount', [mounted])
-    disk.machine('garbage')
-    const linked = makeUpper(disk, 'linked')
-    execFileSync('ln', [linked, join(tempDir(), 'elsewhere')])
-    const damaged = makeUpper(disk, 'damaged')
-    // Blocks in use that the bitmap marks as free.
-    admin('debugfs', '-w', '-R', 'freeb 1 40', damaged)
-    const before = ['other', 'garbage', 'linked', 'damaged'].map(
-      (name) => statSync(disk.at('uppers', name, 'upper.ext4')).blocks,
-    )
-    const server = await disk.serve()
-    const { body } = await server.api(
-      'system/compact?name=other&name=garbage&name=linked&name=damaged',
-      'POST',
-    )
-    expect(body.items.map(({ error }: any) => error)).toEqual([
-      expect.stringMatching(/not unmounted cleanly/),
-      expect.stringMatching(/dumpe2fs cannot read it/),
-      expect.stringMatching(/other hard links/),
-      expect.stringMatching(/e2fsck reports errors/),
-    ])
-    expect(
-      ['other', 'garbage', 'linked', 'damaged'].map(
+  test(
+    'skips a disk that was not unmounted cleanly, is not a file system, or has other links',
+    { tags: ['long'] },
+    async () => {
+      const disk = new MachineDisk()
+      const dirty = makeUpper(disk, 'dirty')
+      const mounted = tempDir()
+      execFileSync('mount', ['-o', 'loop', dirty, mounted])
+      writeFileSync(join(mounted, 'file'), 'x')
+      execFileSync('sync', ['-f', mounted])
+      disk.machine('other')
+      execFileSync('cp', ['--sparse=always', dirty, disk.at('uppers/other/upper.ext4')])
+      execFileSync('umount', [mounted])
+      disk.machine('garbage')
+      const linked = makeUpper(disk, 'linked')
+      execFileSync('ln', [linked, join(tempDir(), 'elsewhere')])
+      const damaged = makeUpper(disk, 'damaged')
+      // Blocks in use that the bitmap marks as free.
+      admin('debugfs', '-w', '-R', 'freeb 1 40', damaged)
+      const before = ['other', 'garbage', 'linked', 'damaged'].map(
         (name) => statSync(disk.at('uppers', name, 'upper.ext4')).blocks,
-      ),
-    ).toEqual(before)
-  })
+      )
+      const server = await disk.serve()
+      const { body } = await server.api(
+        'system/compact?name=other&name=garbage&name=linked&name=damaged',
+        'POST',
+      )
+      expect(body.items.map(({ error }: any) => error)).toEqual([
+        expect.stringMatching(/not unmounted cleanly/),
+        expect.stringMatching(/dumpe2fs cannot read it/),
+        expect.stringMatching(/other hard links/),
+        expect.stringMatching(/e2fsck reports errors/),
+      ])
+      expect(
+        ['other', 'garbage', 'linked', 'damaged'].map(
+          (name) => statSync(disk.at('uppers', name, 'upper.ext4')).blocks,
+        ),
+      ).toEqual(before)
+    },
+  )
 
   test('refuses an unknown name, and skips a workspace in error', async () => {
     const disk = new MachineDisk()

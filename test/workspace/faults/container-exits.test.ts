@@ -9,6 +9,7 @@ import {
   uniqueName,
 } from '../../support/engine/docker.ts'
 import { readEventStream } from '../../support/http/event-stream.ts'
+import { sample } from '../../support/rounds.ts'
 import { waitFor } from '../../support/wait-for.ts'
 import { startWorkspaceServer, type TestServer } from '../../support/workspace/server/test-server.ts'
 
@@ -33,7 +34,7 @@ async function create(body: object = {}): Promise<string> {
   return name
 }
 
-test.each([
+const ENDS = [
   { how: 'is killed', status: 'stopped', end: (container: string) => docker('kill', container) },
   {
     how: 'crashes',
@@ -54,20 +55,26 @@ test.each([
     says: 'paused',
     end: (container: string) => docker('pause', container),
   },
-])('a container that $how behind the server’s back is noticed', async ({ status, says, end }) => {
-  const name = await create()
-  const events = await readEventStream(`${server.url}/api/events`)
-  await end(`ws-${name}`)
-  // A container being removed is briefly reported as such.
-  const isSeen = async () => {
-    const { body } = await workspace(name)
-    return body.status === status && (body.error_message ?? '').includes(says ?? '')
-  }
-  await waitFor(`the workspace to be ${status}`, isSeen)
-  const changes = () => events.events.map(({ data }) => data).filter((each) => each.workspace?.name === name)
-  await expect.poll(() => changes().at(-1)).toMatchObject({ type: 'changed', workspace: { status } })
-  expect((await workspace(name, '', 'DELETE')).status).toBe(204)
-})
+]
+
+test.each(sample(ENDS, 2))(
+  'a container that $how behind the server’s back is noticed',
+  async ({ status, says, end }) => {
+    const name = await create()
+    const events = await readEventStream(`${server.url}/api/events`)
+    await end(`ws-${name}`)
+    // A container being removed is briefly reported as such.
+    const isSeen = async () => {
+      const { body } = await workspace(name)
+      return body.status === status && (body.error_message ?? '').includes(says ?? '')
+    }
+    await waitFor(`the workspace to be ${status}`, isSeen)
+    const changes = () =>
+      events.events.map(({ data }) => data).filter((each) => each.workspace?.name === name)
+    await expect.poll(() => changes().at(-1)).toMatchObject({ type: 'changed', workspace: { status } })
+    expect((await workspace(name, '', 'DELETE')).status).toBe(204)
+  },
+)
 
 test('a program that runs out of memory is logged, and its workspace keeps running', async () => {
   const name = await create({ memory_mb: 64 })

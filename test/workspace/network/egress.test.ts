@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Egress, NetworkPolicy } from '../../../src/workspace/network/policy.ts'
+import { sample } from '../../support/rounds.ts'
 import { ADDRESSES, createGuest, KINDS, type NetworkGuest } from '../../support/vm/network-guests.ts'
 
 const PORT = 7_777
@@ -68,7 +69,7 @@ describe.runIf(process.getuid?.() === 0).concurrent.each(KINDS)('%s', (kind) => 
     expect([...(await guest.reach(targets(guest)))].toSorted()).toEqual([...expected].toSorted())
   })
 
-  test.each(held)(
+  test.each(sample(held, 4))(
     'N2 a connection to %s is closed when its permission ends',
     { concurrent: false },
     async (address, before, after) => {

@@ -78,7 +78,7 @@ test('settings of any kind survive a restart, for exactly their workspace', asyn
   )
 })
 
-test('a damaged file is an error without an expiry, for any damage', async () => {
+test('a damaged file is an error without an expiry, for any damage', { tags: ['long'] }, async () => {
   const damage = fc.oneof(
     fc.record({ is: fc.constant('flip' as const), at: fc.nat(), bit: fc.nat(7) }),
     fc.record({ is: fc.constant('cut' as const), at: fc.nat() }),

@@ -106,25 +106,29 @@ test.each([
   expect(last.timeline.of('demo')).toMatchObject(entries)
 })
 
-test('a file that ends at any byte keeps its complete lines, and later entries', async () => {
-  const path = newPath()
-  const { file } = await openFile(path)
-  for (const text of ['one', 'two „quoted“\n', 'three']) file.add(demo, note(text))
-  await file.close()
-  const content = readFileSync(path)
-  for (let end = 0; end <= content.length; end++) {
-    writeFileSync(path, content.subarray(0, end))
-    const complete = content.subarray(0, end).toString('latin1').split('\n').length - 1
-    const { file: cut } = await openFile(path)
-    expect(notesOf(cut), `${end} bytes`).toHaveLength(complete)
-    cut.add(demo, note('later'))
-    await cut.close()
-    const { file: next, logged } = await openFile(path)
-    expect(notesOf(next), `${end} bytes`).toHaveLength(complete + 1)
-    expect(notesOf(next).at(-1)).toBe('later')
-    expect(logged()).toBe('')
-  }
-})
+test(
+  'a file that ends at any byte keeps its complete lines, and later entries',
+  { tags: ['long'] },
+  async () => {
+    const path = newPath()
+    const { file } = await openFile(path)
+    for (const text of ['one', 'two „quoted“\n', 'three']) file.add(demo, note(text))
+    await file.close()
+    const content = readFileSync(path)
+    for (let end = 0; end <= content.length; end++) {
+      writeFileSync(path, content.subarray(0, end))
+      const complete = content.subarray(0, end).toString('latin1').split('\n').length - 1
+      const { file: cut } = await openFile(path)
+      expect(notesOf(cut), `${end} bytes`).toHaveLength(complete)
+      cut.add(demo, note('later'))
+      await cut.close()
+      const { file: next, logged } = await openFile(path)
+      expect(notesOf(next), `${end} bytes`).toHaveLength(complete + 1)
+      expect(notesOf(next).at(-1)).toBe('later')
+      expect(logged()).toBe('')
+    }
+  },
+)
 
 test.each([
   ['no JSON', 'not JSON'],

@@ -62,22 +62,26 @@ describeOn(KINDS, 'a tunnel', ({ open }) => {
     expect(await text(stream)).toBe(expected)
   })
 
-  test('W7 twenty concurrent tunnels carry 4 MiB in both directions while others are cut', async () => {
-    const port = await listen((socket) => socket.pipe(socket))
-    const whole = Array.from({ length: 20 }, async () => {
-      const data = randomBytes(4 * 2 ** 20)
-      const stream = await tunnel(port)
-      stream.end(data)
-      expect((await buffer(stream)).equals(data)).toBe(true)
-    })
-    const cut = Array.from({ length: 20 }, async () => {
-      const stream = await tunnel(port)
-      stream.on('error', () => undefined)
-      stream.write(randomBytes(100_000))
-      stream.destroy()
-    })
-    await Promise.all([...whole, ...cut])
-  })
+  test(
+    'W7 twenty concurrent tunnels carry 4 MiB in both directions while others are cut',
+    { tags: ['long'] },
+    async () => {
+      const port = await listen((socket) => socket.pipe(socket))
+      const whole = Array.from({ length: 20 }, async () => {
+        const data = randomBytes(4 * 2 ** 20)
+        const stream = await tunnel(port)
+        stream.end(data)
+        expect((await buffer(stream)).equals(data)).toBe(true)
+      })
+      const cut = Array.from({ length: 20 }, async () => {
+        const stream = await tunnel(port)
+        stream.on('error', () => undefined)
+        stream.write(randomBytes(100_000))
+        stream.destroy()
+      })
+      await Promise.all([...whole, ...cut])
+    },
+  )
 
   test('W7 an end that vanishes closes the other', async () => {
     const sockets: Socket[] = []

@@ -192,23 +192,27 @@ describe('paths', () => {
     ])
   })
 
-  test('follow libraries only on request, and a note reports what was searched', async () => {
-    const [from, to] = ['paths.Tasks#throughLibrary', 'java.util.Objects#requireNonNull']
-    const without = await ask(from, to)
-    expect(without).toMatchObject({ paths: [], isCut: false })
-    expect(without.note).toMatch(
-      /^no path of at most 20 calls; searched \d+ methods that reach java\.util\.Objects#requireNonNull, without libraries and the JDK$/,
-    )
-    const through = await ask(from, to, { limit: 1, includeLibraries: true })
-    const { steps } = through.paths[0]
-    expect(steps[0]).toMatchObject({
-      classSource: 'PROJECT',
-      calleeFqn: 'java.util.Optional',
-      calleeName: 'of',
-    })
-    expect(steps.at(-1)).toMatchObject({ classSource: 'JDK', calleeName: 'requireNonNull' })
-    expect(through.note).not.toContain('without')
-  })
+  test(
+    'follow libraries only on request, and a note reports what was searched',
+    { tags: ['long'] },
+    async () => {
+      const [from, to] = ['paths.Tasks#throughLibrary', 'java.util.Objects#requireNonNull']
+      const without = await ask(from, to)
+      expect(without).toMatchObject({ paths: [], isCut: false })
+      expect(without.note).toMatch(
+        /^no path of at most 20 calls; searched \d+ methods that reach java\.util\.Objects#requireNonNull, without libraries and the JDK$/,
+      )
+      const through = await ask(from, to, { limit: 1, includeLibraries: true })
+      const { steps } = through.paths[0]
+      expect(steps[0]).toMatchObject({
+        classSource: 'PROJECT',
+        calleeFqn: 'java.util.Optional',
+        calleeName: 'of',
+      })
+      expect(steps.at(-1)).toMatchObject({ classSource: 'JDK', calleeName: 'requireNonNull' })
+      expect(through.note).not.toContain('without')
+    },
+  )
 
   test('start in a library too', async () => {
     const { paths } = await ask('java.util.Optional', 'java.util.Objects#requireNonNull', { limit: 1 })
@@ -217,7 +221,7 @@ describe('paths', () => {
     ])
   })
 
-  test('are searched while other requests are answered', async () => {
+  test('are searched while other requests are answered', { tags: ['long'] }, async () => {
     const headers = { authorization: `Bearer ${analyzer.token}` }
     const state = { isFound: false, answered: 0 }
     const search = ask('Tasks#unused', 'java.lang.Object#toString', { includeLibraries: true })
@@ -300,7 +304,7 @@ describe('an end of a path', () => {
     })
   })
 
-  test('may be a method of a class that is not on the class path', async () => {
+  test('may be a method of a class that is not on the class path', { tags: ['long'] }, async () => {
     const root = projectOf('paths')
     rmSync(join(root, 'target/classes/paths/Cycles.class'))
     const lacking = await startAnalyzer(root)

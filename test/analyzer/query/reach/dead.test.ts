@@ -124,7 +124,7 @@ describe('dead code', () => {
   test.each([
     ['/dead', {}],
     ['/reach', { to: 'dead.Unused' }],
-  ])('is not judged by %s without any class of the project', async (path, parameters) => {
+  ])('is not judged by %s without any class of the project', { tags: ['long'] }, async (path, parameters) => {
     const empty = await startAnalyzer(emptyProject())
     onTestFinished(empty.stop)
     expect(await empty.ask(path, parameters)).toMatchObject({

@@ -204,7 +204,7 @@ test('all roots together reach every one, and name the reason', async () => {
   expect(reasonOf('composed annotation')).toBe(`@${SPRING}.stereotype.Component`)
 })
 
-test('providers of a module are roots', async () => {
+test('providers of a module are roots', { tags: ['long'] }, async () => {
   const [sources, root] = [join(scratch, 'module'), projectOf('dead')]
   const files = [
     write(sources, 'mod.Service', 'public interface Service {}'),

@@ -139,8 +139,12 @@ test.each([
   ['/classes', { size: '9'.repeat(20) }],
   ['/path', { from: 'shop.service.Calls', to: 'shop.model.Item', limit: 101, maxDepth: 1_000 }],
   ['/source/shop.model.Order/method/add', { context: 10_001 }],
-])('a larger number than the maximum in %s %j counts as the maximum', async (path, parameters) => {
-  const { status, body } = await analyzer.ask(path, parameters)
-  expect(status, JSON.stringify(body)).toBe(200)
-  if (path === '/classes') expect(body.pageSize).toBe(10_000)
-})
+])(
+  'a larger number than the maximum in %s %j counts as the maximum',
+  { tags: ['long'] },
+  async (path, parameters) => {
+    const { status, body } = await analyzer.ask(path, parameters)
+    expect(status, JSON.stringify(body)).toBe(200)
+    if (path === '/classes') expect(body.pageSize).toBe(10_000)
+  },
+)

@@ -250,7 +250,7 @@ describe('code that another compiler made', () => {
     ['ecj', (text: string) => text.replace(/^lambda\$\w+\$.*?(\d+)$/, 'lambda$$$1')],
     ['Kotlin', (text: string) => text.replace(/^lambda\$(\w+)\$(.*)$/, '$1$$lambda$$$2')],
     ['Scala', (text: string) => text.replace(/^lambda\$(\w+)\$(.*)$/, '$$anonfun$$$1$$$2')],
-  ])('counts for the methods that refer to it, with names of %s', async (_, rename) => {
+  ])('counts for the methods that refer to it, with names of %s', { tags: ['long'] }, async (_, rename) => {
     const analyzer = await startWith((classes) => renamed(classes, 'Tariff', rename))
     try {
       const callers = await callersOf(analyzer, 'w.Tariff#weigh')
@@ -284,7 +284,7 @@ describe('code that another compiler made', () => {
     }
   })
 
-  test('counts for the method that encloses a class with ACC_SYNTHETIC', async () => {
+  test('counts for the method that encloses a class with ACC_SYNTHETIC', { tags: ['long'] }, async () => {
     const analyzer = await startWith((classes) => renamed(classes, 'Shout$1', (text) => text, 0x1000))
     try {
       expect(await callersOf(analyzer, 'w.Shout#quietly')).toEqual([
@@ -299,7 +299,7 @@ describe('code that another compiler made', () => {
     }
   })
 
-  test('is shown if nobody wrote the class around it, in all answers alike', async () => {
+  test('is shown if nobody wrote the class around it, in all answers alike', { tags: ['long'] }, async () => {
     const analyzer = await startWith((classes) => renamed(classes, 'Tariff', (text) => text, 0x1000))
     try {
       const { nodes } = await analyzer.get('/graph')

@@ -79,7 +79,7 @@ test('the first bytes of a large compressed page decide about its character set'
   expect(headers.get('content-type')).toBe('text/html; charset=koi8-r')
 })
 
-test('the Markdown of a page follows its byte order mark', async () => {
+test('the Markdown of a page follows its byte order mark', { tags: ['long'] }, async () => {
   for (const page of [
     { type: PLAIN, bytes: UTF16 },
     { type: 'text/html; charset=iso-8859-1', bytes: UTF8_MARK },
@@ -88,18 +88,22 @@ test('the Markdown of a page follows its byte order mark', async () => {
     expect(await (await (await start(page)).ask('/repos/a/page.html.md')).text()).toMatch(/caf\u00e9\n$/)
 })
 
-test('the Markdown of a page in an unknown character set is read as browsers do, at the address in lists', async () => {
-  const page = { path: 'undecl.html', title: 't', text: 'caf\u00e9', sections: [] }
-  const { ask } = await startContent({
-    'repos/a/_search.json': await text(formatIndex([page])),
-    'repos/a/undecl.html': bytes('<title>t</title><p>caf\xe9 \x80 \x81'),
-  })
-  const [, listed = ''] = /\]\(([^)]*)\)/.exec(await (await ask('/repos/a/llms.txt')).text()) ?? []
-  expect(listed).toBe('/repos/a/undecl.html.md')
-  const markdown = '# t\n\ncaf\u00e9 \u20ac \u0081\n'
-  expect(await (await ask(listed)).text()).toBe(markdown)
-  expect(await (await ask('/_api/page?path=/repos/a/undecl.html')).json()).toMatchObject({ markdown })
-})
+test(
+  'the Markdown of a page in an unknown character set is read as browsers do, at the address in lists',
+  { tags: ['long'] },
+  async () => {
+    const page = { path: 'undecl.html', title: 't', text: 'caf\u00e9', sections: [] }
+    const { ask } = await startContent({
+      'repos/a/_search.json': await text(formatIndex([page])),
+      'repos/a/undecl.html': bytes('<title>t</title><p>caf\xe9 \x80 \x81'),
+    })
+    const [, listed = ''] = /\]\(([^)]*)\)/.exec(await (await ask('/repos/a/llms.txt')).text()) ?? []
+    expect(listed).toBe('/repos/a/undecl.html.md')
+    const markdown = '# t\n\ncaf\u00e9 \u20ac \u0081\n'
+    expect(await (await ask(listed)).text()).toBe(markdown)
+    expect(await (await ask('/_api/page?path=/repos/a/undecl.html')).json()).toMatchObject({ markdown })
+  },
+)
 
 test('a page without Markdown is refused for that reason', async () => {
   for (const [stored, cache] of [

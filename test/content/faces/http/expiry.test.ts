@@ -248,7 +248,7 @@ test('a running server removes versions that expired a day ago, and logs it', as
   expect((await site.ask('/repos/guide/_meta.json')).status).not.toBe(500)
 })
 
-test('a server that may not delete reports that once', async () => {
+test('a server that may not delete reports that once', { tags: ['long'] }, async () => {
   const [dir, clock] = [tempDir(), new FakeClock()]
   await clock.pass(START_MS)
   await publishSite(dir, true)

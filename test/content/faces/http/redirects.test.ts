@@ -91,60 +91,64 @@ test('a rule with status 200 serves the page of its target, which may be a folde
   }
 })
 
-test('redirects that never end are 404 at once, also across files, aliases, hosts and Unicode forms', async () => {
-  const content = await startContent(
-    {
-      'repos/guide/_meta.json': JSON.stringify({ versions: ['2.0'], latest: '2.0' }),
-      'repos/guide/_redirects': [
-        '/guide /guide/ 301',
-        '/a /b',
-        '/b /a?x=1',
-        '/v/* /v/:splat/ 301',
-        '/up/* /up/x/:splat',
-        '/docs/* /docs/new/:splat',
-        '/n/:x /n/:x#top',
-        '/caf\u00e9 /cafe\u0301',
-        '/2.0/loop /latest/loop',
-        '/2.0/both /2.0/out',
-        '/host http://docs.example:8090/repos/guide/host',
-        '/short http://docs.example:8090/guide/short',
-        '/away http://other.example/repos/guide/away',
-        ...Array.from({ length: 30 }, (_, at) => `/c/${at} /c/${at + 1}`),
-      ].join('\n'),
-      'repos/guide/404.html': 'not in guide',
-      'repos/a/404.html': 'not in a',
-      'repos/guide/docs/new/page.html': 'new',
-      'repos/guide/2.0/_redirects': '/out /both\n/both /out\n',
-      'repos/guide/2.0/page.html': 'page',
-    },
-    { settings: { http: { port: 0, allowed_hosts: ['docs.example'] } } },
-  )
-  const paths = ['guide', 'guide/', 'a', 'b', 'v/1', 'v/1/2', 'up/k', 'docs/none', 'n/9', 'c/0']
-  for (const path of [
-    ...paths,
-    'caf\u00e9',
-    'cafe\u0301',
-    '2.0/loop',
-    '2.0/both',
-    'latest/out',
-    'host',
-    'short',
-  ]) {
-    const url = `/repos/guide/${encodeURI(path)}`
-    const status = await statusAt(content, url, 'docs.example:8090')
-    expect([path, status]).toEqual([path, 404])
-    expect([path, (await content.ask(`/_api/page?path=${url}`)).status]).toEqual([path, 404])
-  }
-  const short = await content.ask('/guide/a')
-  expect([short.status, await short.text()]).toEqual([404, 'not in guide'])
-  expect((await content.ask('/repos/guide/docs/page')).headers.get('location')).toBe(
-    '/repos/guide/docs/new/page',
-  )
-  expect((await content.ask('/repos/guide/c/25')).headers.get('location')).toBe('/repos/guide/c/26')
-  expect(await statusAt(content, '/repos/guide/away', 'docs.example:8090')).toBe(302)
-  const page = await content.ask('/_api/page?path=/repos/guide/docs/page')
-  expect(await page.json()).toMatchObject({ path: '/repos/guide/docs/new/page' })
-})
+test(
+  'redirects that never end are 404 at once, also across files, aliases, hosts and Unicode forms',
+  { tags: ['long'] },
+  async () => {
+    const content = await startContent(
+      {
+        'repos/guide/_meta.json': JSON.stringify({ versions: ['2.0'], latest: '2.0' }),
+        'repos/guide/_redirects': [
+          '/guide /guide/ 301',
+          '/a /b',
+          '/b /a?x=1',
+          '/v/* /v/:splat/ 301',
+          '/up/* /up/x/:splat',
+          '/docs/* /docs/new/:splat',
+          '/n/:x /n/:x#top',
+          '/caf\u00e9 /cafe\u0301',
+          '/2.0/loop /latest/loop',
+          '/2.0/both /2.0/out',
+          '/host http://docs.example:8090/repos/guide/host',
+          '/short http://docs.example:8090/guide/short',
+          '/away http://other.example/repos/guide/away',
+          ...Array.from({ length: 30 }, (_, at) => `/c/${at} /c/${at + 1}`),
+        ].join('\n'),
+        'repos/guide/404.html': 'not in guide',
+        'repos/a/404.html': 'not in a',
+        'repos/guide/docs/new/page.html': 'new',
+        'repos/guide/2.0/_redirects': '/out /both\n/both /out\n',
+        'repos/guide/2.0/page.html': 'page',
+      },
+      { settings: { http: { port: 0, allowed_hosts: ['docs.example'] } } },
+    )
+    const paths = ['guide', 'guide/', 'a', 'b', 'v/1', 'v/1/2', 'up/k', 'docs/none', 'n/9', 'c/0']
+    for (const path of [
+      ...paths,
+      'caf\u00e9',
+      'cafe\u0301',
+      '2.0/loop',
+      '2.0/both',
+      'latest/out',
+      'host',
+      'short',
+    ]) {
+      const url = `/repos/guide/${encodeURI(path)}`
+      const status = await statusAt(content, url, 'docs.example:8090')
+      expect([path, status]).toEqual([path, 404])
+      expect([path, (await content.ask(`/_api/page?path=${url}`)).status]).toEqual([path, 404])
+    }
+    const short = await content.ask('/guide/a')
+    expect([short.status, await short.text()]).toEqual([404, 'not in guide'])
+    expect((await content.ask('/repos/guide/docs/page')).headers.get('location')).toBe(
+      '/repos/guide/docs/new/page',
+    )
+    expect((await content.ask('/repos/guide/c/25')).headers.get('location')).toBe('/repos/guide/c/26')
+    expect(await statusAt(content, '/repos/guide/away', 'docs.example:8090')).toBe(302)
+    const page = await content.ask('/_api/page?path=/repos/guide/docs/page')
+    expect(await page.json()).toMatchObject({ path: '/repos/guide/docs/new/page' })
+  },
+)
 
 /** Returns the status of a path for a host name, which `fetch` would not send. */
 function statusAt({ url, cookie }: TestContent, path: string, host: string): Promise<number | undefined> {

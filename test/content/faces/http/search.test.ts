@@ -36,63 +36,73 @@ async function search({ ask }: Pick<TestContent, 'ask'>, query: Record<string, s
 
 const META = JSON.stringify({ versions: ['2.0', '1.0'], latest: '2.0' })
 
-test('indexes larger than the search’s memory are searched, and each is read once, even across a restart', async () => {
-  const dir = tempDir()
-  const words = Array.from({ length: 150 }, (_, i) => `word${i}`).join(' ')
-  const index = await indexOf(Array.from({ length: 600 }, (_, i) => ({ text: `deploy ${i} ${words}` })))
-  const files = Object.fromEntries(['a', 'b', 'c', 'd'].map((repo) => [`repos/${repo}/_search.json`, index]))
-  let store: FaultyStore | undefined
-  const begin = (given: typeof files) =>
-    startContent(given, {
-      dir,
-      settings: { search: { max_bytes: '1MiB' } },
-      store: (inner) => (store = new FaultyStore(inner)),
+test(
+  'indexes larger than the search’s memory are searched, and each is read once, even across a restart',
+  { tags: ['long'] },
+  async () => {
+    const dir = tempDir()
+    const words = Array.from({ length: 150 }, (_, i) => `word${i}`).join(' ')
+    const index = await indexOf(Array.from({ length: 600 }, (_, i) => ({ text: `deploy ${i} ${words}` })))
+    const files = Object.fromEntries(
+      ['a', 'b', 'c', 'd'].map((repo) => [`repos/${repo}/_search.json`, index]),
+    )
+    let store: FaultyStore | undefined
+    const begin = (given: typeof files) =>
+      startContent(given, {
+        dir,
+        settings: { search: { max_bytes: '1MiB' } },
+        store: (inner) => (store = new FaultyStore(inner)),
+      })
+    const read = () => store?.opened.filter((key) => key.endsWith('_search.json')).length
+    const first = await begin(files)
+    expect(await search(first, { q: 'deploy' })).toMatchObject({
+      total: 2_400,
+      complete: true,
+      next_offset: 20,
     })
-  const read = () => store?.opened.filter((key) => key.endsWith('_search.json')).length
-  const first = await begin(files)
-  expect(await search(first, { q: 'deploy' })).toMatchObject({
-    total: 2_400,
-    complete: true,
-    next_offset: 20,
-  })
-  expect(await search(first, { q: 'deploy 599' })).toMatchObject({ total: 4 })
-  expect(read()).toBe(4)
-  await first.running.stop()
-  const second = await begin({})
-  expect(await search(second, { q: 'deploy' })).toMatchObject({ total: 2_400, complete: true })
-  expect(read()).toBe(4)
-})
+    expect(await search(first, { q: 'deploy 599' })).toMatchObject({ total: 4 })
+    expect(read()).toBe(4)
+    await first.running.stop()
+    const second = await begin({})
+    expect(await search(second, { q: 'deploy' })).toMatchObject({ total: 2_400, complete: true })
+    expect(read()).toBe(4)
+  },
+)
 
-test('a repository that was not searched is named with its reason in the response, on the page and in the log', async () => {
-  const content = await startContent({
-    'repos/whole/_search.json': await indexOf([{ text: 'alpha' }]),
-    'repos/old/_search.json': '{"format":1,"index":{}}',
-    'repos/damaged/_search.json': '{"format":2,"pages":[\n',
-    'repos/plain/index.html': 'no index',
-    'repos/versioned/_meta.json': META,
-  })
-  const { hits, complete, unsearched } = await search(content, { q: 'alpha' })
-  expect([hits.map(({ repo }) => repo), complete]).toEqual([['whole'], false])
-  expect(unsearched).toEqual(
-    expect.arrayContaining([
-      { repo: 'old', reason: 'old_format' },
-      { repo: 'damaged', reason: 'unreadable' },
-      { repo: 'plain', reason: 'no_index' },
-      { repo: 'versioned', version: '2.0', reason: 'no_index' },
-    ]),
-  )
-  expect(await (await content.ask('/?q=alpha')).text()).toMatch(
-    /Not searched: .*damaged \(has a damaged.* and 1 more\./,
-  )
-  const logged = content.log().filter(({ msg }) => msg === 'a search index cannot be searched')
-  expect(logged.map(({ key, reason }) => [key, reason])).toContainEqual([
-    'repos/old/_search.json',
-    'old_format',
-  ])
-  // Logged once, not for each search.
-  await search(content, { q: 'alpha' })
-  expect(content.log().filter(({ msg }) => msg === 'a search index cannot be searched')).toHaveLength(4)
-})
+test(
+  'a repository that was not searched is named with its reason in the response, on the page and in the log',
+  { tags: ['long'] },
+  async () => {
+    const content = await startContent({
+      'repos/whole/_search.json': await indexOf([{ text: 'alpha' }]),
+      'repos/old/_search.json': '{"format":1,"index":{}}',
+      'repos/damaged/_search.json': '{"format":2,"pages":[\n',
+      'repos/plain/index.html': 'no index',
+      'repos/versioned/_meta.json': META,
+    })
+    const { hits, complete, unsearched } = await search(content, { q: 'alpha' })
+    expect([hits.map(({ repo }) => repo), complete]).toEqual([['whole'], false])
+    expect(unsearched).toEqual(
+      expect.arrayContaining([
+        { repo: 'old', reason: 'old_format' },
+        { repo: 'damaged', reason: 'unreadable' },
+        { repo: 'plain', reason: 'no_index' },
+        { repo: 'versioned', version: '2.0', reason: 'no_index' },
+      ]),
+    )
+    expect(await (await content.ask('/?q=alpha')).text()).toMatch(
+      /Not searched: .*damaged \(has a damaged.* and 1 more\./,
+    )
+    const logged = content.log().filter(({ msg }) => msg === 'a search index cannot be searched')
+    expect(logged.map(({ key, reason }) => [key, reason])).toContainEqual([
+      'repos/old/_search.json',
+      'old_format',
+    ])
+    // Logged once, not for each search.
+    await search(content, { q: 'alpha' })
+    expect(content.log().filter(({ msg }) => msg === 'a search index cannot be searched')).toHaveLength(4)
+  },
+)
 
 test('F22 while the store is down the known indexes are searched, and the others are named', async () => {
   const time = { nowMs: 0 }

@@ -116,45 +116,49 @@ test('C7 a name is found in both normal forms of Unicode', async () => {
   }
 })
 
-test('published names, rules and their targets are found in every form of Unicode', async () => {
-  const { ask, store } = await startContent()
-  const forms = ['r\u00e9sum\u00e9', 're\u0301sume\u0301', 'r\u00e9sume\u0301']
-  for (const [at, name] of forms.entries()) {
-    const folder = tempDir()
-    const [first = '', second = '', third = ''] = [0, 1, 2].map((more) => forms[(at + more) % forms.length])
-    mkdirSync(join(folder, `${name}s`))
-    writeFileSync(join(folder, `${name}.html`), 'page')
-    writeFileSync(join(folder, `${name}s`, 'index.html'), 'index')
-    writeFileSync(join(folder, `${name}s`, '404.html'), 'inner')
-    writeFileSync(
-      join(folder, '_redirects'),
-      `/${first}1 /${second}.html\n/${second}2/* /${third}s/:splat\n/${third}3 /${first} 200\n`,
-    )
-    const repo = `r${at}`
-    await publish({ folder, repo, deletes: false }, { store, nowMs: Date.now() })
-    for (const form of forms) {
-      const get = async (path: string): Promise<unknown[]> => {
-        const { status, url } = await ask(`/repos/${repo}/${encodeURI(path)}`, { redirect: 'follow' })
-        return [
-          status,
-          decodeURI(url)
-            .normalize('NFC')
-            .replace(/^.*\/repos\/r\d\//, ''),
-        ]
+test(
+  'published names, rules and their targets are found in every form of Unicode',
+  { tags: ['long'] },
+  async () => {
+    const { ask, store } = await startContent()
+    const forms = ['r\u00e9sum\u00e9', 're\u0301sume\u0301', 'r\u00e9sume\u0301']
+    for (const [at, name] of forms.entries()) {
+      const folder = tempDir()
+      const [first = '', second = '', third = ''] = [0, 1, 2].map((more) => forms[(at + more) % forms.length])
+      mkdirSync(join(folder, `${name}s`))
+      writeFileSync(join(folder, `${name}.html`), 'page')
+      writeFileSync(join(folder, `${name}s`, 'index.html'), 'index')
+      writeFileSync(join(folder, `${name}s`, '404.html'), 'inner')
+      writeFileSync(
+        join(folder, '_redirects'),
+        `/${first}1 /${second}.html\n/${second}2/* /${third}s/:splat\n/${third}3 /${first} 200\n`,
+      )
+      const repo = `r${at}`
+      await publish({ folder, repo, deletes: false }, { store, nowMs: Date.now() })
+      for (const form of forms) {
+        const get = async (path: string): Promise<unknown[]> => {
+          const { status, url } = await ask(`/repos/${repo}/${encodeURI(path)}`, { redirect: 'follow' })
+          return [
+            status,
+            decodeURI(url)
+              .normalize('NFC')
+              .replace(/^.*\/repos\/r\d\//, ''),
+          ]
+        }
+        const shown = forms[0] ?? ''
+        expect(await get(`${form}.html`)).toEqual([200, `${shown}.html`])
+        expect(await get(form)).toEqual([200, shown])
+        expect(await get(`${form}/`)).toEqual([200, shown])
+        expect(await get(`${form}s`)).toEqual([200, `${shown}s/`])
+        expect(await get(`${form}1`)).toEqual([200, `${shown}.html`])
+        expect(await get(`${form}2/404`)).toEqual([200, `${shown}s/404`])
+        expect(await get(`${form}3`)).toEqual([200, `${shown}3`])
+        const page = await ask(`/_api/page?path=/repos/${repo}/${encodeURI(form)}1`)
+        expect(page.status).toBe(200)
       }
-      const shown = forms[0] ?? ''
-      expect(await get(`${form}.html`)).toEqual([200, `${shown}.html`])
-      expect(await get(form)).toEqual([200, shown])
-      expect(await get(`${form}/`)).toEqual([200, shown])
-      expect(await get(`${form}s`)).toEqual([200, `${shown}s/`])
-      expect(await get(`${form}1`)).toEqual([200, `${shown}.html`])
-      expect(await get(`${form}2/404`)).toEqual([200, `${shown}s/404`])
-      expect(await get(`${form}3`)).toEqual([200, `${shown}3`])
-      const page = await ask(`/_api/page?path=/repos/${repo}/${encodeURI(form)}1`)
-      expect(page.status).toBe(200)
     }
-  }
-})
+  },
+)
 
 test('C8 pages do not reveal their address to other sites, which cannot show them in a frame', async () => {
   const { ask } = await startContent({ 'repos/a/index.html': 'x' })

@@ -181,21 +181,25 @@ test('V1 a server that listens beyond this machine requires the token of its fil
   expect((await fetch(url)).status).toBe(200)
 })
 
-test('V1 a token that is replaced in its file ends requests and streams with the previous one', async () => {
-  const { url, running, ask, dir } = await startSupervisor(
-    { web: LONG },
-    { api: { port: 0, token: 'always', token_file: 'token' } },
-  )
-  const before = { authorization: `Bearer ${running.token}` }
-  const after = { authorization: 'Bearer a-token-of-more-than-20-characters' }
-  const stream = await fetch(`${url}/api/v1/logs/stream`, { headers: before })
-  expect(stream.status).toBe(200)
-  const ended = stream.text().catch(() => 'cut')
-  writeFileSync(join(dir, 'token'), 'a-token-of-more-than-20-characters\n')
-  await waitFor('the new token', async () => (await ask('/status', 'GET', after)).status === 200)
-  expect((await ask('/status', 'GET', before)).status).toBe(401)
-  expect(await ended).toBe('cut')
-})
+test(
+  'V1 a token that is replaced in its file ends requests and streams with the previous one',
+  { tags: ['long'] },
+  async () => {
+    const { url, running, ask, dir } = await startSupervisor(
+      { web: LONG },
+      { api: { port: 0, token: 'always', token_file: 'token' } },
+    )
+    const before = { authorization: `Bearer ${running.token}` }
+    const after = { authorization: 'Bearer a-token-of-more-than-20-characters' }
+    const stream = await fetch(`${url}/api/v1/logs/stream`, { headers: before })
+    expect(stream.status).toBe(200)
+    const ended = stream.text().catch(() => 'cut')
+    writeFileSync(join(dir, 'token'), 'a-token-of-more-than-20-characters\n')
+    await waitFor('the new token', async () => (await ask('/status', 'GET', after)).status === 200)
+    expect((await ask('/status', 'GET', before)).status).toBe(401)
+    expect(await ended).toBe('cut')
+  },
+)
 
 test('H1 H7 requests for other hosts are refused on every route', async () => {
   const { running } = await startSupervisor({}, { api: { port: 0, allowed_hosts: ['allowed.example'] } })

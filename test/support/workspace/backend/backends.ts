@@ -22,6 +22,7 @@ const EVERYDAY_BACKENDS: readonly TestedBackend[] = [
     isDocker: true,
     isReal: true,
     isDirect: false,
+    isVariant: true,
     name: 'docker',
   },
   {
@@ -64,6 +65,7 @@ const MACHINE_BACKENDS: readonly TestedBackend[] = [
   {
     kind: 'qemu over a serial port',
     name: 'qemu',
+    isSlow: true,
     make: () => machineBackend({ vhostDeviceVsock: '/nonexistent' }),
     isVariant: true,
     isDocker: false,

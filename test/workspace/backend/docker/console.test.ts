@@ -28,22 +28,26 @@ describe('container output', () => {
     await backend.close()
   })
 
-  test('B5 a program that floods the container’s console stays within the log’s size limit', async () => {
-    const { status } = await outputOf(
-      backend,
-      name,
-      sh(
-        'head -c 60000000 /dev/zero | tr "\\\\0" "a" | fold -w 200 > /proc/1/fd/1; printf "\\nthe end\\n" > /proc/1/fd/1',
-      ),
-    )
-    expect(status).toBe(0)
-    // The engine reads the pipe after the program has exited.
-    await expect.poll(() => backend.logs(name, 1)).toEqual(['the end'])
-    const path = await docker('inspect', '--format', '{{.LogPath}}', `ws-${name}`)
-    // The engine may write one more line before it checks again.
-    const bytes = logBytes(path)
-    if (bytes !== undefined) expect(bytes).toBeLessThanOrEqual(MOST_BYTES + 2 ** 20)
-  })
+  test(
+    'B5 a program that floods the container’s console stays within the log’s size limit',
+    { tags: ['long'] },
+    async () => {
+      const { status } = await outputOf(
+        backend,
+        name,
+        sh(
+          'head -c 60000000 /dev/zero | tr "\\\\0" "a" | fold -w 200 > /proc/1/fd/1; printf "\\nthe end\\n" > /proc/1/fd/1',
+        ),
+      )
+      expect(status).toBe(0)
+      // The engine reads the pipe after the program has exited.
+      await expect.poll(() => backend.logs(name, 1)).toEqual(['the end'])
+      const path = await docker('inspect', '--format', '{{.LogPath}}', `ws-${name}`)
+      // The engine may write one more line before it checks again.
+      const bytes = logBytes(path)
+      if (bytes !== undefined) expect(bytes).toBeLessThanOrEqual(MOST_BYTES + 2 ** 20)
+    },
+  )
 
   test('B5 a container has less CPU weight than the host’s own services', () => {
     const shares = execFileSync('docker', ['inspect', '--format', '{{.HostConfig.CpuShares}}', `ws-${name}`])

@@ -139,34 +139,42 @@ function clientOfBriefLinks(mostBytes: number) {
 
 const hash = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
 
-test('F38 a program gets its whole input and all its output is read while connections break', async () => {
-  const { client: brief, links } = clientOfBriefLinks(2_000_000)
-  const sent = randomBytes(20_000_000)
-  const process = await brief.exec('any', { argv: ['/bin/sh', '-c', 'cat; echo end >&2; exit 7'] })
-  process.stdin.end(sent)
-  const [stdout, stderr, status] = await Promise.all([
-    buffer(process.stdout),
-    text(process.stderr),
-    process.exitStatus,
-  ])
-  expect(hash(stdout)).toBe(hash(sent))
-  expect({ stderr, status }).toEqual({ stderr: 'end\n', status: { status: 7 } })
-  expect(links()).toBeGreaterThan(10)
-})
+test(
+  'F38 a program gets its whole input and all its output is read while connections break',
+  { tags: ['long'] },
+  async () => {
+    const { client: brief, links } = clientOfBriefLinks(2_000_000)
+    const sent = randomBytes(20_000_000)
+    const process = await brief.exec('any', { argv: ['/bin/sh', '-c', 'cat; echo end >&2; exit 7'] })
+    process.stdin.end(sent)
+    const [stdout, stderr, status] = await Promise.all([
+      buffer(process.stdout),
+      text(process.stderr),
+      process.exitStatus,
+    ])
+    expect(hash(stdout)).toBe(hash(sent))
+    expect({ stderr, status }).toEqual({ stderr: 'end\n', status: { status: 7 } })
+    expect(links()).toBeGreaterThan(10)
+  },
+)
 
-test('F38 a dialed port gets and sends every byte while connections break, and sees the end', async () => {
-  const server = createServer({ allowHalfOpen: true }, (socket) => void socket.pipe(socket))
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as { port: number }
-  const { client: brief, links } = clientOfBriefLinks(2_000_000)
-  const sent = randomBytes(20_000_000)
-  const connection = await brief.dial('any', port)
-  const reading = readAll(connection)
-  connection.end(sent)
-  expect(hash(await reading)).toBe(hash(sent))
-  expect(links()).toBeGreaterThan(10)
-  server.close()
-})
+test(
+  'F38 a dialed port gets and sends every byte while connections break, and sees the end',
+  { tags: ['long'] },
+  async () => {
+    const server = createServer({ allowHalfOpen: true }, (socket) => void socket.pipe(socket))
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const { port } = server.address() as { port: number }
+    const { client: brief, links } = clientOfBriefLinks(2_000_000)
+    const sent = randomBytes(20_000_000)
+    const connection = await brief.dial('any', port)
+    const reading = readAll(connection)
+    connection.end(sent)
+    expect(hash(await reading)).toBe(hash(sent))
+    expect(links()).toBeGreaterThan(10)
+    server.close()
+  },
+)
 
 /** A client whose links can be cut, and whose workspace can change. */
 function cuttableClient() {

@@ -70,7 +70,7 @@ test('a QEMU that does not respond, or resets the connection, is an error', asyn
   await expect(exited).rejects.toThrow('QEMU has exited')
 })
 
-test('a socket to which nothing ever listens is refused', async () => {
+test('a socket to which nothing ever listens is refused', { tags: ['long'] }, async () => {
   const path = join(tempDir(), 'qmp.sock')
   await deafSocket(path)
   await expect(qmp(path, [])).rejects.toThrow('ECONNREFUSED')

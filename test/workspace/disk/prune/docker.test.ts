@@ -68,43 +68,47 @@ test('a container stopped long ago is pruned with its volume, a running one and 
   expect(docker('ps', '-q', '--filter', `name=ws-${running}`)).not.toBe('')
 })
 
-test('only the engine’s images that this server pulled and nothing needs are deleted', async () => {
-  const stateDir = tempDir()
-  const repo = uniqueName('prune')
-  const build = (label: string): string =>
-    execFileSync('docker', ['build', '-q', '-t', `${repo}:${label}`, '-'], {
-      input: `FROM ${TEST_IMAGE}\nLABEL prune-test=${repo}-${label}\n`,
-      encoding: 'utf8',
-      stdio: ['pipe', 'pipe', 'ignore'],
-    }).trim()
-  const ids = new Map(['ours', 'others', 'used'].map((label) => [label, build(label)]))
-  const container = docker('create', `${repo}:used`, 'true')
-  onTestFinished(() => {
-    docker('rm', container)
-    for (const label of ids.keys())
-      try {
-        docker('rmi', `${repo}:${label}`)
-      } catch {
-        // It no longer exists.
-      }
-  })
-  const pulled = new PulledImages(join(stateDir, 'docker-images.json'))
-  for (const label of ['ours', 'used']) await pulled.add(ids.get(label) ?? '', undefined)
-  // An image that existed before this server pulled it belongs to someone else.
-  await pulled.add(ids.get('others') ?? '', ids.get('others'))
-  const server = await dockerServer(stateDir)
-  const body = await prune(server, 'scope=images')
-  expect(names(body.items)).toEqual([`${repo}:ours`])
-  expect(reasonOf(body, `${repo}:used`)).toBe('used by a container')
-  const left = docker('images', '--format', '{{.Repository}}:{{.Tag}}')
-  expect([left.includes(`${repo}:ours`), left.includes(`${repo}:others`)]).toEqual([false, true])
-  expect(await pulled.list()).toEqual(new Set([ids.get('used')]))
+test(
+  'only the engine’s images that this server pulled and nothing needs are deleted',
+  { tags: ['long'] },
+  async () => {
+    const stateDir = tempDir()
+    const repo = uniqueName('prune')
+    const build = (label: string): string =>
+      execFileSync('docker', ['build', '-q', '-t', `${repo}:${label}`, '-'], {
+        input: `FROM ${TEST_IMAGE}\nLABEL prune-test=${repo}-${label}\n`,
+        encoding: 'utf8',
+        stdio: ['pipe', 'pipe', 'ignore'],
+      }).trim()
+    const ids = new Map(['ours', 'others', 'used'].map((label) => [label, build(label)]))
+    const container = docker('create', `${repo}:used`, 'true')
+    onTestFinished(() => {
+      docker('rm', container)
+      for (const label of ids.keys())
+        try {
+          docker('rmi', `${repo}:${label}`)
+        } catch {
+          // It no longer exists.
+        }
+    })
+    const pulled = new PulledImages(join(stateDir, 'docker-images.json'))
+    for (const label of ['ours', 'used']) await pulled.add(ids.get(label) ?? '', undefined)
+    // An image that existed before this server pulled it belongs to someone else.
+    await pulled.add(ids.get('others') ?? '', ids.get('others'))
+    const server = await dockerServer(stateDir)
+    const body = await prune(server, 'scope=images')
+    expect(names(body.items)).toEqual([`${repo}:ours`])
+    expect(reasonOf(body, `${repo}:used`)).toBe('used by a container')
+    const left = docker('images', '--format', '{{.Repository}}:{{.Tag}}')
+    expect([left.includes(`${repo}:ours`), left.includes(`${repo}:others`)]).toEqual([false, true])
+    expect(await pulled.list()).toEqual(new Set([ids.get('used')]))
 
-  writeFileSync(join(stateDir, 'docker-images.json'), '')
-  const unknown = await prune(server, 'scope=images')
-  expect([unknown.items, unknown.notes.join()]).toEqual([
-    [],
-    expect.stringMatching(/docker-images\.json cannot be read/),
-  ])
-  rmSync(join(stateDir, 'docker-images.json'))
-})
+    writeFileSync(join(stateDir, 'docker-images.json'), '')
+    const unknown = await prune(server, 'scope=images')
+    expect([unknown.items, unknown.notes.join()]).toEqual([
+      [],
+      expect.stringMatching(/docker-images\.json cannot be read/),
+    ])
+    rmSync(join(stateDir, 'docker-images.json'))
+  },
+)

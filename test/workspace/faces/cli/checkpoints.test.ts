@@ -16,7 +16,7 @@ afterAll(() => server.stop())
 
 const cli = (...argv: readonly string[]) => workspaceCli(argv, userEnvironment({ WORKSPACE_URL: server.url }))
 
-test('checkpoints are taken, listed, rewound to and deleted', async () => {
+test('checkpoints are taken, listed, rewound to and deleted', { tags: ['long'] }, async () => {
   expect((await cli('checkpoints', 'demo', '--table')).stdout).toContain('workspace checkpoint demo')
   const { stdout } = await cli('checkpoint', 'demo', '--label', 'before the upgrade')
   const { id } = JSON.parse(stdout)

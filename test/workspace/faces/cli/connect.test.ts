@@ -73,7 +73,7 @@ test.each([
   expect(stderr).toContain(sentence)
 })
 
-test('sessions lists and kills sessions', async () => {
+test('sessions lists and kills sessions', { tags: ['long'] }, async () => {
   const cli = (...argv: readonly string[]) => workspaceCli(['sessions', ...argv], environment())
   expect(JSON.parse((await cli()).stdout)).toEqual({ sessions: [] })
   expect((await cli('--table')).stdout).toBe('no tmux sessions\n')

@@ -160,7 +160,7 @@ test.each([
   expect(done.stderr.trim().split('\n')).toHaveLength(1)
 })
 
-test('an interrupted cp exits with 130 and leaves no temporary file', async () => {
+test('an interrupted cp exits with 130 and leaves no temporary file', { tags: ['long'] }, async () => {
   await cli('exec', 'dev', 'sh', '-c', 'head -c 400000000 /dev/zero > endless')
   const target = tempDir()
   const { child, exit } = spawnCli(['cp', 'dev:endless', `${target}/`], environment())

@@ -24,7 +24,7 @@ test.each([
   expect([done.stdout, done.status, done.stderr]).toEqual([stdout, status, ''])
 })
 
-test('logs prints the requested number of lines without control characters', async () => {
+test('logs prints the requested number of lines without control characters', { tags: ['long'] }, async () => {
   backend.printed = 'first\nsecond\n\u001B[31mthird\n'
   const { stdout } = await cli('logs', 'dev', '--table', '-n', '2')
   expect(stdout.split('\n')).toEqual([
@@ -54,7 +54,7 @@ test('ports lists open ports', async () => {
   expect([status, JSON.parse(stdout)]).toEqual([0, { ports: expect.any(Array) }])
 })
 
-test('create --local-dir resolves a relative directory', async () => {
+test('create --local-dir resolves a relative directory', { tags: ['long'] }, async () => {
   const directory = tempDir()
   const { stdout } = await cli('create', 'here', '--local-dir', relative(process.cwd(), directory))
   expect(JSON.parse(stdout)).toMatchObject({ local_dir: directory })

@@ -28,7 +28,7 @@ test('run passes arguments, input, output and status on, and --rm deletes the wo
   expect(await names()).toEqual([])
 })
 
-test('run without --rm keeps the workspace and names it', async () => {
+test('run without --rm keeps the workspace and names it', { tags: ['long'] }, async () => {
   const { status, stderr } = await cli('run', '--name', 'kept', '--label', 'a=b', '--', 'true')
   expect(status).toBe(0)
   expect(stderr).toContain('workspace rm kept')
@@ -39,32 +39,42 @@ test('run without --rm keeps the workspace and names it', async () => {
   expect(await names()).toEqual(['kept'])
 })
 
-test('run --artifact copies files before it deletes the workspace, also after a failure', async () => {
-  const cwd = tempDir()
-  const script = 'mkdir -p out/deep; echo a > out/deep/a; echo b > b; exit 3'
-  const argv = ['run', '--rm', '--artifact', 'out', '--artifact', 'b', '--', 'sh', '-c', script]
-  const line = [...CLI, ...argv].map((word) => `'${word}'`).join(' ')
-  const ended = await run('sh', ['-c', `cd '${cwd}' && ${line}`], { environment: environment() })
-  expect(ended.status).toBe(3)
-  expect(readFileSync(join(cwd, 'out/deep/a'), 'utf8') + readFileSync(join(cwd, 'b'), 'utf8')).toBe('a\nb\n')
-  expect(await names()).toEqual([])
-  const missing = await cli('run', '--rm', '--artifact', 'absent', '--', 'true')
-  expect(missing.status).toBe(1)
-  expect(missing.stderr).toContain('absent')
-  expect(existsSync(join(cwd, 'absent'))).toBe(false)
-  expect(await names()).toEqual([])
-})
+test(
+  'run --artifact copies files before it deletes the workspace, also after a failure',
+  { tags: ['long'] },
+  async () => {
+    const cwd = tempDir()
+    const script = 'mkdir -p out/deep; echo a > out/deep/a; echo b > b; exit 3'
+    const argv = ['run', '--rm', '--artifact', 'out', '--artifact', 'b', '--', 'sh', '-c', script]
+    const line = [...CLI, ...argv].map((word) => `'${word}'`).join(' ')
+    const ended = await run('sh', ['-c', `cd '${cwd}' && ${line}`], { environment: environment() })
+    expect(ended.status).toBe(3)
+    expect(readFileSync(join(cwd, 'out/deep/a'), 'utf8') + readFileSync(join(cwd, 'b'), 'utf8')).toBe(
+      'a\nb\n',
+    )
+    expect(await names()).toEqual([])
+    const missing = await cli('run', '--rm', '--artifact', 'absent', '--', 'true')
+    expect(missing.status).toBe(1)
+    expect(missing.stderr).toContain('absent')
+    expect(existsSync(join(cwd, 'absent'))).toBe(false)
+    expect(await names()).toEqual([])
+  },
+)
 
-test.each(['SIGINT', 'SIGTERM'] as const)('run --rm deletes the workspace after %s', async (signal) => {
-  const running = spawnCli(['run', '--rm', '--', 'sh', '-c', 'echo up; sleep 60'], environment())
-  await waitFor('its output', () => running.stdout().includes('up'))
-  running.child.kill(signal)
-  if (signal === 'SIGINT') running.child.kill('SIGTERM')
-  await running.exit
-  await expect.poll(names).toEqual([])
-})
+test.each(['SIGINT', 'SIGTERM'] as const)(
+  'run --rm deletes the workspace after %s',
+  { tags: ['long'] },
+  async (signal) => {
+    const running = spawnCli(['run', '--rm', '--', 'sh', '-c', 'echo up; sleep 60'], environment())
+    await waitFor('its output', () => running.stdout().includes('up'))
+    running.child.kill(signal)
+    if (signal === 'SIGINT') running.child.kill('SIGTERM')
+    await running.exit
+    await expect.poll(names).toEqual([])
+  },
+)
 
-test('an interrupted creation is cancelled', async () => {
+test('an interrupted creation is cancelled', { tags: ['long'] }, async () => {
   let hasBegun = false
   backend.before.set('started', async (aborted) => {
     hasBegun = true

@@ -8,6 +8,9 @@ import { waitFor } from '../../../support/wait-for.ts'
 // No engine; other tests cover the server with one.
 const environment = () => userEnvironment({ DOCKER_HOST: 'unix:///nonexistent/engine.sock' })
 
+/** Something open that no part of the server closes, in its process only: a timer. */
+const LEFT_OPEN = `data:text/javascript,${encodeURIComponent('if (process.argv[2] === "serve") setInterval(() => undefined, 1e6)')}`
+
 async function refuses(port: number): Promise<boolean> {
   const socket = connect(port, '127.0.0.1')
   try {
@@ -62,4 +65,11 @@ test('serve on a port in use prints one line and exits with 1', async () => {
   )
   expect(second.status).toBe(1)
   expect(second.stderr.trim().split('\n').at(-1)).toMatch(/^workspace: .*EADDRINUSE.*/)
+})
+
+test('F36 a server exits when it has stopped, although something is left open', async () => {
+  const settings = { NODE_OPTIONS: `--import ${LEFT_OPEN}`, WORKSPACE_SSH__PROCESSES: '0' }
+  const { child, exit } = await serveCli({ ...environment(), ...settings })
+  child.kill('SIGTERM')
+  expect(await exit).toBe(0)
 })

@@ -34,20 +34,24 @@ test('top prints the usage of every workspace once when piped, the busiest first
   expect(workspaces[0].cpu_percent).toBeGreaterThan(0)
 })
 
-test.each(['q', '\u001b[Bjq'])('top is live on a terminal, and %j restores it', async (keys) => {
-  const line = [...CLI, 'top'].map((word) => `'${word}'`).join(' ')
-  const child = spawn('script', ['-qec', line, '/dev/null'], {
-    env: { ...environment(), TERM: 'xterm' },
-  })
-  onTestFinished(() => void child.kill('SIGKILL'))
-  let shown = ''
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (shown += text))
-  const exit = once(child, 'close')
-  await expect
-    .poll(() => shown)
-    .toMatch(/NAME +STATUS +CPU +MEMORY +DISK +PORTS[^]*busy +running +\d+\.\d% +1\.00 GiB +4\.00 KiB/)
-  expect(shown.startsWith('\u001B[?1049h')).toBe(true)
-  child.stdin.write(keys)
-  expect((await exit)[0]).toBe(0)
-  expect(shown.endsWith('\u001B[?25h\u001B[?1049l')).toBe(true)
-})
+test.each(['q', '\u001b[Bjq'])(
+  'top is live on a terminal, and %j restores it',
+  { tags: ['long'] },
+  async (keys) => {
+    const line = [...CLI, 'top'].map((word) => `'${word}'`).join(' ')
+    const child = spawn('script', ['-qec', line, '/dev/null'], {
+      env: { ...environment(), TERM: 'xterm' },
+    })
+    onTestFinished(() => void child.kill('SIGKILL'))
+    let shown = ''
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (shown += text))
+    const exit = once(child, 'close')
+    await expect
+      .poll(() => shown)
+      .toMatch(/NAME +STATUS +CPU +MEMORY +DISK +PORTS[^]*busy +running +\d+\.\d% +1\.00 GiB +4\.00 KiB/)
+    expect(shown.startsWith('\u001B[?1049h')).toBe(true)
+    child.stdin.write(keys)
+    expect((await exit)[0]).toBe(0)
+    expect(shown.endsWith('\u001B[?25h\u001B[?1049l')).toBe(true)
+  },
+)

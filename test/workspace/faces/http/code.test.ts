@@ -279,7 +279,7 @@ import "node:fs";
     expect(length).toBe(3_000 * 1_001)
   })
 
-  test('output and results of a response are bounded', async () => {
+  test('output and results of a response are bounded', { tags: ['long'] }, async () => {
     const run = await python('print("x" * 3_000_000); print("last")', { maxOutputBytes: 100 })
     expect(run.stdout).toHaveLength(100)
     expect(run.stdout.endsWith('x\nlast\n')).toBe(true)
@@ -311,7 +311,7 @@ import "node:fs";
     await expect(run(first.id, 'x')).rejects.toMatchObject({ code: 'CONTEXT_NOT_FOUND' })
   })
 
-  test('a workspace has a bounded number of contexts', async () => {
+  test('a workspace has a bounded number of contexts', { tags: ['long'] }, async () => {
     const free = 8 - (await workspace.code.contexts()).length
     const made = await Promise.all(
       Array.from({ length: free }, () => workspace.code.createContext('javascript')),
@@ -346,7 +346,7 @@ import "node:fs";
       if (refusal !== undefined) expect(refusal).toMatchObject({ code: 'CONTEXT_BUSY', status: 503 })
   })
 
-  test('an interpreter that ends or breaks the protocol is replaced', async () => {
+  test('an interpreter that ends or breaks the protocol is replaced', { tags: ['long'] }, async () => {
     for (const code of ['import os; os._exit(3)', 'import os; os.kill(os.getpid(), 9)'])
       await expect(python(code)).rejects.toMatchObject({ code: 'CONTEXT_ENDED', status: 409 })
     expect(await plain(python('1'))).toEqual(['1'])

@@ -22,7 +22,7 @@ import { startWorkspaceServer, type TestServer } from '../../../support/workspac
 const KINDS = [
   { kind: 'docker', backend: () => dockerBackend() },
   { kind: 'fake', backend: () => new FakeBackend() },
-  { kind: 'BusyBox', backend: () => new BusyBoxBackend() },
+  { kind: 'BusyBox', backend: () => new BusyBoxBackend(), isLong: true },
 ] as const
 
 /** A tree of files of all kinds, whose names an option parser or a line reader could take for something else. */

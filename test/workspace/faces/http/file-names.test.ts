@@ -98,7 +98,7 @@ describeOn(KINDS, 'names of files', ({ backend }) => {
     ])
   })
 
-  test('directories with any bytes are created, listed, moved and removed', async () => {
+  test('directories with any bytes are created, listed, moved and removed', { tags: ['long'] }, async () => {
     const at = `${dir}/trees`
     const encoded = (each: string) => `${at}/${escaped(each)}`
     await all(async (each) => {
@@ -123,7 +123,7 @@ describeOn(KINDS, 'names of files', ({ backend }) => {
     expect(await inside(at)).toEqual(new Set())
   })
 
-  test('archives of directories with any bytes are read and extracted', async () => {
+  test('archives of directories with any bytes are read and extracted', { tags: ['long'] }, async () => {
     const [from, to] = [`path=${dir}/archived%E9%5C`, `path=${dir}/extracted%83%5C`]
     await put(`${from}/caf%E9.txt&create_parents=true`, 'content')
     const archive = await (await fetch(url('files/archive', from))).arrayBuffer()
@@ -148,7 +148,7 @@ describeOn(KINDS, 'names of files', ({ backend }) => {
     expect(body.error.code).toBe('INVALID_REQUEST')
   })
 
-  test('a watch of any directory reports any name', async () => {
+  test('a watch of any directory reports any name', { tags: ['long'] }, async () => {
     const at = `${dir}/watched`
     await call(url('files/directory'), 'POST', { path_encoded: `${at}%E9` })
     const leave = new AbortController()

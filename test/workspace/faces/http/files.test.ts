@@ -15,7 +15,7 @@ import {
 const KINDS = [
   { kind: 'docker', backend: () => dockerBackend() },
   { kind: 'fake', backend: () => new FakeBackend() },
-  { kind: 'BusyBox', backend: () => new BusyBoxBackend() },
+  { kind: 'BusyBox', backend: () => new BusyBoxBackend(), isLong: true },
 ] as const
 
 /** Names that a shell, an option parser, a line reader or a terminal could take for something else. */
@@ -260,7 +260,7 @@ describeOn(KINDS, 'files of a workspace', ({ backend, kind }) => {
   })
 
   // The fake's programs have the rights of the tester.
-  test.runIf(kind === 'docker')('what only root may do is refused', async () => {
+  test.runIf(kind === 'docker')('what only root may do is refused', { tags: ['long'] }, async () => {
     const post = (route: string, body: object) => call(url(`files/${route}`), 'POST', body)
     await write(`${dir}/own`, 'x')
     await run(`mkdir ${dir}/closed; echo > ${dir}/closed/file; chmod 0 ${dir}/closed`)

@@ -49,7 +49,7 @@ describe('a port of a workspace', () => {
     }
   })
 
-  test('transfers 20 MiB in either direction unchanged', async () => {
+  test('transfers 20 MiB in either direction unchanged', { tags: ['long'] }, async () => {
     const { port } = await serveInside((asked, answer) => void asked.pipe(answer))
     const data = Buffer.alloc(20 * 2 ** 20, 'abcdefghijk')
     for (const { host, prefix } of ways(port)) {

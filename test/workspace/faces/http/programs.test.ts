@@ -100,11 +100,15 @@ describeOn(KINDS, 'programs in a workspace', ({ backend, kind }) => {
   })
 
   // The fake's programs end when their streams do.
-  test.runIf(kind === 'docker')('a background child does not hold up the response', async () => {
-    const answer = await run({ command: 'sleep 30 & echo $!' })
-    expect(answer).toMatchObject({ exit_status: 0, stdout: expect.stringMatching(/^\d+\n$/) })
-    await run({ command: `kill ${answer.stdout}` })
-  })
+  test.runIf(kind === 'docker')(
+    'a background child does not hold up the response',
+    { tags: ['long'] },
+    async () => {
+      const answer = await run({ command: 'sleep 30 & echo $!' })
+      expect(answer).toMatchObject({ exit_status: 0, stdout: expect.stringMatching(/^\d+\n$/) })
+      await run({ command: `kill ${answer.stdout}` })
+    },
+  )
 
   test('a program is hung up when its client leaves', async () => {
     const marker = `/tmp/hung-up-${name}`
@@ -238,7 +242,7 @@ describeOn(KINDS, 'programs in a workspace', ({ backend, kind }) => {
 })
 
 describe('many background processes', () => {
-  test('the first that ended makes room, running ones stay', async () => {
+  test('the first that ended makes room, running ones stay', { tags: ['long'] }, async () => {
     const server = await startWorkspaceServer({ backends: () => [new FakeBackend()] })
     await makeWorkspace(server.url, { name: 'crowded' })
     const url = `${server.url}/api/workspaces/crowded/processes`

@@ -61,7 +61,7 @@ test('programs inside use the client’s agent, and its socket is removed with t
   expect(left.toString()).toBe('[]\n')
 })
 
-test('many programs use the agent at once', async () => {
+test('many programs use the agent at once', { tags: ['long'] }, async () => {
   const { socket, key, add } = agent()
   await add()
   const { stdout } = await world.ssh.run(world.name, 'for i in $(seq 20); do ssh-add -l & done; wait', {
@@ -95,19 +95,23 @@ test('a workspace logs in elsewhere with the client’s agent, like git over ssh
   expect([status, stdout.toString(), stderr]).toEqual([0, 'reached\n', ''])
 })
 
-test('a workspace without a shared directory refuses, and the command still runs', async () => {
-  const { socket, add } = agent()
-  await add()
-  const other = await dockerSsh()
-  onTestFinished(() => other.remove())
-  // As in a workspace created by an earlier version.
-  execFileSync('rm', ['-r', join(other.server.stateDir, 'inside', other.name)])
-  const { status, stdout } = await other.ssh.run(other.name, 'echo "[$SSH_AUTH_SOCK]"', {
-    flags: ['-A'],
-    environment: { SSH_AUTH_SOCK: socket },
-  })
-  expect([status, stdout.toString()]).toEqual([0, '[]\n'])
-})
+test(
+  'a workspace without a shared directory refuses, and the command still runs',
+  { tags: ['long'] },
+  async () => {
+    const { socket, add } = agent()
+    await add()
+    const other = await dockerSsh()
+    onTestFinished(() => other.remove())
+    // As in a workspace created by an earlier version.
+    execFileSync('rm', ['-r', join(other.server.stateDir, 'inside', other.name)])
+    const { status, stdout } = await other.ssh.run(other.name, 'echo "[$SSH_AUTH_SOCK]"', {
+      flags: ['-A'],
+      environment: { SSH_AUTH_SOCK: socket },
+    })
+    expect([status, stdout.toString()]).toEqual([0, '[]\n'])
+  },
+)
 
 /** Logs in to the server from inside a workspace on the host's network, which requires a key. */
 async function otherServer() {

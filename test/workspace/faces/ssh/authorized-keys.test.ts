@@ -4,10 +4,11 @@ import { expect, onTestFinished, test } from 'vitest'
 import { dockerSsh } from '../../../support/workspace/ssh/docker-ssh.ts'
 import { makeKey, publicKey } from '../../../support/workspace/ssh/open-ssh.ts'
 import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
+import { sample } from '../../../support/rounds.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 import { startWorkspaceServer } from '../../../support/workspace/server/test-server.ts'
 
-test.each([0, 1])(
+test.each(sample([1, 0], 2))(
   'with %i worker processes only keys currently listed in the file log in',
   async (processes) => {
     const directory = tempDir()

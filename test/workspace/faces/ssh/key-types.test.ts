@@ -58,7 +58,7 @@ test.each([
   expect(await logIn(port, ['-o', 'IdentityAgent=none', '-i', file])).toBe(true)
 })
 
-test('an RSA key logs in with each of its signatures', async () => {
+test('an RSA key logs in with each of its signatures', { tags: ['long'] }, async () => {
   const file = keyOf('rsa', 2048)
   const { port } = await sshServer()
   for (const algorithm of ['rsa-sha2-512', 'rsa-sha2-256', 'ssh-rsa'])

@@ -136,7 +136,7 @@ describe('a refused channel reports why', () => {
     ])
   })
 
-  test('the 101st session is refused', async () => {
+  test('the 101st session is refused', { tags: ['long'] }, async () => {
     const client = await loggedIn()
     const open = () =>
       new Promise<ssh2.ClientChannel>((resolve, reject) => {

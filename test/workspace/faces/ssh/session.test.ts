@@ -72,7 +72,7 @@ test('EOF on standard input reaches the command', async () => {
   expect([status, stdout.toString().trim()]).toEqual([0, '2'])
 })
 
-test('32 MB are transferred in both directions unchanged', async () => {
+test('32 MB are transferred in both directions unchanged', { tags: ['long'] }, async () => {
   const data = randomBytes(32 * 2 ** 20)
   const { status, stdout, stderr } = await ssh.run('dev', 'tee >(sha256sum >&2)', { stdin: data })
   const hash = createHash('sha256').update(data).digest('hex')

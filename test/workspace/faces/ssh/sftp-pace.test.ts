@@ -79,32 +79,36 @@ test('requests pass unchanged and are delayed, regardless of chunk boundaries', 
   )
 })
 
-test('a client that never waits for answers does not fill the memory of sftp-server', async () => {
-  const { stdin, stdout, state } = greedyServer()
-  const backend = new (class extends FakeBackend {
-    override async exec(...asked: Parameters<FakeBackend['exec']>) {
-      const process = await super.exec(asked[0], { ...asked[1], argv: ['sleep', '60'] })
-      return { ...process, stdin, stdout }
-    }
-  })()
-  const server = await startWorkspaceServer({ backends: () => [backend] })
-  onTestFinished(() => server.stop())
-  const { keyFile, remove } = await openSsh(server)
-  onTestFinished(remove)
-  await makeWorkspace(server.url, { name: 'dev' })
-  const client = new ssh2.Client()
-  onTestFinished(() => void client.destroy())
-  const privateKey = readFileSync(keyFile)
-  client.connect({ host: '127.0.0.1', port: server.sshPort, username: 'dev', privateKey })
-  await once(client, 'ready')
-  const channel = await new Promise<ClientChannel>((resolve, reject) => {
-    client.subsys('sftp', (error, opened) => (error ? reject(error) : resolve(opened)))
-  })
-  let answerBytes = 0
-  channel.on('data', (chunk: Buffer) => (answerBytes += chunk.length))
-  const requests = 2_000
-  channel.write(Buffer.concat(Array.from({ length: requests }, () => message(4_096))))
-  await waitFor('all answers', () => answerBytes === requests * 28)
-  expect(state.answered).toBe(requests)
-  expect(state.mostHeldBytes).toBeLessThan(512 * 1024)
-})
+test(
+  'a client that never waits for answers does not fill the memory of sftp-server',
+  { tags: ['long'] },
+  async () => {
+    const { stdin, stdout, state } = greedyServer()
+    const backend = new (class extends FakeBackend {
+      override async exec(...asked: Parameters<FakeBackend['exec']>) {
+        const process = await super.exec(asked[0], { ...asked[1], argv: ['sleep', '60'] })
+        return { ...process, stdin, stdout }
+      }
+    })()
+    const server = await startWorkspaceServer({ backends: () => [backend] })
+    onTestFinished(() => server.stop())
+    const { keyFile, remove } = await openSsh(server)
+    onTestFinished(remove)
+    await makeWorkspace(server.url, { name: 'dev' })
+    const client = new ssh2.Client()
+    onTestFinished(() => void client.destroy())
+    const privateKey = readFileSync(keyFile)
+    client.connect({ host: '127.0.0.1', port: server.sshPort, username: 'dev', privateKey })
+    await once(client, 'ready')
+    const channel = await new Promise<ClientChannel>((resolve, reject) => {
+      client.subsys('sftp', (error, opened) => (error ? reject(error) : resolve(opened)))
+    })
+    let answerBytes = 0
+    channel.on('data', (chunk: Buffer) => (answerBytes += chunk.length))
+    const requests = 2_000
+    channel.write(Buffer.concat(Array.from({ length: requests }, () => message(4_096))))
+    await waitFor('all answers', () => answerBytes === requests * 28)
+    expect(state.answered).toBe(requests)
+    expect(state.mostHeldBytes).toBeLessThan(512 * 1024)
+  },
+)

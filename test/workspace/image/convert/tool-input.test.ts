@@ -19,7 +19,7 @@ const archive = readFileSync(file)
 const unpack = (input: PassThrough) =>
   runTool(['tar', '-xf', '-', '-C', directory.path], { what: 'unpacking', package: 'tar', input })
 
-test('a program that has all it needs may exit before its input ends', async () => {
+test('a program that has all it needs may exit before its input ends', { tags: ['long'] }, async () => {
   for (let i = 0; i < rounds(20, 60); i++) {
     const input = new PassThrough()
     const unpacked = unpack(input)

@@ -53,7 +53,7 @@ test('a boot whose console falls silent fails', async () => {
   await expect(silent).rejects.toThrow(/did not respond within .* silent for .*\(vm.boot_timeout\)/)
 })
 
-test('a guest that prints for ever does not boot for ever', async () => {
+test('a guest that prints for ever does not boot for ever', { tags: ['long'] }, async () => {
   const babbling = boot({ printEveryMs: 20, answersAfterMs: NEVER })
   await expect(babbling).rejects.toThrow(/did not respond within .* its console is still printing/)
 })

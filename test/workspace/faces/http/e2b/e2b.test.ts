@@ -106,7 +106,7 @@ describe('the interface for clients of E2B', () => {
     expect(messages.at(-1)).toMatchObject({ error: { code: 'deadline_exceeded' } })
   })
 
-  test('more commands than the limit are refused', async () => {
+  test('more commands than the limit are refused', { tags: ['long'] }, async () => {
     const start = () => openStream(server.url, START, encodeMessage(shell('sleep 100')), sandbox)
     const running = await Promise.all(Array.from({ length: 64 }, start))
     await expect.poll(list).toBe(64)

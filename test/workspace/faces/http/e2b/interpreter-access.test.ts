@@ -94,35 +94,40 @@ describe('with a token', () => {
     remove()
   })
 
-  test("code requires the sandbox's token, and contexts that or the one for ports", async () => {
-    const create = async () =>
-      (await call(`${server.url}/e2b/sandboxes`, 'POST', { templateID: 'base' }, { 'x-api-key': TOKEN })).body
-    const [one, other] = [await create(), await create()]
-    const status = async (path: string, headers: SandboxHeaders, method = 'POST', byHost = false) => {
-      const to = byHost ? { host: `49999-${one.sandboxID}.localhost` } : { 'e2b-sandbox-id': one.sandboxID }
-      const url = `${server.url}${byHost ? '' : '/e2b'}/${path}`
-      const response = await open(url, method === 'GET' ? '' : { code: '1' }, { ...to, ...headers }, method)
-      return response.resume().statusCode
-    }
-    const admissions = [
-      [{}, 401, 401],
-      [{ 'x-api-key': 'wrong' }, 401, 401],
-      [{ 'x-access-token': other.envdAccessToken }, 401, 401],
-      [{ 'e2b-traffic-access-token': other.trafficAccessToken }, 401, 401],
-      [{ 'e2b-traffic-access-token': one.trafficAccessToken }, 401, 200],
-      [{ 'x-access-token': one.envdAccessToken }, 200, 200],
-      [{ 'x-api-key': TOKEN }, 200, 200],
-      [{ authorization: `Bearer ${TOKEN}` }, 200, 200],
-    ] as const
-    for (const byHost of [false, true])
-      for (const [headers, ofCode, ofContexts] of admissions) {
-        expect(await status('execute', headers, 'POST', byHost), JSON.stringify(headers)).toBe(ofCode)
-        expect(await status('contexts', headers, 'GET', byHost)).toBe(ofContexts)
-        const others = [
-          await status('contexts/python/restart', headers, 'POST', byHost),
-          await status('contexts/javascript', headers, 'DELETE', byHost),
-        ]
-        expect(others).toEqual([ofContexts, ofContexts])
+  test(
+    "code requires the sandbox's token, and contexts that or the one for ports",
+    { tags: ['long'] },
+    async () => {
+      const create = async () =>
+        (await call(`${server.url}/e2b/sandboxes`, 'POST', { templateID: 'base' }, { 'x-api-key': TOKEN }))
+          .body
+      const [one, other] = [await create(), await create()]
+      const status = async (path: string, headers: SandboxHeaders, method = 'POST', byHost = false) => {
+        const to = byHost ? { host: `49999-${one.sandboxID}.localhost` } : { 'e2b-sandbox-id': one.sandboxID }
+        const url = `${server.url}${byHost ? '' : '/e2b'}/${path}`
+        const response = await open(url, method === 'GET' ? '' : { code: '1' }, { ...to, ...headers }, method)
+        return response.resume().statusCode
       }
-  })
+      const admissions = [
+        [{}, 401, 401],
+        [{ 'x-api-key': 'wrong' }, 401, 401],
+        [{ 'x-access-token': other.envdAccessToken }, 401, 401],
+        [{ 'e2b-traffic-access-token': other.trafficAccessToken }, 401, 401],
+        [{ 'e2b-traffic-access-token': one.trafficAccessToken }, 401, 200],
+        [{ 'x-access-token': one.envdAccessToken }, 200, 200],
+        [{ 'x-api-key': TOKEN }, 200, 200],
+        [{ authorization: `Bearer ${TOKEN}` }, 200, 200],
+      ] as const
+      for (const byHost of [false, true])
+        for (const [headers, ofCode, ofContexts] of admissions) {
+          expect(await status('execute', headers, 'POST', byHost), JSON.stringify(headers)).toBe(ofCode)
+          expect(await status('contexts', headers, 'GET', byHost)).toBe(ofContexts)
+          const others = [
+            await status('contexts/python/restart', headers, 'POST', byHost),
+            await status('contexts/javascript', headers, 'DELETE', byHost),
+          ]
+          expect(others).toEqual([ofContexts, ofContexts])
+        }
+    },
+  )
 })

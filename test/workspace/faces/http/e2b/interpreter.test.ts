@@ -255,7 +255,7 @@ DataFrame()`
     expect(await refusal(body, 'contexts')).toEqual([status, expect.stringContaining(message)])
   })
 
-  test('more contexts than the limit are refused', async () => {
+  test('more contexts than the limit are refused', { tags: ['long'] }, async () => {
     const full = await makeSandbox(server.url)
     const create = () => open(`${server.url}/e2b/contexts`, {}, full)
     const made = await Promise.all(Array.from({ length: 9 }, create))
@@ -318,7 +318,7 @@ DataFrame()`
     },
   )
 
-  test('code that prints faster than its output is read loses none', async () => {
+  test('code that prints faster than its output is read loses none', { tags: ['long'] }, async () => {
     const response = await execute({ code: 'for i in range(3_000): print("é" * 1_000)' })
     const lines = linesOf(await textOf(response))
     const length = lines.reduce((sum, each) => sum + (each.type === 'stdout' ? each.text.length : 0), 0)
