@@ -1,11 +1,11 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { createLogger } from '../../../../src/lib/log/logger.ts'
 import { createHttpServer } from '../../../../src/lib/http/server.ts'
 import { servePage } from '../../../../src/lib/http/serve-page.ts'
-import { makeTempDir, tempDir } from '../../../support/temp-dir.ts'
+import { suiteDir, tempDir } from '../../../support/temp-dir.ts'
 
 async function serve(built: string): Promise<string> {
   const http = createHttpServer({
@@ -22,16 +22,15 @@ async function serve(built: string): Promise<string> {
 }
 
 describe('a built page', () => {
-  const { path: built, remove } = makeTempDir()
+  const built = suiteDir()
   beforeAll(() => {
-    mkdirSync(join(built, 'assets'))
-    writeFileSync(join(built, 'index.html'), '<!doctype html><title>page</title>')
-    writeFileSync(join(built, 'assets', 'page-abc.js'), 'let a = 1\n'.repeat(100))
+    mkdirSync(join(built.path, 'assets'))
+    writeFileSync(join(built.path, 'index.html'), '<!doctype html><title>page</title>')
+    writeFileSync(join(built.path, 'assets', 'page-abc.js'), 'let a = 1\n'.repeat(100))
   })
-  afterAll(remove)
 
   test('is served without the token and with a policy that allows only its own origin', async () => {
-    const answer = await fetch(await serve(built))
+    const answer = await fetch(await serve(built.path))
     expect(await answer.text()).toContain('<title>page</title>')
     const policy = answer.headers.get('content-security-policy')
     for (const part of ["default-src 'none'", "script-src 'self'", "frame-ancestors 'none'"])
@@ -40,7 +39,7 @@ describe('a built page', () => {
   })
 
   test('serves compressed, cacheable assets to clients that accept them', async () => {
-    const url = `${await serve(built)}/assets/page-abc.js`
+    const url = `${await serve(built.path)}/assets/page-abc.js`
     const zipped = await fetch(url)
     expect(await zipped.text()).toBe('let a = 1\n'.repeat(100))
     expect(zipped.headers.get('content-encoding')).toBe('gzip')
@@ -54,7 +53,7 @@ describe('a built page', () => {
   test.each(['/assets/other.js', '/assets/..%2findex.html', '/assets/'])(
     'does not serve %s',
     async (path) => {
-      expect((await fetch((await serve(built)) + path)).status).toBe(404)
+      expect((await fetch((await serve(built.path)) + path)).status).toBe(404)
     },
   )
 })

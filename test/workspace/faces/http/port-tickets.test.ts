@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
 import { ask, serveInside } from '../../../support/workspace/client/port-client.ts'
-import { makeTempDir } from '../../../support/temp-dir.ts'
+import { suiteDir } from '../../../support/temp-dir.ts'
 import { startWorkspaceServer, type TestServer } from '../../../support/workspace/server/test-server.ts'
 
 let server: TestServer
@@ -12,9 +12,8 @@ const below = (port: number, path = '/') => `/api/workspaces/demo/proxy/${port}$
 const hostOf = (port: number, workspace = 'demo') => `${port}--${workspace}.localhost:${server.httpPort}`
 
 describe('with a token, a port', () => {
-  const { path, remove } = makeTempDir()
-  const tokenFile = join(path, 'token')
-  writeFileSync(tokenFile, 'canary-token')
+  const folder = suiteDir()
+  const tokenFile = () => join(folder.path, 'token')
   const authorization = 'Bearer canary-token'
   const issueAny = (body: object, workspace = 'demo') =>
     server.api(`workspaces/${workspace}/passes`, 'POST', body, { authorization })
@@ -22,16 +21,14 @@ describe('with a token, a port', () => {
     (await issueAny({ for: 'port', port }, workspace)).body as { pass: string; url: string }
   const backend = new FakeBackend()
   beforeAll(async () => {
+    writeFileSync(tokenFile(), 'canary-token')
     server = await startWorkspaceServer({
       backends: () => [backend],
-      settings: { http: { token_file: tokenFile } },
+      settings: { http: { token_file: tokenFile() } },
     })
     for (const name of ['demo', 'other']) await server.create({ name }, { authorization })
   })
-  afterAll(async () => {
-    await server.stop()
-    remove()
-  })
+  afterAll(() => server.stop())
 
   test('a link admits everyone who has it to its port, and its cookie ends with it', async () => {
     const { port } = await serveInside((_asked, answer) => answer.end('shown'))
@@ -62,11 +59,11 @@ describe('with a token, a port', () => {
     server = await server.restart()
     expect((await enter()).status).toBe(302)
     expect((await show()).status).toBe(200)
-    writeFileSync(tokenFile, 'canary-token-2')
+    writeFileSync(tokenFile(), 'canary-token-2')
     server = await server.restart()
     expect((await enter()).status).toBe(401)
     expect((await show()).status).toBe(401)
-    writeFileSync(tokenFile, 'canary-token')
+    writeFileSync(tokenFile(), 'canary-token')
     server = await server.restart()
   })
 

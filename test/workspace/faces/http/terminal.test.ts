@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { dockerBackend, uniqueName } from '../../../support/engine/docker.ts'
-import { makeTempDir } from '../../../support/temp-dir.ts'
+import { suiteDir } from '../../../support/temp-dir.ts'
 import { openTerminal } from '../../../support/workspace/client/terminal-client.ts'
 import { waitFor } from '../../../support/wait-for.ts'
 import {
@@ -177,9 +177,7 @@ describe('a terminal in a container', () => {
 
 describe('before the upgrade', () => {
   const name = uniqueName('web-guards')
-  const { path, remove } = makeTempDir()
-  const tokenFile = join(path, 'token')
-  writeFileSync(tokenFile, 'canary-token')
+  const folder = suiteDir()
   const headers = { authorization: 'Bearer canary-token' }
   let server: TestServer
   const url = (query = '', workspace = name) => `${server.url}/api/workspaces/${workspace}/terminal${query}`
@@ -187,6 +185,8 @@ describe('before the upgrade', () => {
     server.api(`workspaces/${workspace}/passes`, 'POST', body, headers)
   let nowMs = Date.now()
   beforeAll(async () => {
+    const tokenFile = join(folder.path, 'token')
+    writeFileSync(tokenFile, 'canary-token')
     server = await startWorkspaceServer({
       backends: () => [dockerBackend()],
       settings: { http: { token_file: tokenFile } },
@@ -197,7 +197,6 @@ describe('before the upgrade', () => {
   afterAll(async () => {
     await server.api(`workspaces/${name}`, 'DELETE', undefined, headers)
     await server.stop()
-    remove()
   })
 
   test('the token opens it, and a ticket opens it once', async () => {

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { encodeMessage } from '../../../../../src/workspace/faces/http/e2b/connect-stream.ts'
-import { makeTempDir } from '../../../../support/temp-dir.ts'
+import { suiteDir } from '../../../../support/temp-dir.ts'
 import {
   callStream,
   makeSandbox,
@@ -30,21 +30,18 @@ const idOf = (sandbox: SandboxHeaders): string => sandbox['e2b-sandbox-id'] ?? '
 describe('the interface for clients of E2B', () => {
   let server: TestServer
   let sandbox: SandboxHeaders
-  const { path: folder, remove } = makeTempDir()
+  const folder = suiteDir()
   const post = (path: string, body: unknown, headers: SandboxHeaders = {}) =>
     call(`${server.url}/e2b/${path}`, 'POST', body, headers)
   const fileUrl = (path: string) => `${server.url}/e2b/files?path=${encodeURIComponent(path)}`
   beforeAll(async () => {
     server = await startWorkspaceServer({
       backends: () => [new FakeBackend()],
-      settings: { e2b: { enabled: true }, audit: { file: join(folder, 'audit') } },
+      settings: { e2b: { enabled: true }, audit: { file: join(folder.path, 'audit') } },
     })
     sandbox = await makeSandbox(server.url)
   })
-  afterAll(async () => {
-    await server.stop()
-    remove()
-  })
+  afterAll(() => server.stop())
 
   const list = async (): Promise<number> => {
     const { body } = await post('process.Process/List', {}, sandbox)
@@ -311,7 +308,7 @@ describe('the interface for clients of E2B', () => {
 
   test('actions are recorded', async () => {
     await callStream(server.url, START, shell('true'), sandbox)
-    const recorded = () => readFileSync(join(folder, 'audit'), 'utf8')
+    const recorded = () => readFileSync(join(folder.path, 'audit'), 'utf8')
     await expect.poll(recorded).toMatch(/"exec.run","workspace":"sb/)
     expect(recorded()).toMatch(/"workspace.create","workspace":"sb/)
   })
@@ -320,20 +317,17 @@ describe('the interface for clients of E2B', () => {
 const BINARY = { 'content-type': 'application/octet-stream' }
 
 describe('with a token', () => {
-  const { path: folder, remove } = makeTempDir()
+  const folder = suiteDir()
   let server: TestServer
   beforeAll(async () => {
-    writeFileSync(join(folder, 'token'), TOKEN)
+    writeFileSync(join(folder.path, 'token'), TOKEN)
     const backend = new FakeBackend()
     server = await startWorkspaceServer({
       backends: () => [backend],
-      settings: { e2b: { enabled: true }, http: { token_file: join(folder, 'token') } },
+      settings: { e2b: { enabled: true }, http: { token_file: join(folder.path, 'token') } },
     })
   })
-  afterAll(async () => {
-    await server.stop()
-    remove()
-  })
+  afterAll(() => server.stop())
   const health = async (headers: SandboxHeaders) =>
     (await fetch(`${server.url}/e2b/health`, { headers })).status
 

@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { makeTempDir } from '../../../../support/temp-dir.ts'
+import { suiteDir } from '../../../../support/temp-dir.ts'
 import {
   linesOf,
   makeSandbox,
@@ -79,20 +79,17 @@ test('the host of its port is answered by the server unless the sandbox listens 
 })
 
 describe('with a token', () => {
-  const { path: folder, remove } = makeTempDir()
+  const folder = suiteDir()
   let server: TestServer
   beforeAll(async () => {
-    writeFileSync(join(folder, 'token'), TOKEN)
+    writeFileSync(join(folder.path, 'token'), TOKEN)
     const backend = new ListeningBackend()
     server = await startWorkspaceServer({
       backends: () => [backend],
-      settings: { e2b: { enabled: true }, http: { token_file: join(folder, 'token') } },
+      settings: { e2b: { enabled: true }, http: { token_file: join(folder.path, 'token') } },
     })
   })
-  afterAll(async () => {
-    await server.stop()
-    remove()
-  })
+  afterAll(() => server.stop())
 
   test(
     "code requires the sandbox's token, and contexts that or the one for ports",

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { makeTempDir } from '../../../../support/temp-dir.ts'
+import { suiteDir } from '../../../../support/temp-dir.ts'
 import { waitFor } from '../../../../support/wait-for.ts'
 import {
   linesOf,
@@ -20,24 +20,21 @@ import {
 const idOf = (sandbox: SandboxHeaders): string => sandbox['e2b-sandbox-id'] ?? ''
 
 describe("E2B's code interpreter", () => {
-  const { path: folder, remove } = makeTempDir()
+  const folder = suiteDir()
   const backend = new FakeBackend()
   let server: TestServer
   let sandbox: SandboxHeaders
   beforeAll(async () => {
     server = await startWorkspaceServer({
       backends: () => [backend],
-      settings: { e2b: { enabled: true }, audit: { file: join(folder, 'audit') } },
+      settings: { e2b: { enabled: true }, audit: { file: join(folder.path, 'audit') } },
     })
     sandbox = await makeSandbox(server.url, {
       templateID: 'code-interpreter-v1',
       envVars: { OF_SANDBOX: 'set' },
     })
   })
-  afterAll(async () => {
-    await server.stop()
-    remove()
-  })
+  afterAll(() => server.stop())
 
   const execute = (body: object, to = sandbox) => open(`${server.url}/e2b/execute`, body, to)
   const run = async (code: string, body: object = {}, to = sandbox) =>
@@ -327,7 +324,7 @@ DataFrame()`
 
   test('actions are recorded', async () => {
     await run('1')
-    const recorded = () => readFileSync(join(folder, 'audit'), 'utf8')
+    const recorded = () => readFileSync(join(folder.path, 'audit'), 'utf8')
     for (const action of ['exec.run', 'process.start', 'process.signal'])
       await expect.poll(recorded).toContain(`"${action}","workspace":"sb`)
   })
