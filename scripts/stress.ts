@@ -9,7 +9,7 @@ import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { Worker } from 'node:worker_threads'
-import { countTests, failuresOf, readVitestReport } from './suites/vitest-report.ts'
+import { countTests, failuresOf, readVitestReport, WHOLE_FILE } from './suites/vitest-report.ts'
 
 /** Runs the everyday tests. */
 const VITEST = ['vitest', 'run', '--project', 'unit', '--project', 'everyday', '--tags-filter=!long']
@@ -60,12 +60,13 @@ async function runVitest(seed: number): Promise<RunResult> {
   rmSync(report, { force: true })
   const [program = '', ...argv] = VITEST
   const order = ['--sequence.shuffle.files', `--sequence.seed=${seed}`]
-  const reporter = ['--reporter=json', `--outputFile.json=${report}`]
+  const reporter = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
   const output = openSync(log, 'w')
   // Its own process group: a terminal's interrupt reaches it once, from here.
   const stdio = ['ignore', output, output] as const
   vitest = spawn(program, [...argv, ...patterns, ...order, ...reporter], {
     detached: true,
+    env: { ...process.env, NO_COLOR: '1' },
     stdio: [...stdio],
   })
   const [status] = (await once(vitest, 'close')) as [number | null]
@@ -73,9 +74,16 @@ async function runVitest(seed: number): Promise<RunResult> {
   const found = readVitestReport(report)
   const failures = found === undefined ? [] : failuresOf(found)
   const passed = found === undefined ? 0 : countTests(found).passed
-  if (status === 0 || failures.length > 0) return { passed, failures }
-  const errors = readFileSync(log, 'utf8')
-  return { passed, failures: [{ file: 'vitest', test: `ended with status ${status}`, errors }] }
+  if (status === 0) return { passed, failures }
+  const text = readFileSync(log, 'utf8')
+  if (failures.length === 0)
+    return { passed, failures: [{ file: 'vitest', test: `ended with status ${status}`, errors: text }] }
+  // The report lacks the errors of hooks, by which a file fails without a failed test.
+  const hooks = /^⎯+ Failed Suites [^]*?(?=^⎯+ Failed Tests |^ Test Files )/m.exec(text)?.[0]
+  const explained = failures.map((each) =>
+    each.test === WHOLE_FILE ? { ...each, errors: hooks ?? each.errors } : each,
+  )
+  return { passed, failures: explained }
 }
 
 // Threads, because they end with this process however it ends.

@@ -28,13 +28,16 @@ interface TestResult {
   readonly meta?: { readonly recoveryMs?: number }
 }
 
-/** A test that failed, or a file that failed before its first test. */
+/** A test that failed, or a file that failed outside of its tests. */
 interface Failure {
   /** Relative to the checkout. */
   readonly file: string
   readonly test: string
   readonly errors: string
 }
+
+/** In place of a test's name, for a file that failed outside of its tests. */
+export const WHOLE_FILE = 'the whole file'
 
 /** Reads a report; undefined if the run was cut off before it wrote one. */
 export function readVitestReport(path: string): VitestReport | undefined {
@@ -46,7 +49,7 @@ export function failuresOf({ testResults }: VitestReport): readonly Failure[] {
   return testResults.flatMap(({ name, status, message, assertionResults }) => {
     const file = relative(packageRoot, name)
     const failed = assertionResults.filter((test) => test.status === 'failed')
-    if (status === 'failed' && failed.length === 0) return [{ file, test: 'the whole file', errors: message }]
+    if (status === 'failed' && failed.length === 0) return [{ file, test: WHOLE_FILE, errors: message }]
     return failed.map(({ fullName, failureMessages }) => ({
       file,
       test: fullName,

@@ -26,6 +26,15 @@ const STEADY = `
 import { test } from 'vitest'
 test('steady', () => undefined)
 `
+/** Fails before its test, and then leaves something to the next file. */
+const HOOKS = `
+import { afterAll, beforeAll, describe, test } from 'vitest'
+afterAll(() => { throw new Error('left behind') })
+describe('with a server', () => {
+  beforeAll(() => { throw new Error('the cause') })
+  test('not run', () => undefined)
+})
+`
 /** Does not end. */
 const ENDLESS = `
 import { writeFileSync } from 'node:fs'
@@ -63,6 +72,14 @@ test('a race is listed with its count, seed and error; without one the status is
   const steady = await stress(root, 'steady', '-n', '1', '--seed', '7').result
   expect(steady.output).toMatch(/^run 1: 1 passed, 0 failed, \d+ s, seed 7\n\n0 tests failed in 1 runs\n$/)
   expect(steady.status).toBe(0)
+})
+
+test('a file that fails in its hooks is listed with the error of each', async () => {
+  const root = testFiles({ 'vitest.config.ts': CONFIG, 'hooks.test.ts': HOOKS })
+  const { status, output } = await stress(root, '-n', '1').result
+  expect(output).toContain(`FAILED 1 of 1: ${relative(packageRoot, root)}/hooks.test.ts: the whole file`)
+  for (const error of ['the cause', 'left behind']) expect(output).toContain(`Error: ${error}`)
+  expect(status).toBe(1)
 })
 
 test('threads compute beside the tests until an interrupt, which ends the run with a summary', async () => {
