@@ -1,6 +1,7 @@
-import { execFileSync } from 'node:child_process'
+import { execFile, execFileSync } from 'node:child_process'
 import { copyFileSync, cpSync, mkdirSync, realpathSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import { promisify } from 'node:util'
 import type { Workspace } from '../../../../src/workspace/client/sdk/connect.ts'
 import { madeOnce } from '../../made-once.ts'
 
@@ -25,8 +26,10 @@ export async function installInterpreters(workspace: Workspace): Promise<void> {
     for (const [, name = '', path = ''] of linked.matchAll(/(\S+) => (\/\S+) \(/g))
       if (!SYSTEM_LIBRARY.test(name)) copyFileSync(path, join(made, 'libraries', name))
   })
-  const archive = execFileSync('tar', ['-czf', '-', '-C', folder, '.'], { maxBuffer: 2 ** 30 })
-  await workspace.files.write(`${TARGET}.tar.gz`, archive)
+  // The server is in this process, and must not wait for it.
+  const options = { encoding: 'buffer', maxBuffer: 2 ** 30 } as const
+  const { stdout } = await promisify(execFile)('tar', ['-czf', '-', '-C', folder, '.'], options)
+  await workspace.files.write(`${TARGET}.tar.gz`, stdout)
   const script = `
 mkdir ${TARGET} && tar -xzf ${TARGET}.tar.gz -C ${TARGET} && chmod -R a+rX ${TARGET} || exit
 ln -s ${TARGET}/bin/node /usr/local/bin/node
