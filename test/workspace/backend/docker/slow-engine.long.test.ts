@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { DockerEngine } from '../../../../src/workspace/backend/docker/engine/engine.ts'
 import { backendCreate } from '../../../support/workspace/backend/backend-create.ts'
@@ -84,6 +85,34 @@ test('an engine that accepts and never answers is eventually away', async () => 
     },
   )
   await expect(call).rejects.toThrow('it has been silent for 3 s')
+})
+
+test.each([
+  ['while nothing is asked', false],
+  ['before it reads an answer', true],
+])('an engine is not away because this process was blocked %s', async (_when, isAsking) => {
+  // The real engine, which can be silent for longer than the other tests' 120 ms.
+  const engine = new DockerEngine(process.env['DOCKER_HOST'], {
+    pingEveryMs: 800,
+    lookEveryMs: 50,
+    silenceMs: 2_400,
+    patienceMs: 3_000,
+    readDeadlineMs: 3_000,
+  })
+  const changes: boolean[] = []
+  await engine.open((isAvailable) => changes.push(isAvailable))
+  onTestFinished(() => engine.close())
+  const ask = () => engine.call('asking for the version', () => engine.docker.version())
+  for (let round = 0; round < 3; round += 1) {
+    await ask()
+    const asked = isAsking ? ask() : undefined
+    await setImmediate()
+    // Longer than its patience and the deadline of the call.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 4_000)
+    await asked
+  }
+  await ask()
+  expect(changes).toEqual([])
 })
 
 test('a missing engine is away immediately', async () => {

@@ -5,6 +5,7 @@ import { setImmediate, setTimeout as delay } from 'node:timers/promises'
 // oxlint-disable-next-line no-unassigned-import -- selects the ciphers that ssh2 may use, before dockerode loads it
 import '../../../../lib/ssh/ciphers.ts'
 import Docker from 'dockerode'
+import { AwakeClock } from '../../../../lib/clock/awake-clock.ts'
 import { messageOf } from '../../../../lib/errors/message.ts'
 import { request } from '../../../../lib/http/node-http.ts'
 import { fault, unavailable } from '../../../errors.ts'
@@ -35,6 +36,8 @@ const TIMING: EngineTiming = {
   patienceMs: 60_000,
   readDeadlineMs: 10_000,
 }
+/** Looks that a busy process may miss before it no longer counts the time. */
+const MISSED_LOOKS = 5
 /** How many ping durations are added to a read's deadline. */
 const READ_TO_PING = 3
 /** Deadline for creating, starting and stopping containers. */
@@ -61,6 +64,8 @@ export class DockerEngine {
   /** The engine's address, for messages. */
   readonly address: string
   readonly #timing: EngineTiming
+  /** Counts no time in which this process could not notice an answer. */
+  readonly #clock: AwakeClock
   readonly #options: Docker.DockerOptions
   readonly #underWay = new Set<AbortController>()
   readonly #stopped = new AbortController()
@@ -84,6 +89,7 @@ export class DockerEngine {
     this.#options = options
     this.address = address
     this.#timing = timing
+    this.#clock = new AwakeClock(MISSED_LOOKS * timing.lookEveryMs)
   }
 
   get isAvailable(): boolean {
@@ -104,12 +110,13 @@ export class DockerEngine {
 
   /** Starts monitoring the engine; resolves when it first answers, refuses, or turns out to be slow. */
   async open(onAvailability: (isAvailable: boolean) => void): Promise<void> {
-    const beganMs = performance.now()
-    this.#lastSignMs = beganMs
-    const answered = this.#ping()
-    const { signal } = this.#stopped
-    await Promise.race([answered, delay(this.#timing.silenceMs, undefined, { signal, ref: false })])
-    if (this.#isSilent(beganMs)) await this.#noteAccepting()
+    this.#clock.tick()
+    this.#lastSignMs = this.#clock.nowMs()
+    const answered = this.#ping().then(() => true)
+    let isAnswered = false
+    while (!isAnswered && !this.#stopped.signal.aborted && this.#silentMs() < this.#timing.silenceMs)
+      isAnswered = await Promise.race([answered, this.#pause().then(() => false)])
+    if (this.#isSilent()) await this.#noteAccepting()
     this.#isAvailable = this.#isAlive()
     this.#monitor = this.#watch(onAvailability)
   }
@@ -173,17 +180,17 @@ export class DockerEngine {
 
   async #watch(onAvailability: (isAvailable: boolean) => void): Promise<void> {
     const { signal } = this.#stopped
-    const { pingEveryMs, lookEveryMs } = this.#timing
-    let nextPingMs = performance.now() + pingEveryMs
+    const { pingEveryMs } = this.#timing
+    let nextPingMs = this.#clock.nowMs() + pingEveryMs
     while (!signal.aborted) {
-      if (performance.now() >= nextPingMs) {
-        nextPingMs = performance.now() + pingEveryMs
+      if (this.#clock.nowMs() >= nextPingMs) {
+        nextPingMs = this.#clock.nowMs() + pingEveryMs
         void this.#ping()
       }
-      await delay(lookEveryMs, undefined, { signal }).catch(() => undefined)
+      await this.#pause()
       // Answers that arrived while this process was busy are processed before their absence is judged.
       await setImmediate()
-      if (this.#isSilent(this.#lastSignMs)) await this.#noteAccepting()
+      if (this.#isSilent()) await this.#noteAccepting()
       const isAlive = this.#isAlive()
       if (isAlive === this.#isAvailable || signal.aborted) continue
       this.#isAvailable = isAlive
@@ -192,9 +199,19 @@ export class DockerEngine {
     }
   }
 
+  /** Waits until the next look, or the end. */
+  async #pause(): Promise<void> {
+    await delay(this.#timing.lookEveryMs, undefined, { signal: this.#stopped.signal }).catch(() => undefined)
+    this.#clock.tick()
+  }
+
+  #silentMs(): number {
+    return this.#clock.nowMs() - this.#lastSignMs
+  }
+
   /** Whether nothing has arrived for so long that pings should have been answered. */
-  #isSilent(sinceMs: number): boolean {
-    return performance.now() - sinceMs > this.#timing.silenceMs / 2
+  #isSilent(): boolean {
+    return this.#silentMs() > this.#timing.silenceMs / 2
   }
 
   async #noteAccepting(): Promise<void> {
@@ -208,7 +225,7 @@ export class DockerEngine {
    */
   #isAlive(): boolean {
     const { silenceMs, patienceMs } = this.#timing
-    const silentMs = performance.now() - this.#lastSignMs
+    const silentMs = this.#silentMs()
     // When accepting cannot be observed, only an engine that has been slow before gets more time.
     const silentLimitMs = this.#accepts === true ? patienceMs : silenceMs
     const limitMs =
@@ -221,21 +238,21 @@ export class DockerEngine {
   }
 
   #noteSign(): void {
-    this.#lastSignMs = performance.now()
+    this.#lastSignMs = this.#clock.nowMs()
     this.#refusal = undefined
   }
 
   /** Returns how long the engine needs for a trivial request: the last ping, or the oldest unanswered one. */
   #pingTakesMs(): number {
     const [oldest] = this.#pingsSentMs
-    return Math.max(this.#lastPingMs, oldest === undefined ? 0 : performance.now() - oldest.sentMs)
+    return Math.max(this.#lastPingMs, oldest === undefined ? 0 : this.#clock.nowMs() - oldest.sentMs)
   }
 
   /** Aborts a call after its deadline, extended while the engine is slow with everything. */
   #limit(controller: AbortController, deadlineMs: number): () => void {
-    const beganMs = performance.now()
+    const beganMs = this.#clock.nowMs()
     const check = (): void => {
-      const leftMs = beganMs + deadlineMs + READ_TO_PING * this.#pingTakesMs() - performance.now()
+      const leftMs = beganMs + deadlineMs + READ_TO_PING * this.#pingTakesMs() - this.#clock.nowMs()
       if (leftMs > 0) timer = setTimeout(check, leftMs)
       else controller.abort(SLOW_ANSWER)
     }
@@ -247,7 +264,7 @@ export class DockerEngine {
    * Sends a ping over a new connection, which the engine must accept. A refused connection is a result, too.
    */
   async #ping(): Promise<void> {
-    const ping = { sentMs: performance.now() }
+    const ping = { sentMs: this.#clock.nowMs() }
     this.#pingsSentMs.add(ping)
     const { patienceMs } = this.#timing
     const signal = AbortSignal.any([this.#stopped.signal, AbortSignal.timeout(patienceMs)])
@@ -256,7 +273,7 @@ export class DockerEngine {
       const asked = request({ socketPath, host, port, path: '/_ping', agent: false, signal }).end()
       const [answer] = (await once(asked, 'response')) as [IncomingMessage]
       answer.resume().on('error', () => undefined)
-      this.#lastPingMs = performance.now() - ping.sentMs
+      this.#lastPingMs = this.#clock.nowMs() - ping.sentMs
       this.#noteSign()
     } catch (error) {
       const { code } = error as EngineError
