@@ -1,11 +1,13 @@
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
-import { setImmediate, setTimeout as delay } from 'node:timers/promises'
+import { setImmediate } from 'node:timers/promises'
 // oxlint-disable-next-line no-unassigned-import -- selects the ciphers that ssh2 may use, before dockerode loads it
 import '../../../../lib/ssh/ciphers.ts'
 import Docker from 'dockerode'
 import { AwakeClock } from '../../../../lib/clock/awake-clock.ts'
+import { systemClock } from '../../../../lib/clock/clock.ts'
+import { pause } from '../../../../lib/clock/pause.ts'
 import { messageOf } from '../../../../lib/errors/message.ts'
 import { request } from '../../../../lib/http/node-http.ts'
 import { fault, unavailable } from '../../../errors.ts'
@@ -201,7 +203,7 @@ export class DockerEngine {
 
   /** Waits until the next look, or the end. */
   async #pause(): Promise<void> {
-    await delay(this.#timing.lookEveryMs, undefined, { signal: this.#stopped.signal }).catch(() => undefined)
+    await pause(systemClock, this.#timing.lookEveryMs, this.#stopped.signal)
     this.#clock.tick()
   }
 
