@@ -7,7 +7,7 @@ import { testAttacks } from './attack.ts'
 /** Runs of the generators; `.ci/run` plays the first, a short one. */
 const RUNS = [
   { seed: 1, answers: 100, requests: 1_000 },
-  ...[2, 3, 4].map((seed) => ({ seed, answers: 400, requests: 3_000 })),
+  ...[2, 3, 4, 5].map((seed) => ({ seed, answers: 400, requests: 3_000 })),
 ]
 /** Every nth folder; test/scenarios/untrusted-folder.long.test.ts enters all of them. */
 const EVERY = 4
