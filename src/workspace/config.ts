@@ -280,7 +280,7 @@ function resolveConfig(
     stateDir,
     http: { ...http, tokenFile },
     schedule: configuredSchedule(settings.schedule),
-    idle: { ...idle, wake: idle.wake ?? idle.suspendAfterMs > 0 },
+    idle: { ...idle, wake: idle.wake ?? (idle.suspendAfterMs > 0 ? true : undefined) },
     ssh: sshSettings(settings, stateDir),
     imageAliases,
     templates: configuredTemplates(settings.templates, {

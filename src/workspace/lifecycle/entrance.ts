@@ -11,8 +11,8 @@ export interface EntranceOptions {
   readonly table: WorkspaceTable
   readonly backends: ReadonlyMap<BackendName, Backend>
   readonly lifecycle: Pick<Lifecycle, 'startIf'>
-  /** Whether connections start workspaces created without that setting. */
-  readonly wakesByDefault: boolean
+  /** Whether connections start workspaces created without that setting; undefined for those suspended when idle. */
+  readonly wakesByDefault: boolean | undefined
 }
 
 /** Finds running workspaces for connections, and starts those that connections start. */
@@ -52,8 +52,9 @@ export class Entrance {
     return table.get(name)
   }
 
-  #wakes({ state, wakes }: Workspace): boolean {
+  #wakes({ state, wakes, idle }: Workspace): boolean {
     const isResting = state.is === 'stopped' || state.is === 'suspended'
-    return isResting && (wakes ?? this.#options.wakesByDefault)
+    const isSuspendedWhenIdle = (idle?.suspendAfterMs ?? 0) > 0
+    return isResting && (wakes ?? this.#options.wakesByDefault ?? isSuspendedWhenIdle)
   }
 }

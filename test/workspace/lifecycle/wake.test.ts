@@ -15,11 +15,13 @@ interface Settings {
   readonly server?: boolean
   /** The workspace's `wake`. */
   readonly own?: boolean
+  /** The workspace's `idle.suspend_after`. */
+  readonly suspendAfter?: string
   readonly isAble?: boolean
 }
 
 /** A server with the workspace `demo`, and the number of starts since. */
-async function world({ server: wakes, own, isAble = true }: Settings) {
+async function world({ server: wakes, own, suspendAfter, isAble = true }: Settings) {
   const backend = new FakeBackend()
   backend.canSuspend = isAble
   const server = await startWorkspaceServer({
@@ -28,7 +30,11 @@ async function world({ server: wakes, own, isAble = true }: Settings) {
   })
   onTestFinished(() => server.stop())
   const demo = `${server.url}/api/workspaces/demo`
-  await makeWorkspace(server.url, { name: 'demo', ...(own !== undefined && { wake: own }) })
+  await makeWorkspace(server.url, {
+    name: 'demo',
+    ...(own !== undefined && { wake: own }),
+    ...(suspendAfter !== undefined && { idle: { suspend_after: suspendAfter } }),
+  })
   let starts = 0
   backend.before.set('start', () => void (starts += 1))
   const ssh = await openSsh(server)
@@ -84,6 +90,10 @@ test.each([
   { settings: {}, isWoken: false },
   { settings: { own: true }, isWoken: true },
   { settings: { server: true, own: false }, isWoken: false },
+  // As a template sets it.
+  { settings: { suspendAfter: '30m' }, isWoken: true },
+  { settings: { suspendAfter: '30m', server: false }, isWoken: false },
+  { settings: { suspendAfter: '30m', own: false }, isWoken: false },
 ])('wakes as the workspace, else the server, is set: $settings', async ({ settings, isWoken }) => {
   const { rest, ways, starts } = await world(settings)
   await rest('suspend')
