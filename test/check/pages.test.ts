@@ -22,3 +22,12 @@ describe.each(pages)('%s', (page) => {
     expect(long).toEqual([])
   })
 })
+
+test('a test follows each guide', () => {
+  const tests = globSync('test/scenarios/guide*.test.ts', { cwd: packageRoot })
+    .map((file) => readFileSync(join(packageRoot, file), 'utf8'))
+    .join('')
+  const guides = pages.filter((page) => /^docs\/guides\/(?!index)/.test(page))
+  expect(guides.length).toBeGreaterThan(0)
+  expect(guides.filter((guide) => !tests.includes(`'${guide}'`))).toEqual([])
+})
