@@ -67,7 +67,7 @@ async function answer(uplink: Uplink, request: IncomingMessage, response: Server
   const text = await readBody(request)
   const { namespace, type, payload } = parse(text)
   if (type === 'event') {
-    const why = uplink.event(namespace, payload, text.length)
+    const why = uplink.event(namespace, payload)
     if (why !== undefined) throw failure(why)
     return void response.writeHead(202).end()
   }

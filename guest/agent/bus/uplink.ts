@@ -20,9 +20,6 @@ const FIRST_RETRY_MS = 200
 const LAST_RETRY_MS = 5_000
 /** Message limit of a host that does not report one. */
 const HOST_MESSAGE_BYTES = 1024 * 1024
-/** Maximum number of events queued while the host is unreachable. */
-const MAX_EVENTS = 1_000
-const MAX_EVENT_BYTES = 4 * 1024 * 1024
 
 type Payload = Envelope['payload']
 /** Codes for messages that got no response from the host. */
@@ -39,8 +36,6 @@ export class Uplink {
   readonly #timeoutMs: number
   readonly #onWelcome: (extensions: unknown) => void
   readonly #waiting = new Map<string, Waiting>()
-  readonly #events: Envelope[] = []
-  #eventBytes = 0
   #channel: EnvelopeChannel | undefined
   #token = ''
   #hostMessageBytes = HOST_MESSAGE_BYTES
@@ -102,15 +97,9 @@ export class Uplink {
     return settle
   }
 
-  /** Sends an event, or queues it until the host is reachable. Returns the reason if it does neither: `NO_CONNECTION` if the queue is full. */
-  event(namespace: string, payload: Payload, bytes: number): PublishFailure | undefined {
-    const envelope = made(namespace, 'event', payload)
-    const failure = this.#send(envelope)
-    if (failure !== 'NO_CONNECTION') return failure
-    if (this.#events.length >= MAX_EVENTS || this.#eventBytes + bytes > MAX_EVENT_BYTES) return failure
-    this.#events.push(envelope)
-    this.#eventBytes += bytes
-    return undefined
+  /** Sends an event. Returns the reason if it does not. */
+  event(namespace: string, payload: Payload): PublishFailure | undefined {
+    return this.#send(made(namespace, 'event', payload))
   }
 
   /** Refuses a message over the host's limit, because the host would close the connection with all pending requests. */
@@ -146,8 +135,6 @@ export class Uplink {
           isWelcome = true
           this.#channel = channel
           this.#hostMessageBytes = typeof maxBytes === 'number' ? maxBytes : HOST_MESSAGE_BYTES
-          for (const event of this.#events.splice(0)) this.#send(event)
-          this.#eventBytes = 0
           this.#onWelcome(extensions)
         } else this.#heed(envelope)
       },
