@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify'
 import { isFault } from '../../../lib/errors/fault.ts'
 import type { HttpServer } from '../../../lib/http/server.ts'
-import { errorToWire, fault } from '../../errors.ts'
+import { errorToWire } from '../../errors.ts'
 import { showMethod } from '../../source/show-method.ts'
 import { SOURCE_FORMATS } from '../../source/java/source-format.ts'
 import { showSource } from '../../source/show-source.ts'
@@ -22,7 +22,6 @@ const REASONS = new Set([
   'LIBRARY_CLASS',
   'JDK_CLASS',
 ])
-const MAX_CONTEXT_LINES = 10_000
 
 /** Adds the routes for the source of classes and methods. */
 export function sourceRoutes(server: HttpServer, face: AnalyzerFace): void {
@@ -41,8 +40,6 @@ export function sourceRoutes(server: HttpServer, face: AnalyzerFace): void {
   addQueryRoute(server, face, 'source_method', (query, { name = '', method = '' }, reply) =>
     withReason(name, reply, async () => {
       const contextLines = query.number('context') ?? 0
-      if (contextLines > MAX_CONTEXT_LINES)
-        throw fault('BAD_REQUEST', `context must be at most ${MAX_CONTEXT_LINES} lines, not ${contextLines}`)
       const options = { method, parameterTypes: query.text('paramTypes'), contextLines }
       const { scan } = face.analysis
       return { methodSource: await showMethod(face.source, scan, name, options, decompiling(query)) }

@@ -41,11 +41,11 @@ test('a process has the fields of the specification, with secrets of its environ
   expect(process.kill(detail.pid, 0)).toBe(true)
 })
 
-test('V4 environment values are shown only if the configuration allows it', async () => {
-  const { ask } = await startSupervisor(
-    { web: { ...LONG, env: { API_KEY: 'hush' } } },
-    { api: { port: 0, show_env: true } },
-  )
+test('V4 environment values with secret names are shown only if the configuration allows it', async () => {
+  const processes = { web: { ...LONG, env: { API_KEY: 'hush' } } }
+  const masked = await startSupervisor(processes)
+  expect((await masked.ask('/processes/web')).body.env).toEqual({ API_KEY: '********' })
+  const { ask } = await startSupervisor(processes, { api: { port: 0, show_env: true } })
   expect((await ask('/processes/web')).body.env).toEqual({ API_KEY: 'hush' })
 })
 
