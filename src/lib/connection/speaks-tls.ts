@@ -21,8 +21,7 @@ export async function speaksTls(connection: Duplex): Promise<boolean> {
       seen.push(...chunk.subarray(0, 2 - seen.length))
       if (seen.length === 2) break
     }
-    const [type = 0, version] = seen
-    return RECORD_TYPES.has(type) && version === MAJOR_VERSION
+    return isTlsRecord(seen)
   } catch {
     // Without an answer it is unknown, and the caller has a failure to report anyway.
     return false
@@ -30,6 +29,11 @@ export async function speaksTls(connection: Duplex): Promise<boolean> {
     clearTimeout(limit)
     connection.destroy()
   }
+}
+
+/** Returns whether bytes begin with a handshake or an alert of TLS. */
+export function isTlsRecord([type = 0, version]: Iterable<number>): boolean {
+  return RECORD_TYPES.has(type) && version === MAJOR_VERSION
 }
 
 function clientHello(): Buffer {

@@ -14,10 +14,10 @@ import {
 } from '../../lib/http/proxy/checked-request.ts'
 import { forward, type Forwarding, type UpstreamFailure } from '../../lib/http/proxy/forward.ts'
 import type { ClientAddress } from '../../lib/http/proxy/client-address.ts'
+import { expectsTls } from '../../lib/http/proxy/expects-tls.ts'
 import { type Forwarder, isLoop, toUpstream } from '../../lib/http/proxy/forwarded-headers.ts'
 import { hostOptions } from '../../lib/connection/localhost.ts'
 import { noticeLoss } from '../../lib/connection/notice-loss.ts'
-import { speaksTls } from '../../lib/connection/speaks-tls.ts'
 import { keepHead } from '../../lib/http/keep-head.ts'
 import type { Fault } from '../../lib/errors/fault.ts'
 import { MAX_HEAD_BYTES } from '../../lib/http/head-limit.ts'
@@ -242,7 +242,8 @@ export class ProxyServer {
     }
   }
 
-  async #down({ process, port }: ProxyTarget, { is, message, cause }: UpstreamFailure): Promise<OwnAnswer> {
+  async #down({ process, port }: ProxyTarget, failure: UpstreamFailure): Promise<OwnAnswer> {
+    const { is, message, cause } = failure
     const { name } = process.spec
     const status = statusOf(process.state)
     const lines = await this.#parts.lastLines(name, SHOWN_LINES)
@@ -253,9 +254,7 @@ export class ProxyServer {
         message: `The process "${name}" is ${status}, and did not respond within ${this.#parts.timeoutMs / 1_000} s.`,
         lines,
       }
-    const isRefused = (cause as NodeJS.ErrnoException | undefined)?.code === 'ECONNREFUSED'
-    // A port that expects TLS closes a connection with plain HTTP, or sends something else.
-    if (!isRefused && port !== 0 && (await speaksTls(connect({ ...LOCALHOST, port }))))
+    if (port !== 0 && (await expectsTls(failure, () => connect({ ...LOCALHOST, port }))))
       return {
         status: 502,
         title: `${name} expects TLS`,
@@ -269,6 +268,7 @@ export class ProxyServer {
         message: `The process "${name}" is ${status}, and its response cannot be forwarded: ${message}.`,
         lines,
       }
+    const isRefused = (cause as NodeJS.ErrnoException | undefined)?.code === 'ECONNREFUSED'
     const why =
       port === 0
         ? 'it has no port until it starts'

@@ -1,23 +1,20 @@
 import type { Duplex } from 'node:stream'
-import { speaksTls } from '../../../../lib/connection/speaks-tls.ts'
 import type { Fault } from '../../../../lib/errors/fault.ts'
 import { renderNotice } from '../../../../lib/http/notice-page.ts'
+import { expectsTls } from '../../../../lib/http/proxy/expects-tls.ts'
 import type { UpstreamFailure } from '../../../../lib/http/proxy/forward.ts'
 import { fault } from '../../../errors.ts'
 import type { PortTarget } from '../../../tunnel/port-host.ts'
 
-/**
- * Returns the error for a request that a port did not answer. A port that expects TLS closes a connection with plain HTTP, or
- * sends something else, so a further connection finds out.
- */
+/** Returns the error for a request that a port did not answer. */
 export async function portFailure(
-  { is, message, cause }: UpstreamFailure,
+  failure: UpstreamFailure,
   { workspace, port }: PortTarget,
   timeoutMs: number,
   connect: () => Promise<Duplex>,
 ): Promise<Fault> {
-  const isTls = is !== 'silent' && (await connect().then(speaksTls, () => false))
-  const why = isTls
+  const { is, message, cause } = failure
+  const why = (await expectsTls(failure, connect))
     ? `port ${port} expects TLS, but ports are forwarded as plain HTTP: serve it without TLS, or use it on your machine with: workspace connect ${workspace} ${port} --local ${port}`
     : {
         silent: `the port did not respond within ${timeoutMs / 1_000} s`,

@@ -73,6 +73,19 @@ test('a port that closes or resets the connection is reported without a term of 
   }
 })
 
+test('an invalid response is reported at once: only one connection is opened', async () => {
+  let count = 0
+  const { port } = await startRawUpstream((socket) => {
+    count += 1
+    socket.end('HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n')
+  })
+  for (const { host, prefix } of ways(port)) {
+    const { status, answer } = await ask(server, host, { path: `${prefix}/` })
+    expect([status, await text(answer)]).toEqual([502, expect.stringContaining('sent an invalid response')])
+  }
+  expect(count).toBe(2)
+})
+
 test('every method that Node parses reaches a port by host and by path', async () => {
   const { port } = await serveInside((asked, answer) => {
     answer.setHeader('x-method', String(asked.method))
