@@ -26,10 +26,8 @@ const checkout = process.cwd()
 const PAGES = ['src/workspace/faces/web/page', 'src/supervisor/faces/web/page']
 /** Scripts of other pages. */
 const PAGE_SCRIPTS = [
-  'src/analyzer/query/graph/page/page.ts',
-  'src/content/faces/http/page/page.ts',
-  'src/content/faces/http/page/versions.ts',
-]
+  ...readFileSync(join(checkout, 'scripts/pages.mjs'), 'utf8').matchAll(/source: '(.*)'/g),
+].map(([, source = '']) => source)
 let folder = ''
 const atEnd: (() => unknown)[] = []
 

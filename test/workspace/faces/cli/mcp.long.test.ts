@@ -176,6 +176,9 @@ describe('levels of access', () => {
     expect(isDestructive('delete_workspace')).toBe(true)
     expect(isDestructive('create_workspace')).toBe(false)
     const own = uniqueName('agent')
+    onTestFinished(async () => {
+      for (const each of [`${own}-1`, own]) await server.api(`workspaces/${each}`, 'DELETE')
+    })
     expect(await ask('create_workspace', { name: own })).toMatch(/^status: running$/m)
     expect(await ask('workspaces')).toContain(own)
     expect(await ask('run', { workspace: own, command: 'echo in $HOSTNAME' })).toContain('exit status 0')
@@ -191,6 +194,8 @@ describe('levels of access', () => {
       ttl_s: 86_400,
       expire_action: 'delete',
       suspend_after: '15m',
+      // Otherwise the one that is stopped below would start again.
+      wake: false,
       stop_at: 'Mon-Fri 19:00',
     }
     expect(await ask('set_workspace', { workspace: own, ...settings })).toMatch(/expire_action: delete/)
