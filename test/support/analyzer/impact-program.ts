@@ -15,7 +15,8 @@ interface GeneratedClass {
 }
 
 const CLASSES = 8
-const TEST_CLASSES = 3
+/** The tests of the last one use no class that a mutation can change. */
+const TEST_CLASSES = 4
 const M = 'public int m(int x)'
 const STATIC = 'public static int s(int x)'
 const TO_STRING = '@Override public String toString()'
@@ -44,8 +45,9 @@ export class ImpactProgram {
         methods,
       })
     }
-    for (let at = 0; at < TEST_CLASSES; at++)
+    for (let at = 1; at < TEST_CLASSES; at++)
       this.#tests.push(Array.from({ length: 4 }, () => this.#expression(CLASSES)))
+    this.#tests.push(['x + 1'])
   }
 
   /** Changes one thing at random and describes it. */
@@ -122,7 +124,7 @@ export class ImpactProgram {
         '',
         '  @org.junit.jupiter.api.BeforeEach',
         '  public void prepare() {',
-        `    base = C${at}.s(2);`,
+        `    base = ${at < this.#tests.length - 1 ? `C${at}.s(2)` : '2'};`,
         '  }',
         '',
         ...tests,
