@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { expectsTls } from '../../../../src/lib/http/proxy/expects-tls.ts'
 import type { UpstreamFailure } from '../../../../src/lib/http/proxy/forward.ts'
 
-/** What Node's HTTP parser reports about bytes. */
+/** A failure as Node's HTTP parser reports it about bytes. */
 const unread = (bytes: string): UpstreamFailure => ({
   is: 'invalid',
   message: 'the response is not valid HTTP',
