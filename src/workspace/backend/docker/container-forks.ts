@@ -16,6 +16,7 @@ import {
   forkImage,
   type Labels,
 } from './engine/labels.ts'
+import { setFrozen } from './engine/freezer.ts'
 import { copyVolume } from './copy-volume.ts'
 
 /** On helpers and copies of volumes, the copy to which they belong. */
@@ -23,8 +24,12 @@ const COPY_LABEL = 'workspace.fork_copy'
 /** On the copy of a volume, the container that may be paused for it. */
 const SOURCE_LABEL = 'workspace.fork_source'
 const HELPER_LABEL = 'workspace.helper'
+const PAUSE_ATTEMPTS = 5
+const PAUSE_RETRY_MS = 250
 const UNPAUSE_ATTEMPTS = 4
 const UNPAUSE_RETRY_MS = 1_000
+/** An engine that has not continued a container for this long may never do so by itself. */
+const STUCK_MS = 1_000
 
 /**
  * Forks of containers: an image of the container's own files, and a copy of its volume. The image is used by the forks and
@@ -191,19 +196,25 @@ export class ContainerForks implements Forks {
     await this.#copy(engineName(name), copyVolumeName(id), id, signal)
   }
 
+  /** Pauses a container. The engine can still take it for paused for a moment after the last copy. */
   async #pause(name: string): Promise<void> {
     const container = this.#engine.docker.getContainer(engineName(name))
-    try {
-      await this.#engine.call('pausing the container', (abortSignal) => container.pause({ abortSignal }), {
-        deadlineMs: CHANGE_DEADLINE_MS,
-      })
-    } catch (error) {
-      if (engineStatus(error) === undefined) throw error
-      throw fault(
-        'FORK_UNSUPPORTED',
-        `workspace "${name}" cannot be paused for the copy; stop it first`,
-        error,
-      )
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        await this.#engine.call('pausing the container', (abortSignal) => container.pause({ abortSignal }), {
+          deadlineMs: CHANGE_DEADLINE_MS,
+        })
+        return
+      } catch (error) {
+        if (engineStatus(error) === undefined) throw error
+        if (engineStatus(error) !== 409 || attempt === PAUSE_ATTEMPTS)
+          throw fault(
+            'FORK_UNSUPPORTED',
+            `workspace "${name}" cannot be paused for the copy; stop it first`,
+            error,
+          )
+        await delay(PAUSE_RETRY_MS)
+      }
     }
   }
 
@@ -225,12 +236,43 @@ export class ContainerForks implements Forks {
     }
   }
 
+  /**
+   * Lets a paused container run. An engine can wait forever for a program that was about to start when the container was
+   * paused, and is paused with it: then the container is thawed without the engine.
+   */
   async #unpause(container: string): Promise<void> {
-    await this.#engine.call(
-      'continuing the container',
-      (abortSignal) => this.#engine.docker.getContainer(container).unpause({ abortSignal }),
-      { deadlineMs: CHANGE_DEADLINE_MS },
+    const unpause = () =>
+      this.#engine.call(
+        'continuing the container',
+        (abortSignal) => this.#engine.docker.getContainer(container).unpause({ abortSignal }),
+        { deadlineMs: CHANGE_DEADLINE_MS },
+      )
+    let thawed: Promise<string | undefined> | undefined
+    const timer = setTimeout(() => {
+      thawed = this.#thaw(container).catch(() => undefined)
+    }, STUCK_MS)
+    try {
+      await unpause()
+    } catch (error) {
+      const id = await thawed
+      if (id === undefined) throw error
+      // The engine takes it for paused, although it no longer is.
+      await setFrozen(id, true)
+      await unpause()
+    } finally {
+      clearTimeout(timer)
+      // Not during the next copy.
+      await thawed
+    }
+  }
+
+  /** Thaws a container without its engine, which lists it even if it waits for it. Returns its identifier if that was possible. */
+  async #thaw(container: string): Promise<string | undefined> {
+    const rows = await this.#engine.call('listing containers', (abortSignal) =>
+      this.#engine.docker.listContainers({ all: true, filters: { name: [container] }, abortSignal }),
     )
+    const id = rows.find(({ Names }) => Names.includes(`/${container}`))?.Id
+    return id !== undefined && (await setFrozen(id, false)) ? id : undefined
   }
 
   async #commit(name: string, id: string, added: Labels, signal: AbortSignal): Promise<void> {

@@ -78,6 +78,25 @@ const DESCRIBE = `cd /workspace && find . /opt/tool -printf '%p %y %m %U:%G %n %
 stat -c %Y own; stat -c %b sparse; [ own -ef hard ] && echo linked; cat own; stat -c '%t %T' null
 python3 -c 'import os; print(os.getxattr("own", "user.note"))' 2>/dev/null || :`
 
+test('the source runs on after each copy, also while programs start in it', async () => {
+  const over = new AbortController()
+  const start = async (): Promise<void> => {
+    // The engine refuses to start a program in a paused container.
+    while (!over.signal.aborted) await inside(source, 'true').catch(() => undefined)
+  }
+  const starting = Array.from({ length: 3 }, start)
+  try {
+    for (let copy = 0; copy < 5; copy += 1) {
+      const { id } = await backend.forks.take(source, { children: 1, memory: undefined }, never)
+      await backend.forks.release(id)
+    }
+  } finally {
+    over.abort()
+  }
+  await Promise.all(starting)
+  expect(await inside(source, 'echo runs')).toBe('runs')
+})
+
 test('a fork has the files of its source with owners, modes, links, devices and holes, and another identity', async () => {
   expect((await outputOf(backend, source, sh(FILES, '0'))).status).toBe(0)
   const { id, pausedMs } = await backend.forks.take(source, { children: 2, memory: undefined }, never)

@@ -1,16 +1,7 @@
 import { access, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Load } from '../../backend.ts'
-
-const ROOT = '/sys/fs/cgroup'
-
-/** Paths of a container's control group below each controller: Docker's two drivers, then Podman's. */
-const pathsOf = (id: string): readonly string[] => [
-  `docker/${id}`,
-  `system.slice/docker-${id}.scope`,
-  `machine.slice/libpod-${id}.scope`,
-  `libpod_parent/libpod-${id}`,
-]
+import { CONTROL_GROUPS, controlGroupsOf } from '../engine/control-groups.ts'
 
 /**
  * File names and formats of one version of control groups. Source: the kernel's cgroup-v1/ and cgroup-v2.rst.
@@ -57,7 +48,7 @@ export class ContainerLoads {
   /** Control groups found so far, by container. */
   readonly #controlGroups = new Map<string, ControlGroup>()
 
-  constructor(root = ROOT) {
+  constructor(root = CONTROL_GROUPS) {
     this.#root = root
   }
 
@@ -95,7 +86,7 @@ export class ContainerLoads {
   /** Returns undefined for a container on another machine, or one whose engine uses an unknown path. */
   async #find(containerId: string): Promise<ControlGroup | undefined> {
     for (const version of VERSIONS)
-      for (const path of pathsOf(containerId)) {
+      for (const path of controlGroupsOf(containerId)) {
         const file = join(this.#root, version.memory, path, version.memoryFile)
         const isThere = await access(file).then(
           () => true,
