@@ -249,6 +249,7 @@ export class ContainerForks implements Forks {
       )
     let thawed: Promise<string | undefined> | undefined
     const timer = setTimeout(() => {
+      // If that fails, the result of the engine counts.
       thawed = this.#thaw(container).catch(() => undefined)
     }, STUCK_MS)
     try {
