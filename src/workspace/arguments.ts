@@ -30,6 +30,11 @@ export function checkEnvironment(environment: Readonly<Record<string, string>>):
 
 /** @throws INVALID_REQUEST when it can be neither a user's name nor a number; undefined is the workspace's user */
 export function checkUser(user: string | undefined): void {
-  if (user !== undefined && !USER.test(user))
+  if (user !== undefined && !isUser(user))
     throw fault('INVALID_REQUEST', `user ${JSON.stringify(user.slice(0, 80))} is not a valid name or number`)
+}
+
+/** Whether a text can be a user's name or number. */
+export function isUser(text: string): boolean {
+  return USER.test(text)
 }

@@ -35,7 +35,7 @@ export async function exportWorkspace(
   const directories = await directoriesOf(backend, name)
   await check(await start(backend, name, scripts.CHECK, [...directories.values()]), name, gone)
   const reading = await readFromInside(backend, name)
-  const manifest = manifestOf(workspace, reading.is === 'found' ? reading.config.environment : {})
+  const manifest = manifestOf(workspace, reading.is === 'found' ? reading.config : {})
   return archive(backend, name, { manifest: JSON.stringify(manifest), directories, gone })
 }
 

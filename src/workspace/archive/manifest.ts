@@ -2,7 +2,11 @@ import type { Static } from 'typebox'
 import { parseJson } from '../../lib/schema/parse-json.ts'
 import { Type } from '../../lib/schema/type.ts'
 import { BACKEND_NAMES, type BackendName } from '../backend-name.ts'
-import { type DevContainerReading, parseDevContainer } from '../devcontainer/dev-container.ts'
+import {
+  type DevContainer,
+  type DevContainerReading,
+  parseDevContainer,
+} from '../devcontainer/dev-container.ts'
 import { fault } from '../errors.ts'
 import { isImageBackend } from '../image/image-backend.ts'
 import { labelsSchema } from '../labels.ts'
@@ -39,6 +43,8 @@ const manifestSchema = Type.Object({
     Type.Object({ everyS: secondsSchema, keep: orNull(countSchema), maxAgeS: secondsSchema }),
   ),
   environment: Type.Record(Type.String(), Type.String()),
+  /** Absent for the image's, and in archives of earlier versions. */
+  user: Type.Optional(Type.String()),
   forwardPorts: Type.Array(Type.Integer({ minimum: 1, maximum: 65_535 })),
 })
 const versionSchema = Type.Object({ version: Type.Integer({ minimum: 1 }) })
@@ -53,8 +59,14 @@ export interface ImportOptions {
   readonly image?: string | undefined
 }
 
-/** Describes a workspace. An expiry is left out: a restored workspace must not delete itself. */
-export function manifestOf(workspace: Workspace, environment: Readonly<Record<string, string>>): Manifest {
+/**
+ * Describes a workspace with the settings of its devcontainer.json. An expiry is left out: a restored workspace must
+ * not delete itself.
+ */
+export function manifestOf(
+  workspace: Workspace,
+  { environment, user }: Partial<Pick<DevContainer, 'environment' | 'user'>>,
+): Manifest {
   const { name, backend, image, repo, cpus, memoryMb, networkLimits, labels, wakes } = workspace
   const { idle, schedule, checkpoints } = workspace
   return {
@@ -79,6 +91,7 @@ export function manifestOf(workspace: Workspace, environment: Readonly<Record<st
       },
     }),
     environment: { ...environment },
+    ...(user !== undefined && { user }),
     forwardPorts: [...workspace.forwardPorts],
   }
 }
@@ -131,8 +144,8 @@ export function createInputOf(
 }
 
 /** Returns the settings of a devcontainer.json that containers get at their creation. */
-export function devContainerOf({ environment, forwardPorts }: Manifest): DevContainerReading {
-  const text = JSON.stringify({ containerEnv: environment, forwardPorts })
+export function devContainerOf({ environment, forwardPorts, user }: Manifest): DevContainerReading {
+  const text = JSON.stringify({ containerEnv: environment, forwardPorts, remoteUser: user })
   const reading = parseDevContainer(text, WORKSPACE_DIR)
   const config = reading.is === 'found' ? reading.config : undefined
   const isValid = Object.keys(environment).every((name) => Object.hasOwn(config?.environment ?? {}, name))

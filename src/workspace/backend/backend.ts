@@ -24,8 +24,12 @@ export interface BackendCreate {
   readonly wakes?: boolean | undefined
   /** Reports that a phase of the creation begins. */
   readonly enterPhase?: ((phase: Phase) => void) | undefined
-  /** Whether its volume may contain files of an earlier workspace created from a different image. */
+  /** Reports something that the user should know after the creation. */
+  readonly warn?: ((message: string) => void) | undefined
+  /** Whether its volume may contain files of an earlier workspace, created from a different image or for another user. */
   readonly adoptsFiles: boolean
+  /** User of its programs, by name or number; the image's if absent, or with a warning if the image has no such user. */
+  readonly user?: string | undefined
   /** Environment of every program in the workspace, in addition to the image's. */
   readonly environment: Readonly<Record<string, string>>
   /** Variables that it does not take over from a snapshot that has them with these values. */

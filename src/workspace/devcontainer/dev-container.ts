@@ -1,6 +1,8 @@
 import { messageOf } from '../../lib/errors/message.ts'
+import { isUser } from '../arguments.ts'
 import { Findings, isObject, kindOf, refuseMore } from './findings.ts'
 import { COMMANDS, type LifecycleCommand, type LifecycleStep, stepOf } from './lifecycle-step.ts'
+import { directoriesOf, folderOf, linkOf, type Placement } from './placement.ts'
 import { readJson } from './read-json.ts'
 import { localReferences, substitute } from './substitute.ts'
 import { noteUnsupported } from './unsupported.ts'
@@ -27,6 +29,9 @@ export interface DevContainer {
   /** `remoteEnv`, which overrides it; can refer to variables of the container. */
   readonly remoteEnvironment: Readonly<Record<string, string>>
   readonly forwardPorts: readonly number[]
+  /** User of all programs: `remoteUser`, or else `containerUser`. */
+  readonly user: string | undefined
+  readonly placement: Placement
   /** Its commands: the steps run in sequence, the programs of one step concurrently. */
   readonly steps: readonly LifecycleStep[]
   readonly userEnvProbe: UserEnvProbe
@@ -66,10 +71,12 @@ export function parseDevContainer(text: string, workspaceDir: string): DevContai
 function fromContent(content: Readonly<Record<string, unknown>>, workspaceDir: string): DevContainer {
   const findings = new Findings()
   const { invalid, notes } = findings
-  notes.push(...noteUnsupported(content, workspaceDir))
+  notes.push(...noteUnsupported(content))
+  let folder = workspaceDir
   const valueOf = (key: string): unknown => {
     const hidden = new Set<string>()
-    const resolve = localReferences(workspaceDir, (reference) => hidden.add(reference.slice(0, 80)))
+    const folders = { local: workspaceDir, container: folder }
+    const resolve = localReferences(folders, (reference) => hidden.add(reference.slice(0, 80)))
     const value = substitute(content[key], resolve)
     for (const reference of hidden)
       notes.push(
@@ -77,6 +84,7 @@ function fromContent(content: Readonly<Record<string, unknown>>, workspaceDir: s
       )
     return value
   }
+  folder = folderOf(valueOf('workspaceFolder'), workspaceDir, findings)
   const steps = COMMANDS.map((command) => stepOf(command, valueOf(command), findings)).filter(
     (step) => step !== undefined,
   )
@@ -87,6 +95,12 @@ function fromContent(content: Readonly<Record<string, unknown>>, workspaceDir: s
     environment: variablesOf('containerEnv', valueOf('containerEnv'), findings),
     remoteEnvironment: variablesOf('remoteEnv', valueOf('remoteEnv'), findings),
     forwardPorts: portsOf(valueOf('forwardPorts'), findings),
+    user: userOf(valueOf, findings),
+    placement: {
+      folder,
+      link: linkOf(valueOf('workspaceMount'), { folder, workspaceDir }, findings),
+      directories: directoriesOf(valueOf('mounts'), findings),
+    },
     steps,
     userEnvProbe: probeOf(valueOf('userEnvProbe'), findings),
     invalid,
@@ -97,6 +111,17 @@ function fromContent(content: Readonly<Record<string, unknown>>, workspaceDir: s
 function imageOf(value: unknown, { invalid }: Findings): string | undefined {
   if (value === undefined || (typeof value === 'string' && value !== '')) return value
   invalid.push(`image is ${value === '' ? 'empty' : `${kindOf(value)}, not a text,`} and is ignored`)
+  return undefined
+}
+
+function userOf(valueOf: (key: string) => unknown, { invalid }: Findings): string | undefined {
+  for (const key of ['remoteUser', 'containerUser']) {
+    const value = valueOf(key)
+    if (value === undefined || value === null || value === '') continue
+    const user = typeof value === 'number' ? String(value) : value
+    if (typeof user === 'string' && isUser(user)) return user
+    invalid.push(`${key} is not a user's name or number and is ignored`)
+  }
   return undefined
 }
 

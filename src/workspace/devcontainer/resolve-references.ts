@@ -12,11 +12,16 @@ export function withDevContainerId(reading: DevContainerReading, labels: Variabl
   const id = devContainerId(labels)
   const resolved = (text: string): string =>
     substituteText(text, (name) => (name === 'devcontainerId' ? id : undefined))
-  const { environment, remoteEnvironment, steps } = reading.config
+  const { environment, remoteEnvironment, placement, steps } = reading.config
   const config: DevContainer = {
     ...reading.config,
     environment: mapValues(environment, resolved),
     remoteEnvironment: mapValues(remoteEnvironment, resolved),
+    placement: {
+      folder: resolved(placement.folder),
+      link: placement.link && resolved(placement.link),
+      directories: placement.directories.map(resolved),
+    },
     steps: steps.map((step) => ({
       ...step,
       programs: step.programs.map((program) => ({ ...program, argv: program.argv.map(resolved) })),

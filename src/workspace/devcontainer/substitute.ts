@@ -46,11 +46,14 @@ function endOfLine(text: string, from: number): number {
 }
 
 /**
- * Resolves references that do not depend on the container. Both workspace folders are the one inside, because
+ * Resolves references that do not depend on the container. The local folder is the one inside, too, because
  * programs cannot see the host's path. The server's environment is never exposed (threat W12): its variables
  * resolve to their default, or to nothing, and `onHidden` is called.
  */
-export function localReferences(workspaceDir: string, onHidden: (reference: string) => void): Resolve {
+export function localReferences(
+  folders: { readonly local: string; readonly container: string },
+  onHidden: (reference: string) => void,
+): Resolve {
   return (name, args, reference) => {
     switch (name) {
       case 'env':
@@ -60,11 +63,13 @@ export function localReferences(workspaceDir: string, onHidden: (reference: stri
         return args[1] ?? ''
       }
       case 'localWorkspaceFolder':
+        return folders.local
       case 'containerWorkspaceFolder':
-        return workspaceDir
+        return folders.container
       case 'localWorkspaceFolderBasename':
+        return basename(folders.local)
       case 'containerWorkspaceFolderBasename':
-        return basename(workspaceDir)
+        return basename(folders.container)
       default:
         return undefined
     }

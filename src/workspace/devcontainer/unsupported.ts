@@ -13,11 +13,7 @@ const UNSUPPORTED: ReadonlyMap<string, string> = new Map([
   ['features', 'install them in the image'],
   ['overrideFeatureInstallOrder', ''],
   ['initializeCommand', 'workspaces cannot run commands on the host'],
-  ['remoteUser', "programs run as the image's user"],
-  ['containerUser', "programs run as the image's user"],
   ['updateRemoteUserUID', ''],
-  ['mounts', 'only local_dir is mounted'],
-  ['workspaceMount', 'files are in /workspace'],
   ['runArgs', ''],
   ['appPort', 'add the port to forwardPorts'],
   ['portsAttributes', ''],
@@ -33,17 +29,10 @@ const UNSUPPORTED: ReadonlyMap<string, string> = new Map([
 ])
 
 /** Returns one sentence for each property that is not supported. */
-export function noteUnsupported(
-  content: Readonly<Record<string, unknown>>,
-  workspaceDir: string,
-): readonly string[] {
-  const notes = Object.keys(content).flatMap((key) => {
+export function noteUnsupported(content: Readonly<Record<string, unknown>>): readonly string[] {
+  return Object.keys(content).flatMap((key) => {
     const why = UNSUPPORTED.get(key)
     if (why === undefined) return []
     return [`${key} is not supported${why === '' ? '' : `: ${why}`}`]
   })
-  const { workspaceFolder } = content
-  if (workspaceFolder !== undefined && workspaceFolder !== workspaceDir)
-    notes.push(`workspaceFolder is not supported: files are in ${workspaceDir}`)
-  return notes
 }

@@ -182,7 +182,9 @@ function creatorOf(
         },
         foreignEnvironment: egress.foreignEnvironmentOf(request.networkLimits?.egressProfile),
         forwardPorts: devContainer?.forwardPorts ?? [],
+        user: devContainer?.user,
         enterPhase: context.enterPhase,
+        warn: (message) => context.warn(`devcontainer.json: ${message}`),
       },
       progress,
       signal,
@@ -194,6 +196,10 @@ function creatorOf(
   return async (devContainer, image, adoptsFiles) => {
     if (devContainer === undefined)
       return { workspace: await createOnce(devContainer, image, adoptsFiles), devContainer }
+    if (devContainer.user !== undefined && backend.name !== 'docker')
+      context.warn(
+        `devcontainer.json: remoteUser is not supported by ${backend.name}; programs run as the image's user`,
+      )
     const { known, dependent } = splitRemoteEnvironment(devContainer)
     const before = { ...devContainer, remoteEnvironment: limited(known, context) }
     const workspace = await createOnce(before, image, adoptsFiles)
@@ -258,12 +264,13 @@ async function createWithFiles(
     image === request.image &&
     (devContainer === undefined ||
       (Object.keys({ ...devContainer.environment, ...devContainer.remoteEnvironment }).length === 0 &&
+        devContainer.user === undefined &&
         devContainer.forwardPorts.length === 0))
   if (asItIs) return { workspace: created.workspace, devContainer }
   // The image and the environment can be set only when a container is created.
   signal.throwIfAborted()
   await backend.remove(request.name, true)
-  return create(devContainer, image, image !== request.image)
+  return create(devContainer, image, image !== request.image || devContainer?.user !== undefined)
 }
 
 /** Leaves out variables that are too long, with a warning. */

@@ -1,10 +1,13 @@
 import type { Logger } from '../../lib/log/logger.ts'
 import type { Backend } from '../backend/backend.ts'
 import type { DevContainer } from '../devcontainer/dev-container.ts'
+import { makePlacement } from '../devcontainer/make-placement.ts'
 import type { LifecycleStep, Preparation } from '../devcontainer/lifecycle-step.ts'
 import { probeEnvironment } from '../devcontainer/probe-environment.ts'
 import { runPreparations } from '../devcontainer/run-preparations.ts'
+import { inDirectory } from '../program/program.ts'
 import type { Phase } from '../timeline/phase.ts'
+import { WORKSPACE_DIR } from '../workspace.ts'
 import { cloneCommand, gitEnvironment } from './clone.ts'
 import type { CreateRequest } from './create-request.ts'
 import type { Repo } from './repo.ts'
@@ -27,12 +30,15 @@ const isLate = ({ command }: LifecycleStep): boolean => /^post(Start|Attach)/.te
  */
 export async function prepareWorkspace(
   backend: Backend,
-  { name, dotfiles, environment: requested }: CreateRequest,
+  { name, localDir, dotfiles, environment: requested }: CreateRequest,
   devContainer: DevContainer | undefined,
   context: PreparationContext,
 ): Promise<void> {
   const steps = devContainer?.steps ?? []
   if (steps.length > 0 || dotfiles !== undefined) context.enterPhase('hooks')
+  const { folder = WORKSPACE_DIR } = devContainer?.placement ?? {}
+  if (devContainer !== undefined)
+    await makePlacement(backend, { name, localDir }, devContainer.placement, context.warn)
   const environment = {
     ...(devContainer !== undefined &&
       steps.length > 0 &&
@@ -47,8 +53,12 @@ export async function prepareWorkspace(
         context.progress(`skipping ${command} because ${failed} failed`)
         continue
       }
-      const withEnvironment = programs.map((program) => ({ ...program, environment }))
-      const isSuccessful = await runPreparations(backend, name, withEnvironment, context)
+      const placed = programs.map(({ argv, ...program }) => ({
+        ...program,
+        argv: folder === WORKSPACE_DIR ? argv : inDirectory(folder, argv),
+        environment,
+      }))
+      const isSuccessful = await runPreparations(backend, name, placed, context)
       if (!isSuccessful || isInvalid) failed = command
     }
   }

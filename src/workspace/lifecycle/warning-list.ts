@@ -19,9 +19,10 @@ export class WarningList {
     this.#report = report
   }
 
-  /** Adds a warning and reports it. */
+  /** Adds a warning and reports it, unless it is there already: a container may be created twice. */
   add(text: string): void {
     const short = text.slice(0, MAX_LENGTH)
+    if (this.#texts.includes(short)) return
     this.#report.progress(short)
     if (++this.#count <= MAX_WARNINGS) this.#texts.push(short)
     if (this.#count <= MAX_NOTED) this.#report.note(short)

@@ -41,7 +41,7 @@ export async function startProgram(
   const login = user === undefined ? await backend.loginEnvironment(workspaceName) : undefined
   const argv = typeof command === 'string' ? [login?.shell ?? '/bin/sh', '-c', command] : command
   return backend.exec(workspaceName, {
-    argv: directory === undefined ? argv : scriptWithPaths(IN_DIRECTORY, [directory], argv),
+    argv: directory === undefined ? argv : inDirectory(directory, argv),
     environment: {
       ...(login !== undefined && loginVariables(login)),
       ...environment,
@@ -49,4 +49,9 @@ export async function startProgram(
     ...(user !== undefined && { user }),
     ...(terminal !== undefined && { terminal }),
   })
+}
+
+/** Returns the command line that runs a program in a directory, which is a text as `path-text.ts` describes. */
+export function inDirectory(directory: string, argv: readonly string[]): readonly string[] {
+  return scriptWithPaths(IN_DIRECTORY, [directory], argv)
 }

@@ -1,6 +1,7 @@
 import {
   chmodSync,
   chownSync,
+  type Dirent,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -72,18 +73,19 @@ export async function containerOf(id: string): Promise<Pick<Observed, 'image' | 
   return { image: Image, variables: Env.toSorted() }
 }
 
-/** Reads the files that commands made, without what belongs to a process. */
+/** Reads the files that commands made. Directories are left out: the engine makes those of volumes. */
 export function filesOf(folder: string): Readonly<Record<string, string>> {
-  return Object.fromEntries(namesIn(folder).map((name) => [name, readFileSync(join(folder, name), 'utf8')]))
+  const files = madeIn(folder).filter((entry) => entry.isFile())
+  return Object.fromEntries(files.map(({ name }) => [name, readFileSync(join(folder, name), 'utf8')]))
 }
 
-/** Removes the files that commands made. */
+/** Removes what commands and the engine made. */
 export function removeFiles(folder: string): void {
-  for (const name of namesIn(folder)) rmSync(join(folder, name))
+  for (const { name } of madeIn(folder)) rmSync(join(folder, name), { recursive: true })
 }
 
-function namesIn(folder: string): readonly string[] {
-  return readdirSync(folder).filter((name) => name !== '.devcontainer.json')
+function madeIn(folder: string): readonly Dirent[] {
+  return readdirSync(folder, { withFileTypes: true }).filter(({ name }) => name !== '.devcontainer.json')
 }
 
 /** Answers the one request to the internet that the CLI makes, which it keeps for five minutes. */

@@ -25,6 +25,8 @@ test('a devcontainer.json is read with comments and trailing commas', () => {
     environment: { A: '1', B: '2' },
     remoteEnvironment: { B: '3', DIR: '/workspace/x:/workspace' },
     forwardPorts: [3000, 8080, 8081],
+    user: undefined,
+    placement: { folder: '/workspace', link: undefined, directories: [] },
     steps: [
       {
         command: 'postCreateCommand',
@@ -69,12 +71,126 @@ test('commands run in the specification’s order, not the file’s', () => {
 // Every property of the reference that changes the workspace:
 // https://containers.dev/implementors/json_reference/
 const UNSUPPORTED =
-  'build dockerFile context dockerComposeFile service runServices features overrideFeatureInstallOrder initializeCommand remoteUser containerUser updateRemoteUserUID mounts workspaceMount workspaceFolder runArgs appPort portsAttributes otherPortsAttributes capAdd securityOpt privileged overrideCommand shutdownAction waitFor hostRequirements secrets'.split(
+  'build dockerFile context dockerComposeFile service runServices features overrideFeatureInstallOrder initializeCommand updateRemoteUserUID runArgs appPort portsAttributes otherPortsAttributes capAdd securityOpt privileged overrideCommand shutdownAction waitFor hostRequirements secrets'.split(
     ' ',
   )
 
 test.each(UNSUPPORTED)('unsupported %s is noted', (key) => {
   expect(found({ [key]: 'x' }).notes).toEqual([expect.stringMatching(`^${key} is not supported`)])
+})
+
+test.each([
+  [{ remoteUser: 'vscode', containerUser: 'root' }, 'vscode', []],
+  [{ containerUser: 'node' }, 'node', []],
+  [{ remoteUser: '', containerUser: 1000 }, '1000', []],
+  [{ remoteUser: null }, undefined, []],
+  [{ remoteUser: ['a'], containerUser: 'b' }, 'b', ['remoteUser']],
+  [{ remoteUser: '-u root' }, undefined, ['remoteUser']],
+  [{ remoteUser: 'a:b\0' }, undefined, ['remoteUser']],
+])('the user of %j is %j', (content, user, ignored) => {
+  const config = found(content)
+  expect(config.user).toBe(user)
+  expect(config.invalid).toEqual(ignored.map((key) => `${key} is not a user's name or number and is ignored`))
+})
+
+test.each([
+  ['the default', {}, '/workspace', undefined],
+  ['a directory below', { workspaceFolder: '/workspace/a/../b/' }, '/workspace/a/../b/', undefined],
+  [
+    'a directory that is not the default place',
+    { workspaceFolder: '/workspaces/../etc' },
+    '/workspaces/../etc',
+    undefined,
+  ],
+  ['the default place', { workspaceFolder: '/workspaces/app/src' }, '/workspaces/app/src', '/workspaces/app'],
+  [
+    'the default place by its reference',
+    { workspaceFolder: '/workspaces/${localWorkspaceFolderBasename}' },
+    '/workspaces/workspace',
+    '/workspaces/workspace',
+  ],
+  ['another directory of the image', { workspaceFolder: '/srv' }, '/srv', undefined],
+  [
+    'a mount',
+    {
+      workspaceFolder: '/code/sub',
+      workspaceMount: 'source=${localWorkspaceFolder},target=/code/,type=bind,consistency=cached',
+    },
+    '/code/sub',
+    '/code',
+  ],
+  [
+    'a mount with short names',
+    { workspaceMount: 'type=bind, SRC=${localWorkspaceFolder}, dst=/code' },
+    '/workspace',
+    '/code',
+  ],
+  [
+    'a mount at the same place',
+    { workspaceMount: 'type=bind,source=${localWorkspaceFolder},target=/workspace' },
+    '/workspace',
+    undefined,
+  ],
+])('the folder is found for %s', (_what, content, folder, link) => {
+  const { placement, notes, invalid } = found(content)
+  expect(placement).toEqual({ folder, link, directories: [] })
+  expect([...notes, ...invalid]).toEqual([])
+})
+
+test.each([
+  'type=volume,source=x,target=/code',
+  'type=bind,source=/etc,target=/code',
+  'type=bind,source=${localWorkspaceFolder}/..,target=/code',
+  'type=bind,source=${localWorkspaceFolder},target=code',
+  '',
+  7,
+])('workspaceMount %j is not supported', (workspaceMount) => {
+  const { placement, notes } = found({ workspaceMount, workspaceFolder: '/workspaces/app' })
+  expect(placement).toMatchObject({ folder: '/workspaces/app', link: undefined })
+  expect(notes).toEqual(['workspaceMount is not supported: files are in /workspace'])
+})
+
+test.each([5, ['/x'], 'relative', '/a\nb', '/a\0'])('workspaceFolder %j is ignored', (workspaceFolder) => {
+  const { placement, invalid } = found({ workspaceFolder })
+  expect(placement.folder).toBe('/workspace')
+  expect(invalid).toEqual(['workspaceFolder is not an absolute path and is ignored'])
+})
+
+test('commands and variables refer to the folder inside', () => {
+  const { environment, steps } = found({
+    workspaceFolder: '/workspaces/app',
+    containerEnv: {
+      A: '${containerWorkspaceFolder} ${containerWorkspaceFolderBasename} ${localWorkspaceFolder}',
+    },
+    onCreateCommand: ['${containerWorkspaceFolder}/run'],
+  })
+  expect(environment).toEqual({ A: '/workspaces/app app /workspace' })
+  expect(steps[0]?.programs[0]?.argv).toEqual(['/workspaces/app/run'])
+})
+
+test.each([
+  ['a volume as a text', ['type=volume,target=/data'], ['/data'], []],
+  ['a volume of a file', ['source=${devcontainerId}-x,target=/data,type=volume'], ['/data'], []],
+  ['a volume as an object', [{ type: 'volume', target: '/data/../data' }], ['/data'], []],
+  ['a volume with a name', ['type=volume,source=history,target=/h'], ['/h'], [/^mounts: \/h is a directory/]],
+  ['a tmpfs', [{ type: 'tmpfs', target: '/t' }], ['/t'], []],
+  ['a directory of the host', ['type=bind,source=/,target=/host'], [], [/^mounts: \/host is not mounted/]],
+  [
+    'a socket of the host',
+    [{ type: 'bind', source: '/var/run/docker.sock', target: '/s' }],
+    [],
+    [/\/s is not/],
+  ],
+  ['an unknown type', ['type=npipe,target=/x'], [], [/^mounts: \/x is not mounted/]],
+  ['no target', ['type=volume'], [], [/^mounts\[0\] has no absolute target/]],
+  ['the root directory', ['target=/..'], [], [/^mounts\[0\] has no absolute target/]],
+  ['another value', [7], [], [/^mounts\[0\] has no absolute target/]],
+  ['a text', 'target=/x', [], [/^mounts is a string, not a list/]],
+  ['null', null, [], []],
+])('mounts with %s', (_what, mounts, directories, said) => {
+  const { placement, notes, invalid } = found({ mounts })
+  expect(placement.directories).toEqual(directories)
+  expect([...notes, ...invalid]).toEqual(said.map((each) => expect.stringMatching(each)))
 })
 
 test('a command that runs only once is noted', () => {
@@ -218,9 +334,11 @@ const ODD: Readonly<Record<string, readonly unknown[]>> = {
   onCreateCommand: [7, true, null, [{}], { a: 5 }],
   postStartCommand: [7, true, null, [{}], { a: 5 }],
   userEnvProbe: ['x', 5, null],
-  remoteUser: [5, null],
+  remoteUser: [[], {}, ' '],
   features: [[], null, 'x'],
-  mounts: [5],
+  mounts: [5, [5], {}],
+  workspaceFolder: [5, 'x'],
+  workspaceMount: [5, null],
 }
 
 test('no odd entry loses the others', () => {

@@ -105,12 +105,12 @@ describe.each([
       postCreateCommand: { one: said('create') },
       updateContentCommand: said('update'),
       onCreateCommand: said('on'),
-      remoteUser: 'root',
+      capAdd: ['SYS_ADMIN'],
     })
     const { progress } = await create(server, { name, local_dir: directory })
     expect(readFileSync(join(directory, 'said'), 'utf8')).toBe('on\nupdate\ncreate\nstart\nattach\n')
     expect(progress).toContain(
-      "devcontainer.json: remoteUser is not supported: programs run as the image's user",
+      'devcontainer.json: capAdd is not supported: the server determines the privileges of workspaces',
     )
   })
 
@@ -175,6 +175,69 @@ describe.each([
     expect(server.log()).toContain('"command":"bad","why":"failed with status 3"')
     // W12: programs may print anything.
     expect(server.log()).not.toContain('canary-words')
+  })
+})
+
+describe('a devcontainer.json with a user and directories', () => {
+  let server: TestServer
+  const [name, copy, restored] = [uniqueName('user'), uniqueName('copy'), uniqueName('restored')]
+  beforeEach(async () => {
+    server = await startWorkspaceServer({ backends: () => [dockerBackend()] })
+  })
+  afterEach(async () => {
+    for (const each of [name, copy, restored]) {
+      await server.api(`workspaces/${each}`, 'DELETE')
+      await removeLeftovers(each)
+    }
+    await server.stop()
+  })
+
+  const output = async (workspace: string, command: string): Promise<string> =>
+    (await server.api(`workspaces/${workspace}/exec`, 'POST', { command })).body.stdout
+
+  /** Creates the workspace from a repository, whose file is read once the repository is cloned. */
+  async function createFor(user: string): Promise<void> {
+    const content = {
+      remoteUser: user,
+      workspaceFolder: '/workspaces/app/sub',
+      mounts: ['type=volume,target=/var/kept', 'type=volume,target=/proc/none'],
+      postCreateCommand: 'pwd > where; id -un > user',
+    }
+    const files = { '.devcontainer.json': JSON.stringify(content), file: 'x\n', 'sub/file': 'y\n' }
+    const daemon = await serveRepository('repository.git', files)
+    onTestFinished(() => daemon.stop())
+    const created = await create(server, { name, repo: `${daemon.url}repository.git` })
+    expect(created).toMatchObject({ event: 'complete' })
+  }
+
+  test('runs every program as the user, who owns the files, also in a fork', async () => {
+    await createFor('games')
+    expect((await server.api(`workspaces/${name}`)).body.warnings).toEqual([
+      'devcontainer.json: mounts: /proc/none cannot be made',
+    ])
+    const owners = 'stat -c %U . file .git/HEAD; id -un'
+    expect(await output(name, `cat sub/where sub/user; ${owners}`)).toBe(
+      `/workspaces/app/sub\n${'games\n'.repeat(5)}`,
+    )
+    const links = 'cat /workspaces/app/file; stat -c "%U %F" /var/kept'
+    expect(await output(name, links)).toBe('x\nroot directory\n')
+    await server.api(`workspaces/${name}/stop`, 'POST')
+    await server.api(`workspaces/${name}/start`, 'POST')
+    expect(await output(name, 'id -un')).toBe('games\n')
+    expect((await server.api(`workspaces/${name}/fork`, 'POST', { names: [copy] })).status).toBe(201)
+    expect(await output(copy, `${owners}; ${links}`)).toBe(`${'games\n'.repeat(4)}x\nroot directory\n`)
+  })
+
+  test('is exported with its user', async () => {
+    await createFor('root')
+    const archive = await fetch(`${server.url}/api/workspaces/${name}/export`)
+    const imported = await fetch(`${server.url}/api/workspaces/import?name=${restored}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/octet-stream' },
+      body: await archive.arrayBuffer(),
+    })
+    expect(imported.status).toBe(201)
+    expect(await output(restored, 'id -un; stat -c %U . file')).toBe('root\n'.repeat(3))
   })
 })
 

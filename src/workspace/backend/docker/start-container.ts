@@ -11,6 +11,9 @@ import type { Labels } from './engine/labels.ts'
 import { userFor } from './engine/owner.ts'
 import type { PulledImages } from './images/pulled-images.ts'
 
+/** An engine's error when it starts a container for a user that is not in the image's /etc/passwd. */
+const UNKNOWN_USER = /unable to find user/
+
 type Container = ReturnType<DockerEngine['docker']['getContainer']>
 
 interface Start {
@@ -35,12 +38,29 @@ export async function startContainer(engine: DockerEngine, start: Start): Promis
   // Creating it can fail, for example on a full disk.
   const mountedSocketDir = await mountedSocketDirs?.create(request.name).catch(() => undefined)
   try {
-    return await makeAndStart(engine, start, mountedSocketDir)
+    return await startForUser(engine, start, mountedSocketDir)
   } catch (error) {
     if (mountedSocketDir === undefined || !isAboutMount(error, mountedSocketDir)) throw error
     await removeUnstarted(engine, request.name)
     await mountedSocketDirs?.remove(request.name)
-    return makeAndStart(engine, start, undefined)
+    return startForUser(engine, start, undefined)
+  }
+}
+
+/** Starts it for the image's own user if the image does not have the requested one. */
+async function startForUser(
+  engine: DockerEngine,
+  start: Start,
+  mountedSocketDir: string | undefined,
+): Promise<Container> {
+  try {
+    return await makeAndStart(engine, start, mountedSocketDir)
+  } catch (error) {
+    const { request } = start
+    if (request.user === undefined || !UNKNOWN_USER.test(messageOf(error))) throw error
+    request.warn?.(`image ${request.image} has no user "${request.user}"; programs run as the image's user`)
+    await removeUnstarted(engine, request.name)
+    return makeAndStart(engine, { ...start, request: { ...request, user: undefined } }, mountedSocketDir)
   }
 }
 
@@ -70,7 +90,7 @@ async function make(
       'INVALID_REQUEST',
       `image ${request.image} has the files of a workspace; fork the workspace instead`,
     )
-  const user = request.localDir === '' ? undefined : await userFor(request.localDir)
+  const user = request.user ?? (request.localDir === '' ? undefined : await userFor(request.localDir))
   const create = () =>
     engine.make('creating the container', signal, (abortSignal) =>
       engine.docker.createContainer({

@@ -20,7 +20,7 @@ export async function userFor(localDir: string): Promise<string | undefined> {
  */
 export async function prepareOwner(
   report: ContainerInspectInfo,
-  { localDir, adoptsFiles }: Pick<BackendCreate, 'localDir' | 'adoptsFiles'>,
+  { localDir, adoptsFiles, user: wanted }: Pick<BackendCreate, 'localDir' | 'adoptsFiles' | 'user'>,
   run: RunAsRoot,
 ): Promise<void> {
   const { User: user, Labels: labels } = report.Config
@@ -29,11 +29,14 @@ export async function prepareOwner(
   if (localDir !== '') {
     if (isRoot) return
     const { uid, gid } = await stat(localDir)
+    // Only root can have root's number, and a user without a name has its own.
+    if (uid === 0 || /^\d+$/.test(userName)) return
     return finish(await run(['/bin/sh', '-c', TAKE_NUMBERS, 'sh', userName, String(uid), String(gid)]))
   }
   // A new volume starts as a copy of the image's directory. In our own images the user owns it; where the
   // directory is missing, root does.
-  if (!adoptsFiles && (isRoot || labels['workspace.image'] === 'base')) return
+  const isOwner = isRoot || (wanted === undefined && labels['workspace.image'] === 'base')
+  if (!adoptsFiles && isOwner) return
   await finish(await run(['/bin/sh', '-c', TAKE_FILES, 'sh', isRoot ? 'root' : userName, WORKSPACE_DIR]))
 }
 
