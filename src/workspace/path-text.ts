@@ -105,6 +105,11 @@ export function scriptWithPaths(
   return ['/bin/sh', '-c', text, 'sh', ...(isPlain ? paths : paths.map(printfEscaped)), ...others]
 }
 
+/** Returns the command line that runs a program in a directory; a shell that cannot change to it prints why. */
+export function inDirectory(directory: string, argv: readonly string[]): readonly string[] {
+  return scriptWithPaths('cd -- "$1" || exit 126; shift; exec "$@"', [directory], argv)
+}
+
 function printfEscaped(text: string): string {
   return bytesFromText(text)
     .toString('latin1')

@@ -1,5 +1,6 @@
 import { messageOf } from '../../lib/errors/message.ts'
 import { isUser } from '../arguments.ts'
+import { type Feature, type FeatureReference, featuresOf } from './features.ts'
 import { Findings, isObject, kindOf, refuseMore } from './findings.ts'
 import { COMMANDS, type LifecycleCommand, type LifecycleStep, stepOf } from './lifecycle-step.ts'
 import { directoriesOf, folderOf, linkOf, type Placement } from './placement.ts'
@@ -28,10 +29,16 @@ export interface DevContainer {
   readonly environment: Readonly<Record<string, string>>
   /** `remoteEnv`, which overrides it; can refer to variables of the container. */
   readonly remoteEnvironment: Readonly<Record<string, string>>
+  /** Variables of its features, below both; can refer to variables of the container. */
+  readonly featureEnvironment: Readonly<Record<string, string>>
   readonly forwardPorts: readonly number[]
   /** User of all programs: `remoteUser`, or else `containerUser`. */
   readonly user: string | undefined
   readonly placement: Placement
+  /** The features that it names, in the order of their installation. */
+  readonly featureReferences: readonly FeatureReference[]
+  /** Those of them whose description has been read; see `withFeatures`. */
+  readonly features: readonly Feature[]
   /** Its commands: the steps run in sequence, the programs of one step concurrently. */
   readonly steps: readonly LifecycleStep[]
   readonly userEnvProbe: UserEnvProbe
@@ -53,13 +60,19 @@ export type DevContainerReading =
 /**
  * Reads the text of a devcontainer.json as the official CLI does (https://github.com/devcontainers/cli): what is
  * usable is used, and each other entry is converted or ignored.
+ *
+ * @param configDir its directory relative to the workspace's; undefined for a text that is no file of a workspace
  */
-export function parseDevContainer(text: string, workspaceDir: string): DevContainerReading {
+export function parseDevContainer(
+  text: string,
+  workspaceDir: string,
+  configDir?: string,
+): DevContainerReading {
   try {
     const { content, error } = readJson(text)
     if (!isObject(content)) return { is: 'bad', why: error ?? 'it is not an object' }
     if (error !== undefined && Object.keys(content).length === 0) return { is: 'bad', why: error }
-    const config = fromContent(content, workspaceDir)
+    const config = fromContent(content, workspaceDir, configDir)
     if (error === undefined) return { is: 'found', config }
     const invalid = [`${error}; only what can be read is used`, ...config.invalid]
     return { is: 'found', config: { ...config, invalid } }
@@ -68,7 +81,11 @@ export function parseDevContainer(text: string, workspaceDir: string): DevContai
   }
 }
 
-function fromContent(content: Readonly<Record<string, unknown>>, workspaceDir: string): DevContainer {
+function fromContent(
+  content: Readonly<Record<string, unknown>>,
+  workspaceDir: string,
+  configDir: string | undefined,
+): DevContainer {
   const findings = new Findings()
   const { invalid, notes } = findings
   notes.push(...noteUnsupported(content))
@@ -94,6 +111,7 @@ function fromContent(content: Readonly<Record<string, unknown>>, workspaceDir: s
     image: imageOf(valueOf('image'), findings),
     environment: variablesOf('containerEnv', valueOf('containerEnv'), findings),
     remoteEnvironment: variablesOf('remoteEnv', valueOf('remoteEnv'), findings),
+    featureEnvironment: {},
     forwardPorts: portsOf(valueOf('forwardPorts'), findings),
     user: userOf(valueOf, findings),
     placement: {
@@ -101,6 +119,8 @@ function fromContent(content: Readonly<Record<string, unknown>>, workspaceDir: s
       link: linkOf(valueOf('workspaceMount'), { folder, workspaceDir }, findings),
       directories: directoriesOf(valueOf('mounts'), findings),
     },
+    featureReferences: featuresOf(valueOf('features'), configDir, findings),
+    features: [],
     steps,
     userEnvProbe: probeOf(valueOf('userEnvProbe'), findings),
     invalid,

@@ -26,6 +26,8 @@ export interface LifecycleStep {
 export interface Preparation {
   readonly name: string
   readonly argv: readonly string[]
+  /** Defaults to the workspace's user. */
+  readonly user?: string
   readonly environment?: Readonly<Record<string, string>>
 }
 

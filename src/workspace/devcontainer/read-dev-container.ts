@@ -1,6 +1,6 @@
 import { constants } from 'node:fs'
 import { open, readlink, realpath } from 'node:fs/promises'
-import { join, sep } from 'node:path'
+import { dirname, join, sep } from 'node:path'
 import { messageOf } from '../../lib/errors/message.ts'
 import type { Backend } from '../backend/backend.ts'
 import { readProgram } from '../backend/read-program.ts'
@@ -11,6 +11,7 @@ import {
   MAX_DEV_CONTAINER_BYTES,
   parseDevContainer,
 } from './dev-container.ts'
+import { withFeatures } from './load-features.ts'
 import { withDevContainerId } from './resolve-references.ts'
 
 const TOO_LARGE = 'it is larger than 256 KiB'
@@ -22,8 +23,9 @@ export async function readFromHost(directory: string): Promise<DevContainerReadi
   for (const file of DEV_CONTAINER_FILES) {
     try {
       const text = await readWithin(directory, file)
-      if (text === undefined) return { is: 'bad', why: TOO_LARGE }
-      return withDevContainerId(parseDevContainer(text, WORKSPACE_DIR), {
+      const reading = parseDevContainer(text, WORKSPACE_DIR, dirname(file))
+      const complete = await withFeatures(reading, WORKSPACE_DIR, (path) => readWithin(directory, path))
+      return withDevContainerId(complete, {
         'devcontainer.local_folder': directory,
         'devcontainer.config_file': join(directory, file),
       })
@@ -37,10 +39,11 @@ export async function readFromHost(directory: string): Promise<DevContainerReadi
 }
 
 /**
- * Reads a file; resolves to undefined when it is too large. A pipe or device with its name is opened without
- * blocking, and refused.
+ * Reads a file of a host directory. A pipe or device with its name is opened without blocking, and refused.
+ *
+ * @throws Error with a sentence for a file that is too large or outside the directory, and the system's errors
  */
-async function readWithin(directory: string, file: string): Promise<string | undefined> {
+async function readWithin(directory: string, file: string): Promise<string> {
   const found = await realpath(join(directory, file))
   refuseOutside(directory, found, file)
   const handle = await open(found, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
@@ -54,7 +57,8 @@ async function readWithin(directory: string, file: string): Promise<string | und
     let length = 0
     for (let count = 1; count > 0 && length < bytes.length; length += count)
       count = (await handle.read(bytes, length, bytes.length - length, null)).bytesRead
-    return length > MAX_DEV_CONTAINER_BYTES ? undefined : bytes.toString('utf8', 0, length)
+    if (length > MAX_DEV_CONTAINER_BYTES) throw new Error(TOO_LARGE)
+    return bytes.toString('utf8', 0, length)
   } finally {
     await handle.close()
   }
@@ -66,13 +70,43 @@ function refuseOutside(directory: string, path: string, file: string): void {
 
 /** Reads the file inside a workspace, as its user. */
 export async function readFromInside(backend: Backend, name: string): Promise<DevContainerReading> {
-  const paths = DEV_CONTAINER_FILES.map((file) => `${WORKSPACE_DIR}/${file}`)
+  const found = await readInside(backend, name, DEV_CONTAINER_FILES)
+  if (found.is !== 'found') return found
+  const reading = parseDevContainer(found.text, WORKSPACE_DIR, dirname(found.file))
+  const complete = await withFeatures(reading, WORKSPACE_DIR, async (path) => {
+    const feature = await readInside(backend, name, [path])
+    if (feature.is === 'found') return feature.text
+    throw new Error(feature.is === 'bad' ? feature.why : 'it does not exist')
+  })
+  return withDevContainerId(complete, { 'workspace.name': name })
+}
+
+/** Prints the name of the first existing file, and its beginning. */
+const READ = `max=$1; shift
+for file; do if [ -f "$file" ]; then printf '%s\\n' "$file"; exec head -c "$max" "$file"; fi; done; exit 9`
+
+type FileReading =
+  | { readonly is: 'none' }
+  | { readonly is: 'found'; readonly file: string; readonly text: string }
+  | { readonly is: 'bad'; readonly why: string }
+
+/** Reads the first existing file of those in a workspace's directory. */
+async function readInside(backend: Backend, name: string, files: readonly string[]): Promise<FileReading> {
   // One byte more than the limit, so that excess is noticed.
-  const script = `max=$1; shift; for f; do if [ -f "$f" ]; then exec head -c "$max" "$f"; fi; done; exit 9`
-  const argv = ['/bin/sh', '-c', script, 'sh', String(MAX_DEV_CONTAINER_BYTES + 1), ...paths]
-  const { stdout: text, status } = await readProgram(await backend.exec(name, { argv, stdin: false }))
+  const argv = [
+    '/bin/sh',
+    '-c',
+    `cd ${WORKSPACE_DIR} || exit; ${READ}`,
+    'sh',
+    String(MAX_DEV_CONTAINER_BYTES + 1),
+  ]
+  const { stdout, status } = await readProgram(
+    await backend.exec(name, { argv: [...argv, ...files], stdin: false }),
+  )
   if (status === 9) return { is: 'none' }
   if (status !== 0) return { is: 'bad', why: 'it cannot be read' }
+  const end = stdout.indexOf('\n')
+  const text = stdout.slice(end + 1)
   if (Buffer.byteLength(text) > MAX_DEV_CONTAINER_BYTES) return { is: 'bad', why: TOO_LARGE }
-  return withDevContainerId(parseDevContainer(text, WORKSPACE_DIR), { 'workspace.name': name })
+  return { is: 'found', file: stdout.slice(0, end), text }
 }

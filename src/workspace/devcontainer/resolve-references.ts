@@ -12,11 +12,12 @@ export function withDevContainerId(reading: DevContainerReading, labels: Variabl
   const id = devContainerId(labels)
   const resolved = (text: string): string =>
     substituteText(text, (name) => (name === 'devcontainerId' ? id : undefined))
-  const { environment, remoteEnvironment, placement, steps } = reading.config
+  const { environment, remoteEnvironment, featureEnvironment, placement, steps } = reading.config
   const config: DevContainer = {
     ...reading.config,
     environment: mapValues(environment, resolved),
     remoteEnvironment: mapValues(remoteEnvironment, resolved),
+    featureEnvironment: mapValues(featureEnvironment, resolved),
     placement: {
       folder: resolved(placement.folder),
       link: placement.link && resolved(placement.link),
@@ -30,14 +31,18 @@ export function withDevContainerId(reading: DevContainerReading, labels: Variabl
   return { is: 'found', config }
 }
 
-/** Splits `remoteEnv` into what is known before the container exists and what refers to its other variables. */
-export function splitRemoteEnvironment({ environment, remoteEnvironment }: DevContainer): {
+/**
+ * Splits the variables of features and `remoteEnv` into those known before the container exists and those that refer
+ * to its other variables.
+ */
+export function splitVariables({ environment, remoteEnvironment, featureEnvironment }: DevContainer): {
   readonly known: Variables
   readonly dependent: Variables
 } {
   const known: Record<string, string> = {}
   const dependent: Record<string, string> = {}
-  for (const [name, value] of Object.entries(remoteEnvironment)) {
+  const ofFeatures = Object.entries(featureEnvironment).filter(([name]) => !Object.hasOwn(environment, name))
+  for (const [name, value] of Object.entries({ ...Object.fromEntries(ofFeatures), ...remoteEnvironment })) {
     const missing: string[] = []
     const text = substituteText(
       value,
@@ -47,6 +52,16 @@ export function splitRemoteEnvironment({ environment, remoteEnvironment }: DevCo
     else dependent[name] = value
   }
   return { known, dependent }
+}
+
+/** Returns the configuration with the resolved variables of features and `remoteEnv`. */
+export function withVariables(devContainer: DevContainer, variables: Variables): DevContainer {
+  const { environment, remoteEnvironment } = devContainer
+  const own: Record<string, string> = {}
+  const remote: Record<string, string> = {}
+  for (const [name, value] of Object.entries(variables))
+    (Object.hasOwn(remoteEnvironment, name) ? remote : own)[name] = value
+  return { ...devContainer, environment: { ...own, ...environment }, remoteEnvironment: remote }
 }
 
 /** Resolves the references of variables to the environment of a container. */

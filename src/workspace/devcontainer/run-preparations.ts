@@ -7,7 +7,7 @@ import type { Preparation } from './lifecycle-step.ts'
 const TIMEOUT_MS = 30 * 60_000
 
 /**
- * Runs programs inside a workspace concurrently, as its user. Never fails: after a failed preparation the
+ * Runs programs inside a workspace concurrently, as its user unless they have another. Never fails: after a failed preparation the
  * user needs the workspace to fix it. Returns whether all succeeded. Failures are reported as progress; the
  * log contains no program output.
  */
@@ -32,8 +32,8 @@ export async function runPreparations(
     }
     try {
       progress(`running ${program.name}`)
-      const { argv, environment = {} } = program
-      const process = await backend.exec(name, { argv, environment, stdin: false })
+      const { name: _, ...request } = program
+      const process = await backend.exec(name, { ...request, stdin: false })
       const forget = hangUpOnAbort(giveUp, process)
       try {
         const lastLines = await followProgram(process, (line) => progress(`${program.name}: ${line}`))

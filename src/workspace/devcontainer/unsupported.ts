@@ -10,7 +10,6 @@ const UNSUPPORTED: ReadonlyMap<string, string> = new Map([
   ['dockerComposeFile', ''],
   ['service', ''],
   ['runServices', ''],
-  ['features', 'install them in the image'],
   ['overrideFeatureInstallOrder', ''],
   ['initializeCommand', 'workspaces cannot run commands on the host'],
   ['updateRemoteUserUID', ''],

@@ -8,8 +8,9 @@ import { readFromInside } from '../devcontainer/read-dev-container.ts'
 import {
   readContainerEnvironment,
   resolveVariables,
-  splitRemoteEnvironment,
+  splitVariables,
   withinLimits,
+  withVariables,
 } from '../devcontainer/resolve-references.ts'
 import type { EgressProxies } from '../egress/egress-proxies.ts'
 import { fault } from '../errors.ts'
@@ -200,8 +201,8 @@ function creatorOf(
       context.warn(
         `devcontainer.json: remoteUser is not supported by ${backend.name}; programs run as the image's user`,
       )
-    const { known, dependent } = splitRemoteEnvironment(devContainer)
-    const before = { ...devContainer, remoteEnvironment: limited(known, context) }
+    const { known, dependent } = splitVariables(devContainer)
+    const before = withVariables(devContainer, limited(known, context))
     const workspace = await createOnce(before, image, adoptsFiles)
     if (Object.keys(dependent).length === 0) return { workspace, devContainer: before }
     // The image's variables are known only inside, and a container's only set when it is created.
@@ -214,7 +215,7 @@ function creatorOf(
       return { workspace, devContainer: before }
     }
     const resolved = { ...known, ...resolveVariables(dependent, container) }
-    const after = { ...devContainer, remoteEnvironment: limited(resolved, context) }
+    const after = withVariables(devContainer, limited(resolved, context))
     signal.throwIfAborted()
     await backend.remove(request.name, true)
     return { workspace: await createOnce(after, image, adoptsFiles), devContainer: after }
@@ -263,7 +264,7 @@ async function createWithFiles(
   const asItIs =
     image === request.image &&
     (devContainer === undefined ||
-      (Object.keys({ ...devContainer.environment, ...devContainer.remoteEnvironment }).length === 0 &&
+      (!hasVariables(devContainer) &&
         devContainer.user === undefined &&
         devContainer.forwardPorts.length === 0))
   if (asItIs) return { workspace: created.workspace, devContainer }
@@ -271,6 +272,10 @@ async function createWithFiles(
   signal.throwIfAborted()
   await backend.remove(request.name, true)
   return create(devContainer, image, image !== request.image || devContainer?.user !== undefined)
+}
+
+function hasVariables({ environment, remoteEnvironment, featureEnvironment }: DevContainer): boolean {
+  return Object.keys({ ...environment, ...remoteEnvironment, ...featureEnvironment }).length > 0
 }
 
 /** Leaves out variables that are too long, with a warning. */

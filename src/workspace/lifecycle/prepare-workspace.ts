@@ -1,11 +1,13 @@
 import type { Logger } from '../../lib/log/logger.ts'
 import type { Backend } from '../backend/backend.ts'
 import type { DevContainer } from '../devcontainer/dev-container.ts'
+import type { Feature } from '../devcontainer/features.ts'
+import { installationOf } from '../devcontainer/install-feature.ts'
 import { makePlacement } from '../devcontainer/make-placement.ts'
 import type { LifecycleStep, Preparation } from '../devcontainer/lifecycle-step.ts'
 import { probeEnvironment } from '../devcontainer/probe-environment.ts'
 import { runPreparations } from '../devcontainer/run-preparations.ts'
-import { inDirectory } from '../program/program.ts'
+import { inDirectory } from '../path-text.ts'
 import type { Phase } from '../timeline/phase.ts'
 import { WORKSPACE_DIR } from '../workspace.ts'
 import { cloneCommand, gitEnvironment } from './clone.ts'
@@ -34,11 +36,12 @@ export async function prepareWorkspace(
   devContainer: DevContainer | undefined,
   context: PreparationContext,
 ): Promise<void> {
-  const steps = devContainer?.steps ?? []
-  if (steps.length > 0 || dotfiles !== undefined) context.enterPhase('hooks')
+  const { steps = [], features = [] } = devContainer ?? {}
+  if (steps.length + features.length > 0 || dotfiles !== undefined) context.enterPhase('hooks')
   const { folder = WORKSPACE_DIR } = devContainer?.placement ?? {}
   if (devContainer !== undefined)
     await makePlacement(backend, { name, localDir }, devContainer.placement, context.warn)
+  let failed = await installFeatures(backend, name, features, context)
   const environment = {
     ...(devContainer !== undefined &&
       steps.length > 0 &&
@@ -46,7 +49,6 @@ export async function prepareWorkspace(
     ...devContainer?.remoteEnvironment,
     ...requested,
   }
-  let failed: string | undefined
   const run = async (each: readonly LifecycleStep[]): Promise<void> => {
     for (const { command, programs, isInvalid } of each) {
       if (failed !== undefined) {
@@ -65,6 +67,24 @@ export async function prepareWorkspace(
   await run(steps.filter((step) => !isLate(step)))
   if (dotfiles !== undefined) await runPreparations(backend, name, [dotfilesPreparation(dotfiles)], context)
   await run(steps.filter(isLate))
+}
+
+/** Installs features one after the other. Returns the name of the first that fails, after which none is installed. */
+async function installFeatures(
+  backend: Backend,
+  name: string,
+  features: readonly Feature[],
+  context: PreparationContext,
+): Promise<string | undefined> {
+  if (features.length === 0) return undefined
+  const login = await backend.loginEnvironment(name)
+  for (const feature of features) {
+    const installation = installationOf(feature, login)
+    if (await runPreparations(backend, name, [installation], context)) continue
+    context.warn(`devcontainer.json: ${installation.name} is not installed, and the commands did not run`)
+    return installation.name
+  }
+  return undefined
 }
 
 /** Returns the environment of the user's shell; a failure is reported, and the commands then run without it. */

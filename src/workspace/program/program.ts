@@ -1,10 +1,7 @@
 import type { Backend, ExecProcess } from '../backend/backend.ts'
 import { loginVariables } from '../backend/login-environment.ts'
 import { checkArgument, checkEnvironment, checkUser } from '../arguments.ts'
-import { scriptWithPaths } from '../path-text.ts'
-
-/** Starts the program in a directory; a shell that cannot change to it prints why. */
-const IN_DIRECTORY = 'cd -- "$1" || exit 126; shift; exec "$@"'
+import { inDirectory } from '../path-text.ts'
 
 /** A program that a client of the API runs in a workspace. */
 export interface Program {
@@ -49,9 +46,4 @@ export async function startProgram(
     ...(user !== undefined && { user }),
     ...(terminal !== undefined && { terminal }),
   })
-}
-
-/** Returns the command line that runs a program in a directory, which is a text as `path-text.ts` describes. */
-export function inDirectory(directory: string, argv: readonly string[]): readonly string[] {
-  return scriptWithPaths(IN_DIRECTORY, [directory], argv)
 }

@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { userInfo } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { packageRoot } from '../../../src/lib/process/package.ts'
 import { run } from '../../../src/lib/process/run.ts'
 import { docker } from '../engine/docker.ts'
@@ -38,12 +38,19 @@ const IMAGE_USER = 1_000
 /**
  * Creates a folder with a devcontainer.json that every user of a container can write. It does not belong to root,
  * whose folders workspaces enter as root.
+ *
+ * @param files more files, by their path below `.devcontainer`
  */
-export function folderWith(text: string): string {
+export function folderWith(text: string, files: Readonly<Record<string, string>> = {}): string {
   const folder = tempDir()
   chmodSync(folder, 0o777)
   if (process.getuid?.() === 0) chownSync(folder, IMAGE_USER, IMAGE_USER)
   writeFileSync(join(folder, '.devcontainer.json'), text)
+  for (const [path, content] of Object.entries(files)) {
+    const file = join(folder, '.devcontainer', path)
+    mkdirSync(dirname(file), { recursive: true })
+    writeFileSync(file, content)
+  }
   return folder
 }
 
@@ -59,10 +66,13 @@ export async function upWithOfficialCli(folder: string): Promise<Observed> {
     timeoutMs: 120_000,
   })
   const id = await docker('ps', '-aq', '--filter', `label=devcontainer.local_folder=${folder}`)
+  const { image, variables } = await containerOf(id)
   try {
-    return { succeeded: status === 0, ...(await containerOf(id)), files: filesOf(folder) }
+    return { succeeded: status === 0, image, variables, files: filesOf(folder) }
   } finally {
-    if (id !== '') await docker('rm', '-f', id)
+    if (id !== '') await docker('rm', '-f', '-v', id)
+    // It builds an image for features.
+    if (image.startsWith('vsc-')) await docker('rmi', '-f', image)
   }
 }
 
@@ -85,7 +95,7 @@ export function removeFiles(folder: string): void {
 }
 
 function madeIn(folder: string): readonly Dirent[] {
-  return readdirSync(folder, { withFileTypes: true }).filter(({ name }) => name !== '.devcontainer.json')
+  return readdirSync(folder, { withFileTypes: true }).filter(({ name }) => !name.startsWith('.devcontainer'))
 }
 
 /** Answers the one request to the internet that the CLI makes, which it keeps for five minutes. */

@@ -228,6 +228,36 @@ describe('a devcontainer.json with a user and directories', () => {
     expect(await output(copy, `${owners}; ${links}`)).toBe(`${'games\n'.repeat(4)}x\nroot directory\n`)
   })
 
+  test('installs features of a repository before its commands, and none after one that fails', async () => {
+    const feature = (id: string, script: string, description: object = {}) => ({
+      [`.devcontainer/${id}/devcontainer-feature.json`]: JSON.stringify({ id, ...description }),
+      [`.devcontainer/${id}/install.sh`]: `#!/bin/sh\n${script}\n`,
+    })
+    const daemon = await serveRepository('repository.git', {
+      '.devcontainer/devcontainer.json': JSON.stringify({
+        features: { './c': {}, './b': {}, './a': { pick: 'this' }, 'ghcr.io/x/y:1': {} },
+        postCreateCommand: 'touch made',
+      }),
+      ...feature('a', 'echo "$(id -un) $PICK $FROM_A" > /usr/local/a', {
+        containerEnv: { FROM_A: '[$LANG]' },
+      }),
+      ...feature('b', 'echo trouble >&2; exit 4'),
+      ...feature('c', 'touch /usr/local/c'),
+    })
+    onTestFinished(() => daemon.stop())
+    const { progress, event } = await create(server, { name, repo: `${daemon.url}repository.git` })
+    expect(event).toBe('complete')
+    expect(await output(name, 'cat /usr/local/a; ls made /usr/local/c; echo $FROM_A')).toBe(
+      'root this [C.UTF-8]\n[C.UTF-8]\n',
+    )
+    expect(progress).toContain('feature b failed with status 4: trouble; the workspace is running anyway')
+    expect(progress).toContain('skipping postCreateCommand because feature b failed')
+    expect((await server.api(`workspaces/${name}`)).body.warnings).toEqual([
+      expect.stringMatching(/^devcontainer\.json: features: ghcr\.io\/x\/y:1 is not supported/),
+      'devcontainer.json: feature b is not installed, and the commands did not run',
+    ])
+  })
+
   test('is exported with its user', async () => {
     await createFor('root')
     const archive = await fetch(`${server.url}/api/workspaces/${name}/export`)

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { parseDevContainer } from '../../../src/workspace/devcontainer/dev-container.ts'
 import {
   resolveVariables,
-  splitRemoteEnvironment,
+  splitVariables,
   withDevContainerId,
   withinLimits,
 } from '../../../src/workspace/devcontainer/resolve-references.ts'
@@ -90,7 +90,7 @@ test('remoteEnv refers to the environment of the container', () => {
       O: '${containerEnv:toString}',
     },
   })
-  const { known, dependent } = splitRemoteEnvironment(config)
+  const { known, dependent } = splitVariables(config)
   expect(known).toEqual({ C: '/w/x', R: '${remoteEnv:P} ${containerEnv}' })
   expect(resolveVariables(dependent, { PATH: '/bin' })).toEqual({ P: '/bin:/x', D: 'def', E: 'ab', O: '' })
 })
@@ -115,7 +115,7 @@ test('${devcontainerId} is the one that the official CLI computes', () => {
 test('H9 references do not multiply a text without bound', () => {
   const references = '${containerEnv:A}'.repeat(2_000)
   const remoteEnv = Object.fromEntries(Array.from({ length: 5 }, (_, i) => [`B${i}`, references]))
-  const { known } = splitRemoteEnvironment(read({ containerEnv: { A: 'x'.repeat(80_000) }, remoteEnv }))
+  const { known } = splitVariables(read({ containerEnv: { A: 'x'.repeat(80_000) }, remoteEnv }))
   expect(Math.max(...Object.values(known).map((each) => each.length))).toBeLessThan(300_000)
   expect(withinLimits({ OK: 'yes', ...known })).toEqual({
     kept: { OK: 'yes' },

@@ -18,7 +18,7 @@ function directoryWith(content: string): string {
 const WARNINGS = [
   'devcontainer.json: containerEnv.A is an object, not a text, and is ignored',
   'devcontainer.json: onCreateCommand is a number, not a text, a list or an object, and is ignored',
-  'devcontainer.json: features is not supported: install them in the image',
+  'devcontainer.json: features is a list, not an object, and is ignored',
 ]
 
 test(
