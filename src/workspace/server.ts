@@ -23,8 +23,7 @@ import { exposureOf } from './assembly/exposure.ts'
 import { localUrl } from './default-paths.ts'
 import { openDiskMaintenance } from './assembly/open-disk-maintenance.ts'
 import { createWalker, type Walker } from './disk/walker.ts'
-import { createWorkspaceHttp } from './faces/http/create-server.ts'
-import type { HttpFace } from './faces/http/face.ts'
+import { createWorkspaceHttp, type FaceParts } from './faces/http/create-server.ts'
 import { anyKey, listedKeys, readAuthorizedKeys } from './faces/ssh/authorized-keys.ts'
 import { ConnectionServer } from './faces/ssh/connection-server.ts'
 import { SshWorkerPool } from './faces/ssh/ssh-worker-pool.ts'
@@ -316,7 +315,7 @@ async function listenSsh(
 /** Starts listening, and writes the record by which clients on this machine find the server. */
 async function listenHttp(
   { config, state, logger, clock, opened }: Foundation,
-  face: Omit<HttpFace, 'gate'>,
+  face: FaceParts,
 ): Promise<number> {
   const security = await openSecurity(config)
   const http = createWorkspaceHttp(face, security, logger)

@@ -4,7 +4,7 @@ import { type Checkpoint, CHECKPOINT_REASONS } from '../backend/checkpoint.ts'
 import type { Rewound } from '../lifecycle/checkpointer.ts'
 import { nameSchema, STRICT } from './parameters.ts'
 import { orNull } from './settings.ts'
-import { workspaceToWire } from './workspace.ts'
+import type { EncodeWorkspace, WireWorkspace } from './workspace.ts'
 
 /** A checkpoint of a workspace. */
 export const checkpointSchema = Type.Object(
@@ -56,7 +56,7 @@ export type WireCheckpoint = Static<typeof checkpointSchema>
 
 /** A workspace after a rewind as clients see it. */
 export interface WireRewound {
-  readonly workspace: ReturnType<typeof workspaceToWire>
+  readonly workspace: WireWorkspace
   readonly to: WireCheckpoint
   readonly before: WireCheckpoint
 }
@@ -73,9 +73,9 @@ export function checkpointToWire({ id, createdAt, reason, label, sizeBytes }: Ch
 }
 
 /** Encodes a workspace after a rewind. */
-export function rewoundToWire({ workspace, to, before }: Rewound): WireRewound {
+export function rewoundToWire({ workspace, to, before }: Rewound, encode: EncodeWorkspace): WireRewound {
   return {
-    workspace: workspaceToWire(workspace),
+    workspace: encode(workspace),
     to: checkpointToWire(to),
     before: checkpointToWire(before),
   }

@@ -1,7 +1,6 @@
 import { Type } from '../../lib/schema/type.ts'
-import type { Explanation } from '../timeline/timeline.ts'
 import type { Workspace, WorkspaceChange } from '../workspace.ts'
-import { type WireWorkspace, workspaceToWire } from './workspace.ts'
+import type { EncodeWorkspace, WireWorkspace } from './workspace.ts'
 
 /** Data of the event `snapshot`. */
 export const snapshotSchema = Type.Object({ workspaces: Type.Array(Type.Ref('Workspace')) })
@@ -20,17 +19,14 @@ export type WireChange =
   | { readonly type: 'created' | 'changed'; readonly workspace: WireWorkspace }
   | { readonly type: 'deleted'; readonly name: string }
 
-/** Explains why a workspace is not running; undefined while it is. */
-type Explain = (workspace: Workspace) => Explanation | undefined
-
 /** Encodes the list of workspaces. */
-export function snapshotToWire(workspaces: readonly Workspace[], explain: Explain): WireSnapshot {
-  return { workspaces: workspaces.map((each) => workspaceToWire(each, explain(each))) }
+export function snapshotToWire(workspaces: readonly Workspace[], encode: EncodeWorkspace): WireSnapshot {
+  return { workspaces: workspaces.map(encode) }
 }
 
 /** Encodes a workspace change. */
-export function changeToWire(change: WorkspaceChange, explain: Explain): WireChange {
+export function changeToWire(change: WorkspaceChange, encode: EncodeWorkspace): WireChange {
   if (change.type === 'deleted') return { type: 'deleted', name: change.name }
   const { type, workspace } = change
-  return { type, workspace: workspaceToWire(workspace, explain(workspace)) }
+  return { type, workspace: encode(workspace) }
 }

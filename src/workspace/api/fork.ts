@@ -5,7 +5,7 @@ import { MAX_FORKS } from '../max-forks.ts'
 import { NAME_PATTERN } from '../name.ts'
 import { nameSchema, STRICT } from './parameters.ts'
 import { orNull } from './settings.ts'
-import { workspaceToWire } from './workspace.ts'
+import type { EncodeWorkspace, WireWorkspace } from './workspace.ts'
 
 /** Request body for forking a workspace. */
 export const forkBodySchema = Type.Object(
@@ -49,13 +49,16 @@ export const forkedSchema = Type.Object({
 
 /** New forks as clients see them. */
 export type WireForked = Omit<Static<typeof forkedSchema>, 'workspaces'> & {
-  readonly workspaces: ReturnType<typeof workspaceToWire>[]
+  readonly workspaces: WireWorkspace[]
 }
 
 /** Encodes new forks. */
-export function forkedToWire({ workspaces, pausedMs, hasMemory }: Forked): WireForked {
+export function forkedToWire(
+  { workspaces, pausedMs, hasMemory }: Forked,
+  encode: EncodeWorkspace,
+): WireForked {
   return {
-    workspaces: workspaces.map((each) => workspaceToWire(each)),
+    workspaces: workspaces.map(encode),
     memory: hasMemory,
     paused_ms: pausedMs,
   }

@@ -1,6 +1,6 @@
 import { Type } from '../../lib/schema/type.ts'
 import type { Static } from 'typebox'
-import type { NetworkReach } from '../network/narrow.ts'
+import { reachOf } from '../network/reach.ts'
 import type { NextTimes } from '../schedule.ts'
 import type { Explanation } from '../timeline/timeline.ts'
 import type { Workspace } from '../workspace.ts'
@@ -57,7 +57,7 @@ export const workspaceSchema = Type.Object(
             Type.String({ description: 'egress profile, whose proxy is its only way beyond this host' }),
           ),
         },
-        { description: 'network access; only when a single workspace is requested' },
+        { description: 'network access' },
       ),
     ),
   },
@@ -66,53 +66,70 @@ export const workspaceSchema = Type.Object(
 /** A workspace as clients see it. */
 export type WireWorkspace = Static<typeof workspaceSchema>
 
-/** Encodes a workspace with the reason of its status, its network access and the next times of its schedule. */
-export function workspaceWithDetails(
-  workspace: Workspace,
-  reach: NetworkReach,
-  explanation: Explanation | undefined,
-  { startMs, stopMs }: NextTimes,
-): WireWorkspace {
-  const { isIsolated, policy } = reach
-  const { egress } = policy
-  const egressProfile = workspace.networkLimits?.egressProfile
-  return {
-    ...workspaceToWire(workspace, explanation),
-    ...(startMs !== undefined && { next_start: new Date(startMs).toISOString() }),
-    ...(stopMs !== undefined && { next_stop: new Date(stopMs).toISOString() }),
-    network: {
-      isolated: isIsolated,
-      allow_host_ports: [...policy.allowHostPorts],
-      egress: typeof egress === 'string' ? egress : [...egress],
-      ...(egressProfile !== undefined && { egress_profile: egressProfile }),
-    },
+/** Encodes a workspace; fields that are empty or zero are omitted. */
+export type EncodeWorkspace = (workspace: Workspace) => WireWorkspace
+
+/**
+ * Returns the encoder of a server's workspaces.
+ *
+ * @param explain returns why a workspace is not running
+ */
+export function workspaceEncoder(
+  config: Parameters<typeof reachOf>[1],
+  explain: (workspace: Workspace) => Explanation | undefined,
+): EncodeWorkspace {
+  return (workspace) => {
+    const { state, ipAddress, cpus, memoryMb, pid, rootfsPath, localDir, image, forwardPorts } = workspace
+    const { forkedFrom, ownership, warnings } = workspace
+    const explanation = explain(workspace)
+    return {
+      name: workspace.name,
+      status: state.is,
+      created_at: workspace.createdAt.toISOString(),
+      repo: workspace.repo,
+      backend: workspace.backend,
+      container_id: workspace.containerId,
+      ...(ipAddress !== '' && { ip_address: ipAddress }),
+      ...(cpus > 0 && { cpus }),
+      ...(memoryMb > 0 && { memory_mb: memoryMb }),
+      ...(pid > 0 && { pid }),
+      ...(rootfsPath !== '' && { rootfs_path: rootfsPath }),
+      ...(localDir !== '' && { local_dir: localDir }),
+      ...(image !== '' && { image }),
+      ...(ownership?.owner !== undefined && { owner: ownership.owner.name }),
+      ...(forkedFrom !== undefined && { forked_from: forkedFrom }),
+      ...(forwardPorts.length > 0 && { forward_ports: [...forwardPorts] }),
+      ...(warnings !== undefined && { warnings: [...warnings] }),
+      ...settingsToWire(workspace),
+      ...(state.is === 'error' && { error_message: state.message }),
+      ...(explanation !== undefined && { status_reason: explanationToWire(explanation) }),
+      network: networkToWire(workspace, config),
+    }
   }
 }
 
-/** Encodes a workspace, with the reason of its status if given; omits fields that are empty or zero. */
-export function workspaceToWire(workspace: Workspace, explanation?: Explanation): WireWorkspace {
-  const { state, ipAddress, cpus, memoryMb, pid, rootfsPath, localDir, image, forwardPorts } = workspace
-  const { forkedFrom, ownership, warnings } = workspace
+function networkToWire(
+  { backend, networkLimits }: Workspace,
+  config: Parameters<typeof reachOf>[1],
+): NonNullable<WireWorkspace['network']> {
+  const { isIsolated, policy } = reachOf(backend, config, networkLimits)
+  const { egress } = policy
+  const egressProfile = networkLimits?.egressProfile
   return {
-    name: workspace.name,
-    status: state.is,
-    created_at: workspace.createdAt.toISOString(),
-    repo: workspace.repo,
-    backend: workspace.backend,
-    container_id: workspace.containerId,
-    ...(ipAddress !== '' && { ip_address: ipAddress }),
-    ...(cpus > 0 && { cpus }),
-    ...(memoryMb > 0 && { memory_mb: memoryMb }),
-    ...(pid > 0 && { pid }),
-    ...(rootfsPath !== '' && { rootfs_path: rootfsPath }),
-    ...(localDir !== '' && { local_dir: localDir }),
-    ...(image !== '' && { image }),
-    ...(ownership?.owner !== undefined && { owner: ownership.owner.name }),
-    ...(forkedFrom !== undefined && { forked_from: forkedFrom }),
-    ...(forwardPorts.length > 0 && { forward_ports: [...forwardPorts] }),
-    ...(warnings !== undefined && { warnings: [...warnings] }),
-    ...settingsToWire(workspace),
-    ...(state.is === 'error' && { error_message: state.message }),
-    ...(explanation !== undefined && { status_reason: explanationToWire(explanation) }),
+    isolated: isIsolated,
+    allow_host_ports: [...policy.allowHostPorts],
+    egress: typeof egress === 'string' ? egress : [...egress],
+    ...(egressProfile !== undefined && { egress_profile: egressProfile }),
+  }
+}
+
+/** Encodes the next times of a workspace's schedule. */
+export function nextTimesToWire({
+  startMs,
+  stopMs,
+}: NextTimes): Pick<WireWorkspace, 'next_start' | 'next_stop'> {
+  return {
+    ...(startMs !== undefined && { next_start: new Date(startMs).toISOString() }),
+    ...(stopMs !== undefined && { next_stop: new Date(stopMs).toISOString() }),
   }
 }

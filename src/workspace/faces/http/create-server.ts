@@ -15,7 +15,7 @@ import { imageSchema } from '../../api/image.ts'
 import { processSchema } from '../../api/program.ts'
 import { snapshotSchema } from '../../api/snapshot.ts'
 import { wireUserSchema } from '../../api/team.ts'
-import { workspaceSchema } from '../../api/workspace.ts'
+import { workspaceEncoder, workspaceSchema } from '../../api/workspace.ts'
 import { fault } from '../../errors.ts'
 import { subjectOf } from './audit-subject.ts'
 import { addBusMetrics } from './bus-metrics.ts'
@@ -52,9 +52,12 @@ import { usageRoute } from './routes/usage.ts'
 import { templateRoute } from './routes/templates.ts'
 import { workspaceRoutes } from './routes/workspaces.ts'
 
+/** Parts of the server that its HTTP routes use. */
+export type FaceParts = Omit<HttpFace, 'gate' | 'encode'>
+
 /** Creates the HTTP server of the workspace server, ready to listen. */
 export function createWorkspaceHttp(
-  given: Omit<HttpFace, 'gate'>,
+  given: FaceParts,
   {
     token,
     busToken,
@@ -74,7 +77,8 @@ export function createWorkspaceHttp(
     { token, busToken, hasUsers: given.team !== undefined },
     refuse,
   )
-  const face: HttpFace = { ...given, gate }
+  const encode = workspaceEncoder(given.config, (each) => given.timeline.explain(each))
+  const face: HttpFace = { ...given, gate, encode }
   const { allowedHosts, portsDomain } = face.config.http
   const hosts = new PortHosts(portsDomain)
   const hasTls = certificate !== undefined

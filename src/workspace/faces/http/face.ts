@@ -1,3 +1,4 @@
+import type { EncodeWorkspace } from '../../api/workspace.ts'
 import type { Clock } from '../../../lib/clock/clock.ts'
 import type { ActivityTable } from '../../activity/activity-table.ts'
 import type { AuditLog } from '../../audit/audit-log.ts'
@@ -39,6 +40,7 @@ export interface HttpFace {
   readonly availableBackends: () => readonly BackendName[]
   readonly table: WorkspaceTable
   readonly timeline: Timeline
+  readonly encode: EncodeWorkspace
   readonly backends: ReadonlyMap<BackendName, Backend>
   readonly lifecycle: Lifecycle
   readonly egress: EgressProxies

@@ -3,8 +3,8 @@ import { changeToWire, snapshotToWire } from '../../api/event.ts'
 import type { WorkspaceTable } from '../../lifecycle/table.ts'
 import { nameKey } from '../../name.ts'
 import type { AccessControl, Principal } from '../../team/access-control.ts'
-import type { Timeline } from '../../timeline/timeline.ts'
-import type { Workspace, WorkspaceChange } from '../../workspace.ts'
+import type { EncodeWorkspace } from '../../api/workspace.ts'
+import type { WorkspaceChange } from '../../workspace.ts'
 
 /**
  * Streams workspace changes to any number of readers: a snapshot first, then every later change. Each event is encoded once for
@@ -13,7 +13,7 @@ import type { Workspace, WorkspaceChange } from '../../workspace.ts'
  */
 export class WorkspaceFeed {
   readonly #table: WorkspaceTable
-  readonly #timeline: Timeline
+  readonly #encode: EncodeWorkspace
   readonly #access: AccessControl
   readonly #readers = new Set<SseStream>()
   readonly #limited = new Set<LimitedReader>()
@@ -21,31 +21,25 @@ export class WorkspaceFeed {
   /** Cached until the next change: thousands of readers may reconnect at the same time. */
   #snapshot: Buffer | undefined
 
-  constructor(table: WorkspaceTable, timeline: Timeline, access: AccessControl) {
+  constructor(table: WorkspaceTable, encode: EncodeWorkspace, access: AccessControl) {
     this.#table = table
-    this.#timeline = timeline
+    this.#encode = encode
     this.#access = access
     table.onChange((change) => {
       this.#lastId++
       this.#snapshot = undefined
       if (this.#readers.size > 0) {
-        const event = encodeEvent(changeToWire(change, this.#explain), 'workspace', this.#lastId)
+        const event = encodeEvent(changeToWire(change, this.#encode), 'workspace', this.#lastId)
         for (const reader of this.#readers) reader.sendEncoded(event)
       }
       for (const reader of this.#limited) this.#sendLimited(reader, change)
     })
   }
 
-  readonly #explain = (workspace: Workspace) => this.#timeline.explain(workspace)
-
   /** Sends the snapshot to a reader and subscribes it until it closes. */
   add(stream: SseStream, principal: Principal): void {
     if (principal.is !== 'server') return this.#addLimited(stream, principal)
-    this.#snapshot ??= encodeEvent(
-      snapshotToWire(this.#table.list(), this.#explain),
-      'snapshot',
-      this.#lastId,
-    )
+    this.#snapshot ??= encodeEvent(snapshotToWire(this.#table.list(), this.#encode), 'snapshot', this.#lastId)
     stream.sendEncoded(this.#snapshot)
     this.#readers.add(stream)
     void stream.closed.then(() => this.#readers.delete(stream))
@@ -53,7 +47,7 @@ export class WorkspaceFeed {
 
   #addLimited(stream: SseStream, principal: Principal): void {
     const visible = this.#access.visible(principal)
-    stream.send(snapshotToWire(visible, this.#explain), 'snapshot')
+    stream.send(snapshotToWire(visible, this.#encode), 'snapshot')
     const reader = { stream, principal, seen: new Set(visible.map(({ name }) => nameKey(name))) }
     this.#limited.add(reader)
     void stream.closed.then(() => this.#limited.delete(reader))
@@ -63,13 +57,13 @@ export class WorkspaceFeed {
     const name = change.type === 'deleted' ? change.name : change.workspace.name
     const key = nameKey(name)
     if (change.type === 'deleted' || !this.#access.canSee(principal, change.workspace)) {
-      if (seen.delete(key)) stream.send(changeToWire({ type: 'deleted', name }, this.#explain), 'workspace')
+      if (seen.delete(key)) stream.send(changeToWire({ type: 'deleted', name }, this.#encode), 'workspace')
       return
     }
     const type = seen.has(key) ? change.type : 'created'
     seen.add(key)
     const workspace = this.#access.shown(principal, change.workspace)
-    stream.send(changeToWire({ type, workspace }, this.#explain), 'workspace')
+    stream.send(changeToWire({ type, workspace }, this.#encode), 'workspace')
   }
 }
 

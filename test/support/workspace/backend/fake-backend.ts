@@ -97,9 +97,8 @@ export class FakeBackend implements Backend {
     request.enterPhase?.('volume')
     await this.#step('volume')
     signal.throwIfAborted()
-    if (request.localDir === '' && !this.#volumes.has(key(request.name))) {
+    if (request.localDir === '' && !this.#volumes.has(key(request.name)))
       this.#volumes.set(key(request.name), await mkdtemp(join(tmpdir(), 'fake-volume-')))
-    }
     const { fork } = request
     if (fork !== undefined)
       await copyTree(
@@ -110,7 +109,8 @@ export class FakeBackend implements Backend {
       this.#homes.set(key(request.name), await mkdtemp(join(tmpdir(), 'fake-home-')))
     progress('creating the container')
     request.enterPhase?.('boot')
-    const { name, createdAt, image, repo, localDir, cpus, memoryMb, forwardPorts, labels, wakes } = request
+    const { name, createdAt, image, repo, localDir, cpus, memoryMb } = request
+    const { forwardPorts, labels, wakes, networkLimits } = request
     const workspace: Workspace = {
       name,
       createdAt,
@@ -122,6 +122,7 @@ export class FakeBackend implements Backend {
       forwardPorts,
       labels,
       wakes,
+      networkLimits,
       forkedFrom: fork?.from,
       backend: 'docker',
       state: { is: 'running' },

@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { WireWorkspace } from '../../../../src/workspace/api/workspace.ts'
 import { fault } from '../../../../src/workspace/errors.ts'
 import { BAD_NAMES, GOOD_NAMES, NO_NAMES } from '../../../contract/names.ts'
 import { BAD_REPOS } from '../../../contract/repos.ts'
+import { readEventStream } from '../../../support/http/event-stream.ts'
 import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
 import { waitFor } from '../../../support/wait-for.ts'
@@ -29,9 +31,26 @@ describe('creating by HTTP', () => {
       container_id: 'fake-demo',
       ip_address: '127.0.0.1',
       image: 'workspace-base:1',
+      network: { isolated: true, allow_host_ports: [], egress: 'open' },
     })
     expect(await server.api('workspaces')).toMatchObject({ status: 200, body: { workspaces: [body] } })
     expect(await server.api('workspaces/demo')).toMatchObject({ status: 200, body })
+  })
+
+  test('every answer with a workspace has its network access', async () => {
+    const events = await readEventStream(`${server.url}/api/events`)
+    const network = { egress: ['203.0.113.0/24'] }
+    const answers = [
+      (await server.create({ name: 'demo', network })).body,
+      (await server.api('workspaces')).body.workspaces[0],
+      (await server.api('workspaces/demo')).body,
+      (await server.api('workspaces/demo', 'PATCH', { labels: { a: 'b' } })).body,
+      (await server.api('workspaces/demo/stop', 'POST')).body,
+      ...(await events.first(2)).slice(1).map(({ data }) => (data as { workspace: WireWorkspace }).workspace),
+    ]
+    expect(answers.map((each) => each.network)).toEqual(
+      Array.from({ length: 6 }, () => ({ isolated: true, allow_host_ports: [], ...network })),
+    )
   })
 
   test('create accepts every field and treats null and empty as omitted', async () => {

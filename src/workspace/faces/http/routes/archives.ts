@@ -7,7 +7,6 @@ import type { HttpServer } from '../../../../lib/http/server.ts'
 import { Type } from '../../../../lib/schema/type.ts'
 import { importQuerySchema } from '../../../api/archive.ts'
 import { workspaceParams } from '../../../api/parameters.ts'
-import { workspaceToWire } from '../../../api/workspace.ts'
 import { exportWorkspace } from '../../../archive/export-workspace.ts'
 import { importWorkspace } from '../../../archive/import-workspace.ts'
 import { fault } from '../../../errors.ts'
@@ -26,7 +25,7 @@ interface Named {
 /** Registers the routes that export and import workspaces. */
 export function archiveRoutes(
   { app }: HttpServer,
-  { config, table, lifecycle, entrance, audit, activity, gate, access }: HttpFace,
+  { config, table, encode, lifecycle, entrance, audit, activity, gate, access }: HttpFace,
 ): void {
   app.get<Named>(
     '/api/workspaces/:name/export',
@@ -107,7 +106,7 @@ export function archiveRoutes(
           if (body === undefined) throw bodyFault()
           return importWorkspace({ ...context, creator }, body.pipe(new PassThrough()), query, gone)
         })
-        return reply.status(201).send(workspaceToWire(workspace))
+        return reply.status(201).send(encode(workspace))
       },
     )
     done()

@@ -20,7 +20,10 @@ interface Named {
 const checkpoint = Type.Ref('Checkpoint')
 
 /** Registers the routes for checkpoints of workspaces: list, take, delete, rewind. */
-export function checkpointRoutes({ app, validBody }: HttpServer, { checkpointer, audit }: HttpFace): void {
+export function checkpointRoutes(
+  { app, validBody }: HttpServer,
+  { checkpointer, audit, encode }: HttpFace,
+): void {
   app.get<Named>(
     '/api/workspaces/:name/checkpoints',
     {
@@ -90,6 +93,7 @@ export function checkpointRoutes({ app, validBody }: HttpServer, { checkpointer,
         await audit.follow(subjectOf(request, 'workspace.rewind', name), async () =>
           checkpointer.rewind(name, validBody(request).to),
         ),
+        encode,
       )
     },
   )

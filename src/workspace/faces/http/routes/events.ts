@@ -5,11 +5,8 @@ import type { HttpFace } from '../face.ts'
 import { WorkspaceFeed } from '../workspace-feed.ts'
 
 /** Registers the stream of workspace changes. */
-export function eventRoute(
-  { app, openStream }: HttpServer,
-  { table, timeline, gate, access }: HttpFace,
-): void {
-  const feed = new WorkspaceFeed(table, timeline, access)
+export function eventRoute({ app, openStream }: HttpServer, { table, encode, gate, access }: HttpFace): void {
+  const feed = new WorkspaceFeed(table, encode, access)
   app.get(
     '/api/events',
     {

@@ -6,12 +6,10 @@ import { forkBodySchema, forkedSchema, forkedToWire } from '../../../api/fork.ts
 import { renameBodySchema, STRICT, workspaceParams } from '../../../api/parameters.ts'
 import { settingsBodySchema, settingsFromWire } from '../../../api/settings.ts'
 import { timelineSchema, timelineToWire } from '../../../api/timeline.ts'
-import { workspaceToWire, workspaceWithDetails } from '../../../api/workspace.ts'
+import { nextTimesToWire } from '../../../api/workspace.ts'
 import { labelQuerySchema, matchesLabels, parseLabelFilters } from '../../../labels.ts'
 import { parseWorkspaceName } from '../../../name.ts'
-import { reachOf } from '../../../network/reach.ts'
 import { effectiveSchedule, nextTimes } from '../../../schedule.ts'
-import type { Workspace } from '../../../workspace.ts'
 import { subjectOf, textIn } from '../audit-subject.ts'
 import type { HttpFace } from '../face.ts'
 import { streamProgress, wantsEvents } from '../stream-progress.ts'
@@ -39,9 +37,9 @@ const workspace = Type.Ref('Workspace')
 
 /** Registers the routes for workspaces: list, create, get, change, start, stop, suspend, reset, delete. */
 export function workspaceRoutes(server: HttpServer, face: HttpFace): void {
-  const { config, table, timeline, lifecycle, editor, renamer, forker, audit, gate, access, clock } = face
+  const { config, table, encode, timeline, lifecycle, editor, renamer, forker, audit, gate, access, clock } =
+    face
   const { app } = server
-  const encode = (each: Workspace) => workspaceToWire(each, timeline.explain(each))
   app.get<{ readonly Querystring: Static<typeof labelQuerySchema> }>(
     '/api/workspaces',
     {
@@ -81,10 +79,8 @@ export function workspaceRoutes(server: HttpServer, face: HttpFace): void {
       const creation = await audit.followRefusal(subject, prepare)
       const make: typeof creation.make = (progress) => audit.follow(subject, () => creation.make(progress))
       if (wantsEvents(request.headers.accept))
-        return streamProgress(server, reply, 'creation', async (progress) =>
-          workspaceToWire(await make(progress)),
-        )
-      return reply.status(201).send(workspaceToWire(await make(() => undefined)))
+        return streamProgress(server, reply, 'creation', async (progress) => encode(await make(progress)))
+      return reply.status(201).send(encode(await make(() => undefined)))
     },
   )
 
@@ -102,9 +98,8 @@ export function workspaceRoutes(server: HttpServer, face: HttpFace): void {
         gate.principalOf(request.raw),
         table.get(parseWorkspaceName(request.params.name)),
       )
-      const reach = reachOf(found.backend, config, found.networkLimits)
       const schedule = effectiveSchedule(found, config.schedule)
-      return workspaceWithDetails(found, reach, timeline.explain(found), nextTimes(schedule, clock.wallMs()))
+      return { ...encode(found), ...nextTimesToWire(nextTimes(schedule, clock.wallMs())) }
     },
   )
 
@@ -176,7 +171,7 @@ export function workspaceRoutes(server: HttpServer, face: HttpFace): void {
         const creator = access.creatorOf(gate.principalOf(request.raw))
         return forker.fork(name, { ...server.validBody(request), creator })
       })
-      return reply.status(201).send(forkedToWire(forked))
+      return reply.status(201).send(forkedToWire(forked, encode))
     },
   )
 
