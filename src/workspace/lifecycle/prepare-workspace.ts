@@ -1,3 +1,4 @@
+import { messageOf } from '../../lib/errors/message.ts'
 import type { Logger } from '../../lib/log/logger.ts'
 import type { Backend } from '../backend/backend.ts'
 import type { DevContainer } from '../devcontainer/dev-container.ts'
@@ -52,7 +53,7 @@ export async function prepareWorkspace(
   const run = async (each: readonly LifecycleStep[]): Promise<void> => {
     for (const { command, programs, isInvalid } of each) {
       if (failed !== undefined) {
-        context.progress(`skipping ${command} because ${failed} failed`)
+        context.warn(`devcontainer.json: ${command} did not run, because ${failed} failed`)
         continue
       }
       const placed = programs.map(({ argv, ...program }) => ({
@@ -60,13 +61,25 @@ export async function prepareWorkspace(
         argv: folder === WORKSPACE_DIR ? argv : inDirectory(folder, argv),
         environment,
       }))
-      const isSuccessful = await runPreparations(backend, name, placed, context)
-      if (!isSuccessful || isInvalid) failed = command
+      const failures = await runPreparations(backend, name, placed, context)
+      for (const failure of failures)
+        warnOf(failure, `devcontainer.json: ${failure.name === command ? '' : `${command}: `}`, context)
+      if (failures.length > 0 || isInvalid) failed = command
     }
   }
   await run(steps.filter((step) => !isLate(step)))
-  if (dotfiles !== undefined) await runPreparations(backend, name, [dotfilesPreparation(dotfiles)], context)
+  if (dotfiles !== undefined)
+    for (const each of await runPreparations(backend, name, [dotfilesPreparation(dotfiles)], context))
+      warnOf(each, '', context)
   await run(steps.filter(isLate))
+}
+
+function warnOf(
+  { name, why }: { readonly name: string; readonly why: string },
+  prefix: string,
+  { warn }: PreparationContext,
+): void {
+  warn(`${prefix}${name} ${why}; the workspace is running anyway`)
 }
 
 /** Installs features one after the other. Returns the name of the first that fails, after which none is installed. */
@@ -77,14 +90,22 @@ async function installFeatures(
   context: PreparationContext,
 ): Promise<string | undefined> {
   if (features.length === 0) return undefined
-  const login = await backend.loginEnvironment(name)
-  for (const feature of features) {
-    const installation = installationOf(feature, login)
-    if (await runPreparations(backend, name, [installation], context)) continue
-    context.warn(`devcontainer.json: ${installation.name} is not installed, and the commands did not run`)
-    return installation.name
+  try {
+    const login = await backend.loginEnvironment(name)
+    for (const feature of features) {
+      const installation = installationOf(feature, login)
+      const [failure] = await runPreparations(backend, name, [installation], context)
+      if (failure === undefined) continue
+      warnOf(failure, 'devcontainer.json: ', context)
+      return installation.name
+    }
+    return undefined
+  } catch (error) {
+    // Programs inside can make this fail, and the workspace is needed to see why.
+    const why = `failed: ${messageOf(error)}`
+    warnOf({ name: 'installing features', why }, 'devcontainer.json: ', context)
+    return 'installing features'
   }
-  return undefined
 }
 
 /** Returns the environment of the user's shell; a failure is reported, and the commands then run without it. */

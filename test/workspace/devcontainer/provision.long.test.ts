@@ -115,10 +115,13 @@ describe.each([
   })
 
   test('skips the remaining commands after the first failure', async () => {
-    const directory = directoryWith({ onCreateCommand: 'exit 3', postStartCommand: 'touch started' })
-    const { progress, event } = await create(server, { name, local_dir: directory })
+    const directory = directoryWith({ onCreateCommand: 'exit 3', postCreateCommand: 'touch created' })
+    const { event } = await create(server, { name, local_dir: directory })
     expect(event).toBe('complete')
-    expect(progress).toContain('skipping postStartCommand because onCreateCommand failed')
+    expect((await server.api(`workspaces/${name}`)).body.warnings).toEqual([
+      'devcontainer.json: onCreateCommand failed with status 3; the workspace is running anyway',
+      'devcontainer.json: postCreateCommand did not run, because onCreateCommand failed',
+    ])
     expect(await output('ls')).toBe('')
   })
 
@@ -167,14 +170,20 @@ describe.each([
       local_dir: directoryWith({ postCreateCommand }),
     })
     expect(event).toBe('complete')
-    expect(progress).toContain('bad failed with status 3: canary-words; the workspace is running anyway')
-    expect(progress).toContainEqual(
-      expect.stringMatching(/^none failed .*; the workspace is running anyway$/),
-    )
+    expect(progress).toContain('bad failed with status 3: canary-words')
+    const { warnings } = (await server.api(`workspaces/${name}`)).body
+    expect(warnings).toEqual([
+      'devcontainer.json: postCreateCommand: bad failed with status 3; the workspace is running anyway',
+      expect.stringMatching(
+        /^devcontainer\.json: postCreateCommand: none failed.*; the workspace is running anyway$/,
+      ),
+    ])
     expect(await output('ls')).toBe('good\n')
+    const timeline = JSON.stringify((await server.api(`workspaces/${name}/timeline`)).body)
+    expect(timeline).toContain('bad failed with status 3')
     expect(server.log()).toContain('"command":"bad","why":"failed with status 3"')
     // W12: programs may print anything.
-    expect(server.log()).not.toContain('canary-words')
+    expect(server.log() + timeline).not.toContain('canary-words')
   })
 })
 
@@ -250,11 +259,11 @@ describe('a devcontainer.json with a user and directories', () => {
     expect(await output(name, 'cat /usr/local/a; ls made /usr/local/c; echo $FROM_A')).toBe(
       'root this [C.UTF-8]\n[C.UTF-8]\n',
     )
-    expect(progress).toContain('feature b failed with status 4: trouble; the workspace is running anyway')
-    expect(progress).toContain('skipping postCreateCommand because feature b failed')
+    expect(progress).toContain('feature b failed with status 4: trouble')
     expect((await server.api(`workspaces/${name}`)).body.warnings).toEqual([
       expect.stringMatching(/^devcontainer\.json: features: ghcr\.io\/x\/y:1 is not supported/),
-      'devcontainer.json: feature b is not installed, and the commands did not run',
+      'devcontainer.json: feature b failed with status 4; the workspace is running anyway',
+      'devcontainer.json: postCreateCommand did not run, because feature b failed',
     ])
   })
 
