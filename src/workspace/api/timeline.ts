@@ -19,14 +19,14 @@ export const timelineSchema = Type.Object({
   entries: Type.Array(entrySchema, { description: 'at most 100, oldest first' }),
 })
 
-/** Explanation of a status other than `running`. */
+/** Explanation of a status. */
 export const explanationSchema = Type.Object(
   {
     reason: Type.String({ description: 'why it has this status' }),
     before: Type.Optional(Type.String({ description: 'what happened before' })),
     remedy: Type.String({ description: 'what to do' }),
   },
-  { description: 'reason of a status other than running, when a workspace or a list is requested' },
+  { description: 'reason of a status other than running, and why running may be out of date' },
 )
 
 /** A timeline as clients see it. */

@@ -97,11 +97,13 @@ export class DiskReporter {
   async #measure(work: WalkWork): Promise<DiskReport> {
     const { backends, roots, walker, clock } = this.#options
     const notes: string[] = []
+    const failures: unknown[] = []
     const usages = new Map<Backend, BackendUsage>()
     for (const backend of backends) {
       try {
         usages.set(backend, await backend.usage())
       } catch (error) {
+        failures.push(error)
         notes.push(`${backend.name}: not measured (${messageOf(error)})`)
       }
     }
@@ -111,6 +113,8 @@ export class DiskReporter {
       found.push(...findings.orphans)
       notes.push(...findings.notes)
     }
+    // A report of nothing would show that nothing is used.
+    if (usages.size + found.length === 0 && failures.length > 0) throw failures[0]
     const parts: MeasuredPart[] = [...found]
     for (const { images, workspaces, snapshots } of usages.values())
       parts.push(...images, ...[...workspaces.values()].flat(), ...snapshots)

@@ -4,9 +4,11 @@ import { expect, onTestFinished, test } from 'vitest'
 import { duPhysicalBytes } from '../../support/files/du.ts'
 import { FakeBackend } from '../../support/workspace/backend/fake-backend.ts'
 import { MachineDisk } from '../../support/workspace/disk/machine-disk.ts'
+import { expectError } from '../../support/workspace/server/expect-error.ts'
 import { waitFor } from '../../support/wait-for.ts'
 import { makeWorkspace, startWorkspaceServer } from '../../support/workspace/server/test-server.ts'
 import { systemClock } from '../../../src/lib/clock/clock.ts'
+import { fault } from '../../../src/workspace/errors.ts'
 
 test('df counts images, workspaces, snapshots and orphans separately and in total', async () => {
   const disk = new MachineDisk()
@@ -88,12 +90,17 @@ test('F8 df reports a workspace with unreadable metadata and counts it', async (
   expect(body.notes.join()).toMatch(/broken.*metadata\.json/)
 })
 
-test('df reports an unavailable engine and counts the rest', async () => {
+test('df reports an unavailable engine and counts the rest, or fails if there is no rest', async () => {
   const backend = new FakeBackend()
-  backend.usage = () => Promise.reject(new Error('the engine does not answer'))
+  backend.usage = () => Promise.reject(fault('BACKEND_UNAVAILABLE', 'the engine does not answer'))
   const server = await startWorkspaceServer({ backends: () => [backend] })
   onTestFinished(() => server.stop())
-  const { status, body } = await server.api('system/df')
+  expectError(await server.api('system/df'), 503, 'BACKEND_UNAVAILABLE')
+
+  const rest = Object.assign(new FakeBackend(), { name: 'kubernetes' })
+  const other = await startWorkspaceServer({ backends: () => [backend, rest] })
+  onTestFinished(() => other.stop())
+  const { status, body } = await other.api('system/df')
   expect([status, body.notes]).toEqual([200, ['docker: not measured (the engine does not answer)']])
 })
 

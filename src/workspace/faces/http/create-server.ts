@@ -17,6 +17,8 @@ import { snapshotSchema } from '../../api/snapshot.ts'
 import { wireUserSchema } from '../../api/team.ts'
 import { workspaceEncoder, workspaceSchema } from '../../api/workspace.ts'
 import { fault } from '../../errors.ts'
+import type { Explanation } from '../../timeline/timeline.ts'
+import type { Workspace } from '../../workspace.ts'
 import { subjectOf } from './audit-subject.ts'
 import { addBusMetrics } from './bus-metrics.ts'
 import { addPhaseMetrics } from './phase-metrics.ts'
@@ -55,6 +57,15 @@ import { workspaceRoutes } from './routes/workspaces.ts'
 /** Parts of the server that its HTTP routes use. */
 export type FaceParts = Omit<HttpFace, 'gate' | 'encode'>
 
+/** Explains that a running workspace may no longer run. */
+function doubtOf(workspace: Workspace, { backends }: FaceParts): Explanation | undefined {
+  const backend = backends.get(workspace.backend)
+  if (backend === undefined || backend.isAvailable) return undefined
+  const why = backend.whyUnavailable ?? `${backend.name} is unavailable`
+  const reason = `${why}; ${workspace.state.is} is the last known status`
+  return { reason, before: undefined, remedy: 'run "workspace doctor" to see what is missing' }
+}
+
 /** Creates the HTTP server of the workspace server, ready to listen. */
 export function createWorkspaceHttp(
   given: FaceParts,
@@ -77,7 +88,10 @@ export function createWorkspaceHttp(
     { token, busToken, hasUsers: given.team !== undefined },
     refuse,
   )
-  const encode = workspaceEncoder(given.config, (each) => given.timeline.explain(each))
+  const encode = workspaceEncoder(
+    given.config,
+    (each) => given.timeline.explain(each) ?? doubtOf(each, given),
+  )
   const face: HttpFace = { ...given, gate, encode }
   const { allowedHosts, portsDomain } = face.config.http
   const hosts = new PortHosts(portsDomain)

@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { BACKEND_NAMES } from '../../../../src/workspace/backend-name.ts'
 import { packageVersion } from '../../../../src/lib/process/package.ts'
 import { FakeBackend } from '../../../support/workspace/backend/fake-backend.ts'
 import { tempDir } from '../../../support/temp-dir.ts'
@@ -26,6 +27,7 @@ test('--version and --help exit with 0', async () => {
   const { status, stdout } = await workspaceCli(['create', '--help'])
   expect(status).toBe(0)
   expect(stdout).toContain('workspace create demo --repo octocat/Hello-World')
+  expect(BACKEND_NAMES.filter((name) => !stdout.includes(name))).toEqual([])
 })
 
 test.each([

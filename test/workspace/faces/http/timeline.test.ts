@@ -91,6 +91,26 @@ test('a start that fails is explained, and its reason does not outlive it', asyn
     })
 })
 
+test('a workspace whose backend does not respond may not run any more', async () => {
+  await server.create({ name: 'demo' })
+  backend.setAvailable(false)
+  const why = {
+    reason: 'docker is unavailable; running is the last known status',
+    remedy: expect.stringContaining('workspace doctor'),
+  }
+  const { status, status_reason } = (await server.api('workspaces/demo')).body
+  expect([status, status_reason]).toEqual(['running', why])
+  const list = ['list', '--table']
+  const cli = () => workspaceCli(list, userEnvironment({ WORKSPACE_URL: server.url }))
+  expect(await cli()).toMatchObject({ status: 0, stderr: `warning: ${why.reason}\n` })
+  backend.setAvailable(true)
+  expect((await server.api('workspaces')).body.workspaces).toMatchObject([
+    { name: 'demo', status: 'running' },
+  ])
+  expect((await server.api('workspaces')).body.workspaces[0]).not.toHaveProperty('status_reason')
+  expect(await cli()).toMatchObject({ status: 0, stderr: '' })
+})
+
 test('a workspace that is being created is explained, and a deleted one has no timeline', async () => {
   const waiting = Promise.withResolvers<void>()
   backend.before.set('started', () => waiting.promise)

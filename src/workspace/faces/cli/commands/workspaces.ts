@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander'
 import { collect } from '../../../../lib/cli/arguments.ts'
 import { examples } from '../../../../lib/cli/examples.ts'
+import type { Output } from '../../../../lib/cli/output.ts'
 import { isFault } from '../../../../lib/errors/fault.ts'
 import type { WireConnected } from '../../../api/bus.ts'
 import type { WireWorkspace } from '../../../api/workspace.ts'
@@ -48,6 +49,7 @@ export function addWorkspaceCommands(program: Command): void {
       if (options.all === true) return listAll(command, path)
       const { client, output } = await contextOf(command)
       const { workspaces } = await client.get<{ workspaces: WireWorkspace[] }>(path)
+      reportDoubts(output, workspaces)
       if (options.verbose < 2)
         return output.result({ workspaces }, () => workspacesTable(workspaces, options.verbose))
       const { workspaces: connected } = await client.get<{ workspaces: WireConnected[] }>(
@@ -125,6 +127,16 @@ export function addWorkspaceCommands(program: Command): void {
 }
 
 /** Lists the workspaces of all servers. An offline server is part of the output; the command still succeeds. */
+/** Reports why workspaces that are shown as running may not be. */
+function reportDoubts({ progress, warnings }: Output, workspaces: readonly WireWorkspace[]): void {
+  const reasons = workspaces.flatMap(({ status, status_reason: why }) =>
+    status === 'running' && why !== undefined ? [why.reason] : [],
+  )
+  const all = [...new Set(reasons)]
+  for (const each of all) progress(each)
+  warnings(all)
+}
+
 async function listAll(command: Command, path: string): Promise<void> {
   const answers = await queryAllServers<{ workspaces: WireWorkspace[] }>(path)
   const servers = answers.map((each) =>

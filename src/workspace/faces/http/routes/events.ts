@@ -1,11 +1,17 @@
 import { Type } from '../../../../lib/schema/type.ts'
 import type { HttpServer } from '../../../../lib/http/server.ts'
 import { changeSchema, snapshotSchema } from '../../../api/event.ts'
+import { workspaceEncoder } from '../../../api/workspace.ts'
 import type { HttpFace } from '../face.ts'
 import { WorkspaceFeed } from '../workspace-feed.ts'
 
 /** Registers the stream of workspace changes. */
-export function eventRoute({ app, openStream }: HttpServer, { table, encode, gate, access }: HttpFace): void {
+export function eventRoute(
+  { app, openStream }: HttpServer,
+  { table, config, timeline, gate, access }: HttpFace,
+): void {
+  // Clients keep what they get, and a backend that is away changes no workspace.
+  const encode = workspaceEncoder(config, (each) => timeline.explain(each))
   const feed = new WorkspaceFeed(table, encode, access)
   app.get(
     '/api/events',
