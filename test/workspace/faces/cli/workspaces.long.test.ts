@@ -171,7 +171,7 @@ test('commands take several names, and report each that fails', async () => {
   expect(await json('rm', 'no-such', '-f')).toEqual({ deleted: 'no-such' })
 })
 
-test('ssh finds a key in HOME, also if the home of the account is another folder', async () => {
+test('ssh and cp find a key in HOME, also if the home of the account is another folder', async () => {
   const user = userEnvironment({ WORKSPACE_URL: server.url })
   const folder = join(String(user['HOME']), '.ssh')
   mkdirSync(folder, { mode: 0o700 })
@@ -184,8 +184,13 @@ test('ssh finds a key in HOME, also if the home of the account is another folder
   })
   onTestFinished(() => strict.stop())
   await strict.create({ name: 'demo' })
-  const found = await workspaceCli(['ssh', 'demo', 'echo here'], { ...user, WORKSPACE_URL: strict.url })
+  const strictly = { ...user, WORKSPACE_URL: strict.url }
+  const found = await workspaceCli(['ssh', 'demo', 'echo here'], strictly)
   expect(found).toMatchObject({ status: 0, stdout: 'here\n' })
+  expect(await workspaceCli(['cp', join(listed, 'keys'), 'demo:keys'], strictly)).toMatchObject({
+    status: 0,
+    stderr: '',
+  })
 })
 
 test('info prints information about the server', async () => {
