@@ -237,6 +237,14 @@ describe('a devcontainer.json with a user and directories', () => {
     expect(await output(copy, `${owners}; ${links}`)).toBe(`${'games\n'.repeat(4)}x\nroot directory\n`)
   })
 
+  test.each(['nobody-knows', '99999999999'])('without user %s runs as the image’s user', async (user) => {
+    await createFor(user)
+    expect((await server.api(`workspaces/${name}`)).body.warnings).toContain(
+      `devcontainer.json: image ${TEST_IMAGE} has no user "${user}"; programs run as the image's user`,
+    )
+    expect(await output(name, 'id -un; stat -c %U file')).toBe('workspace\nworkspace\n')
+  })
+
   test('installs features of a repository before its commands, and none after one that fails', async () => {
     const feature = (id: string, script: string, description: object = {}) => ({
       [`.devcontainer/${id}/devcontainer-feature.json`]: JSON.stringify({ id, ...description }),

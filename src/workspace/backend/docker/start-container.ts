@@ -11,8 +11,8 @@ import type { Labels } from './engine/labels.ts'
 import { userFor } from './engine/owner.ts'
 import type { PulledImages } from './images/pulled-images.ts'
 
-/** An engine's error when it starts a container for a user that is not in the image's /etc/passwd. */
-const UNKNOWN_USER = /unable to find user/
+/** Errors of engines for a user that is not in the image's /etc/passwd, or a number that no user has. */
+const UNKNOWN_USER = /unable to find user|uids and gids must be in range/
 
 type Container = ReturnType<DockerEngine['docker']['getContainer']>
 
