@@ -17,7 +17,8 @@ const PROJECTS: Readonly<Record<string, readonly [procfile: string, env?: string
     '# all\r\nweb-1_X: echo "a: b" | tr a c; sleep 1\r\n\r\n9x: echo nine; sleep 100\r\n',
   ],
   'S6 a process that ends as it wants when all are stopped': [
-    `a: sleep 1; exit 3\nb: trap 'echo stopping; exit 5' TERM; echo started; sleep 100 & wait\n`,
+    // foreman may lose what a process prints then.
+    `a: sleep 1; exit 3\nb: trap 'exit 5' TERM; echo started; sleep 100 & wait\n`,
   ],
   variables: [
     'a: echo "$PLAIN|$SINGLE|$DOUBLE|$EQUALS|$EMPTY|"; sleep 1\n',

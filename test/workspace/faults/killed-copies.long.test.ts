@@ -138,9 +138,9 @@ test(
       await write('second')
       const { child } = server
       atChange(proxy, number, when, () => child.kill('SIGKILL'))
-      // What the rewind replaced may be removed after its answer.
-      await post('/rewind', { to: id }).catch(() => undefined)
-      await expect.poll(() => child.signalCode, { message: label }).toBe('SIGKILL')
+      // After one that was interrupted, a rewind may have fewer changes; the kill is then after its answer.
+      const answer = await post('/rewind', { to: id }).catch(() => undefined)
+      if (answer === undefined) await expect.poll(() => child.signalCode, { message: label }).toBe('SIGKILL')
       await server.end('SIGKILL')
       heal(proxy)
       await recovery(context, async () => {
