@@ -46,12 +46,16 @@ export function runCommand(
     child.on('error', reject)
     child.on('exit', (code, by) => {
       signal.removeEventListener('abort', end)
-      // Background processes may keep its output open.
-      child.stdout.destroy()
-      child.stderr.destroy()
       const how =
         code === 0 ? '' : `the command exited with ${by === null ? `status ${code}` : `signal ${by}`}`
-      resolve({ isDone: code === 0, output: output.trimEnd() || how })
+      const finish = (): void => {
+        // Background processes may keep its output open.
+        child.stdout.destroy()
+        child.stderr.destroy()
+        resolve({ isDone: code === 0, output: output.trimEnd() || how })
+      }
+      // An exit can be noticed before what was printed earlier: that is read by the second turn.
+      setImmediate(() => setImmediate(finish))
     })
   })
 }
