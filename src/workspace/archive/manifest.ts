@@ -8,6 +8,7 @@ import {
   parseDevContainer,
 } from '../devcontainer/dev-container.ts'
 import { fault } from '../errors.ts'
+import { isBuiltImage } from '../image-reference.ts'
 import { isImageBackend } from '../image/image-backend.ts'
 import { labelsSchema } from '../labels.ts'
 import type { CreateInput } from '../lifecycle/create-request.ts'
@@ -27,6 +28,7 @@ const manifestSchema = Type.Object({
   version: Type.Literal(ARCHIVE_VERSION),
   name: Type.String(),
   backend: Type.Enum(BACKEND_NAMES),
+  /** Empty for one that the server built. */
   image: Type.String(),
   repo: Type.String(),
   cpus: countSchema,
@@ -73,7 +75,8 @@ export function manifestOf(
     version: ARCHIVE_VERSION,
     name,
     backend,
-    image,
+    // Only this server has an image that it built.
+    image: isBuiltImage(image) ? '' : image,
     repo,
     cpus,
     memoryMb,

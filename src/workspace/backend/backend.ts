@@ -7,6 +7,7 @@ import type { Workspace } from '../workspace.ts'
 import type { BackendName } from '../backend-name.ts'
 import type { Checkpoints } from './checkpoint.ts'
 import type { Forks } from './fork.ts'
+import type { ImageBuilds } from './image-builds.ts'
 import type { Snapshots } from './snapshot.ts'
 
 /** Input for creating a workspace. All fields have been validated. */
@@ -30,6 +31,10 @@ export interface BackendCreate {
   readonly adoptsFiles: boolean
   /** User of its programs, by name or number; the image's if absent, or with a warning if the image has no such user. */
   readonly user?: string | undefined
+  /** Whether the server built its image, which nobody else may use. */
+  readonly isBuilt?: boolean
+  /** For a container that only builds an image: directories that are empty, instead of the workspace's files. */
+  readonly emptyDirs?: readonly string[]
   /** Environment of every program in the workspace, in addition to the image's. */
   readonly environment: Readonly<Record<string, string>>
   /** Variables that it does not take over from a snapshot that has them with these values. */
@@ -51,6 +56,8 @@ export interface ExecRequest {
   readonly environment?: Readonly<Record<string, string>>
   /** Defaults to the image's user. */
   readonly user?: string
+  /** Defaults to the workspace's directory; another one only where an image is built. */
+  readonly directory?: string
   /** Terminal size, set when the program needs a terminal; all output then arrives on `stdout`. */
   readonly terminal?: { readonly columns: number; readonly rows: number }
   /** Whether the program reads standard input; defaults to true. */
@@ -200,6 +207,8 @@ export interface Backend {
   readonly forks?: Forks | undefined
   /** Absent for backends that cannot copy the files of workspaces. */
   readonly checkpoints?: Checkpoints | undefined
+  /** Absent for backends that cannot build images. */
+  readonly builds?: ImageBuilds | undefined
   /** Removes the workspace if it exists, and its volume unless `keepVolume` is set. */
   readonly remove: (name: string, keepVolume: boolean) => Promise<void>
   readonly exec: (name: string, request: ExecRequest) => Promise<ExecProcess>

@@ -1,5 +1,6 @@
 import { messageOf } from '../../lib/errors/message.ts'
 import { isUser } from '../arguments.ts'
+import { type Build, type BuildReference, buildOf } from './build.ts'
 import { type Feature, type FeatureReference, featuresOf } from './features.ts'
 import { Findings, isObject, kindOf, refuseMore } from './findings.ts'
 import { COMMANDS, type LifecycleCommand, type LifecycleStep, stepOf } from './lifecycle-step.ts'
@@ -25,6 +26,10 @@ export type UserEnvProbe = (typeof USER_ENV_PROBES)[number]
 /** The honored settings of a devcontainer.json. */
 export interface DevContainer {
   readonly image: string | undefined
+  /** How its image is to be built; this comes before `image`. */
+  readonly buildReference: BuildReference | undefined
+  /** The same with the Dockerfile, once it has been read; see `withBuild`. */
+  readonly build: Build | undefined
   /** `containerEnv`: environment of every program in the workspace. */
   readonly environment: Readonly<Record<string, string>>
   /** `remoteEnv`, which overrides it; can refer to variables of the container. */
@@ -109,6 +114,8 @@ function fromContent(
     if (REPEATED.includes(command)) notes.push(`${command} runs only after the creation`)
   return {
     image: imageOf(valueOf('image'), findings),
+    buildReference: buildOf(valueOf, configDir, findings),
+    build: undefined,
     environment: variablesOf('containerEnv', valueOf('containerEnv'), findings),
     remoteEnvironment: variablesOf('remoteEnv', valueOf('remoteEnv'), findings),
     featureEnvironment: {},

@@ -28,6 +28,8 @@ export interface Preparation {
   readonly argv: readonly string[]
   /** Defaults to the workspace's user. */
   readonly user?: string
+  /** Defaults to the workspace's directory; another one only where an image is built. */
+  readonly directory?: string
   readonly environment?: Readonly<Record<string, string>>
 }
 

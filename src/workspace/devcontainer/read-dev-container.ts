@@ -11,6 +11,7 @@ import {
   MAX_DEV_CONTAINER_BYTES,
   parseDevContainer,
 } from './dev-container.ts'
+import { withBuild } from './load-build.ts'
 import { withFeatures } from './load-features.ts'
 import { withDevContainerId } from './resolve-references.ts'
 
@@ -24,7 +25,8 @@ export async function readFromHost(directory: string): Promise<DevContainerReadi
     try {
       const text = await readWithin(directory, file)
       const reading = parseDevContainer(text, WORKSPACE_DIR, dirname(file))
-      const complete = await withFeatures(reading, WORKSPACE_DIR, (path) => readWithin(directory, path))
+      const read = (path: string) => readWithin(directory, path)
+      const complete = await withBuild(await withFeatures(reading, WORKSPACE_DIR, read), read)
       return withDevContainerId(complete, {
         'devcontainer.local_folder': directory,
         'devcontainer.config_file': join(directory, file),
@@ -73,11 +75,14 @@ export async function readFromInside(backend: Backend, name: string): Promise<De
   const found = await readInside(backend, name, DEV_CONTAINER_FILES)
   if (found.is !== 'found') return found
   const reading = parseDevContainer(found.text, WORKSPACE_DIR, dirname(found.file))
-  const complete = await withFeatures(reading, WORKSPACE_DIR, async (path) => {
-    const feature = await readInside(backend, name, [path])
-    if (feature.is === 'found') return feature.text
-    throw new Error(feature.is === 'bad' ? feature.why : 'it does not exist')
-  })
+  const read = async (path: string) => {
+    const file = await readInside(backend, name, [path])
+    if (file.is === 'found') return file.text
+    throw file.is === 'bad'
+      ? new Error(file.why)
+      : Object.assign(new Error('it does not exist'), { code: 'ENOENT' })
+  }
+  const complete = await withBuild(await withFeatures(reading, WORKSPACE_DIR, read), read)
   return withDevContainerId(complete, { 'workspace.name': name })
 }
 

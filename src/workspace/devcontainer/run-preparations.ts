@@ -9,7 +9,6 @@ const TIMEOUT_MS = 30 * 60_000
 interface RunContext {
   readonly progress: (message: string) => void
   readonly signal: AbortSignal
-  readonly logger: Logger
 }
 
 /** A program that failed, and why: for example `failed with status 1`. Never its output, which may have secrets (W12). */
@@ -26,7 +25,7 @@ export async function runPreparations(
   backend: Backend,
   name: string,
   programs: readonly Preparation[],
-  context: RunContext,
+  context: RunContext & { readonly logger: Logger },
 ): Promise<readonly FailedPreparation[]> {
   const failed = await Promise.all(
     programs.map(async (program) => {
@@ -40,7 +39,7 @@ export async function runPreparations(
 }
 
 /** Runs a program inside a workspace for at most 30 minutes. Returns why it failed; undefined if it did not. */
-async function runPreparation(
+export async function runPreparation(
   backend: Backend,
   name: string,
   { name: title, ...request }: Preparation,

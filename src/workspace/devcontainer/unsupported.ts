@@ -4,9 +4,6 @@
  * https://containers.dev/implementors/json_reference/
  */
 const UNSUPPORTED: ReadonlyMap<string, string> = new Map([
-  ['build', 'build the image yourself and set image'],
-  ['dockerFile', 'build the image yourself and set image'],
-  ['context', ''],
   ['dockerComposeFile', ''],
   ['service', ''],
   ['runServices', ''],

@@ -5,18 +5,8 @@ import { unlessAborted } from '../../lib/process/unless-aborted.ts'
 import type { Backend } from '../backend/backend.ts'
 import type { DevContainer, DevContainerReading } from '../devcontainer/dev-container.ts'
 import { readFromInside } from '../devcontainer/read-dev-container.ts'
-import {
-  readContainerEnvironment,
-  resolveVariables,
-  splitVariables,
-  withinLimits,
-  withVariables,
-} from '../devcontainer/resolve-references.ts'
-import type { EgressProxies } from '../egress/egress-proxies.ts'
 import { fault } from '../errors.ts'
-import { isImageBackend } from '../image/image-backend.ts'
 import type { SettingsStore } from '../settings/settings-store.ts'
-import type { Phase } from '../timeline/phase.ts'
 import { WarningList } from './warning-list.ts'
 import type { Workspace } from '../workspace.ts'
 import { cloneInside, hasFiles } from './clone.ts'
@@ -25,36 +15,17 @@ import type { ForkGroup } from './fork-group.ts'
 import { withResolvedImage } from './resolve-image.ts'
 import type { CreationMark, CreationMarks } from './creation-marks.ts'
 import { prepareWorkspace } from './prepare-workspace.ts'
-
-/** Opens the egress proxies of workspaces with a profile; does nothing for others. */
-export type EgressGate = Pick<EgressProxies, 'attach' | 'environmentOf' | 'foreignEnvironmentOf' | 'observe'>
+import {
+  type Created,
+  type CreationContext,
+  type WarningContext,
+  WorkspaceCreator,
+} from './workspace-creator.ts'
 
 /** Records on disk that belong to a workspace. */
 interface WorkspaceRecords {
   readonly marks: CreationMarks
   readonly settings: SettingsStore
-}
-
-interface CreationContext {
-  readonly egress: EgressGate
-  readonly progress: (message: string) => void
-  /** Adds an entry to the workspace's timeline. */
-  readonly note: (text: string) => void
-  readonly enterPhase: (phase: Phase) => void
-  readonly signal: AbortSignal
-  readonly logger: Logger
-  readonly imageAliases: ReadonlyMap<string, string>
-}
-
-/** Context of a creation whose warnings are collected. */
-interface WarningContext extends CreationContext {
-  readonly warn: (message: string) => void
-}
-
-/** A created workspace, and the settings of its devcontainer.json without references. */
-interface Created {
-  readonly workspace: Workspace
-  readonly devContainer: DevContainer | undefined
 }
 
 /**
@@ -153,75 +124,6 @@ async function keepNewWarnings(
   }
 }
 
-type Create = (
-  devContainer: DevContainer | undefined,
-  image: string,
-  adoptsFiles: boolean,
-) => Promise<Created>
-
-/** Returns a function that creates the running workspace, without its files. */
-function creatorOf(
-  backend: Backend,
-  request: CreateRequest,
-  createdAt: Date,
-  context: WarningContext,
-): Create {
-  const { progress, signal, egress } = context
-  const createOnce = async (devContainer: DevContainer | undefined, image: string, adoptsFiles: boolean) => {
-    const created = await backend.create(
-      {
-        ...request,
-        image,
-        adoptsFiles,
-        createdAt,
-        repo: request.repo?.url ?? '',
-        environment: {
-          ...egress.environmentOf(request.networkLimits?.egressProfile),
-          ...devContainer?.environment,
-          ...devContainer?.remoteEnvironment,
-          ...request.environment,
-        },
-        foreignEnvironment: egress.foreignEnvironmentOf(request.networkLimits?.egressProfile),
-        forwardPorts: devContainer?.forwardPorts ?? [],
-        user: devContainer?.user,
-        enterPhase: context.enterPhase,
-        warn: (message) => context.warn(`devcontainer.json: ${message}`),
-      },
-      progress,
-      signal,
-    )
-    // Cloning and preparations need it.
-    await egress.attach(created)
-    return created
-  }
-  return async (devContainer, image, adoptsFiles) => {
-    if (devContainer === undefined)
-      return { workspace: await createOnce(devContainer, image, adoptsFiles), devContainer }
-    if (devContainer.user !== undefined && backend.name !== 'docker')
-      context.warn(
-        `devcontainer.json: remoteUser is not supported by ${backend.name}; programs run as the image's user`,
-      )
-    const { known, dependent } = splitVariables(devContainer)
-    const before = withVariables(devContainer, limited(known, context))
-    const workspace = await createOnce(before, image, adoptsFiles)
-    if (Object.keys(dependent).length === 0) return { workspace, devContainer: before }
-    // The image's variables are known only inside, and a container's only set when it is created.
-    const container = await readContainerEnvironment(backend, request.name)
-    if (container === undefined) {
-      const names = Object.keys(dependent).join(', ')
-      context.warn(
-        `devcontainer.json: the container's environment cannot be read; remoteEnv is set without ${names}`,
-      )
-      return { workspace, devContainer: before }
-    }
-    const resolved = { ...known, ...resolveVariables(dependent, container) }
-    const after = withVariables(devContainer, limited(resolved, context))
-    signal.throwIfAborted()
-    await backend.remove(request.name, true)
-    return { workspace: await createOnce(after, image, adoptsFiles), devContainer: after }
-  }
-}
-
 /** Creates a running workspace with its files. */
 async function createWithFiles(
   backend: Backend,
@@ -231,11 +133,13 @@ async function createWithFiles(
   context: WarningContext,
 ): Promise<Created> {
   const { progress, signal } = context
-  const create = creatorOf(backend, request, createdAt, context)
+  const creator = new WorkspaceCreator(backend, request, createdAt, context)
   const { content } = request
   const known = acceptSettings(content?.devContainer ?? request.devContainer, request.name, context)
-  if (request.localDir !== '') return create(known, request.image, false)
-  const created = await create(known, request.image, keepVolume)
+  if (request.localDir !== '')
+    return creator.create(known, await creator.makeImage(creator.wantedImage(known)), false)
+  const given = { name: request.image, isBuilt: false }
+  const created = await creator.create(known, given, keepVolume)
   if (content !== undefined) {
     progress('unpacking the archive')
     context.enterPhase('clone')
@@ -256,13 +160,10 @@ async function createWithFiles(
   if (!request.isProvisioned || !mayHaveFile || request.devContainer.is !== 'none') return created
   const reading = withResolvedImage(await readFromInside(backend, request.name), context.imageAliases)
   const devContainer = acceptSettings(reading, request.name, context)
-  // VMs cannot boot a container image.
-  const wanted = isImageBackend(backend.name) ? undefined : devContainer?.image
-  if (wanted === undefined && devContainer?.image !== undefined)
-    context.warn('devcontainer.json: image is not supported for VMs, which boot from VM images')
-  const image = request.isImageGiven ? request.image : (wanted ?? request.image)
+  const wanted = creator.wantedImage(devContainer)
   const asItIs =
-    image === request.image &&
+    wanted.build === undefined &&
+    wanted.name === request.image &&
     (devContainer === undefined ||
       (!hasVariables(devContainer) &&
         devContainer.user === undefined &&
@@ -271,22 +172,12 @@ async function createWithFiles(
   // The image and the environment can be set only when a container is created.
   signal.throwIfAborted()
   await backend.remove(request.name, true)
-  return create(devContainer, image, image !== request.image || devContainer?.user !== undefined)
+  const image = await creator.makeImage(wanted)
+  return creator.create(devContainer, image, image.name !== request.image || devContainer?.user !== undefined)
 }
 
 function hasVariables({ environment, remoteEnvironment, featureEnvironment }: DevContainer): boolean {
   return Object.keys({ ...environment, ...remoteEnvironment, ...featureEnvironment }).length > 0
-}
-
-/** Leaves out variables that are too long, with a warning. */
-function limited(
-  variables: Readonly<Record<string, string>>,
-  { warn }: WarningContext,
-): Readonly<Record<string, string>> {
-  const { kept, tooLong } = withinLimits(variables)
-  if (tooLong.length > 0)
-    warn(`devcontainer.json: remoteEnv is too long; it is set without ${tooLong.join(', ')}`)
-  return kept
 }
 
 /** Creates a fork from the copy of its source, and waits until its siblings are created as well. */

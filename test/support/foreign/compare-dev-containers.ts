@@ -1,8 +1,9 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, onTestFinished } from 'vitest'
 import { run } from '../../../src/lib/process/run.ts'
-import { removeLeftovers, TEST_IMAGE, uniqueName } from '../engine/docker.ts'
+import { dockerBackend, removeLeftovers, TEST_IMAGE, uniqueName } from '../engine/docker.ts'
 import { userEnvironment, workspaceCli } from '../workspace/client/workspace-cli.ts'
+import { removeBuilt } from '../workspace/lifecycle/image-builds.ts'
 import { startWorkspaceServer, type TestServer } from '../workspace/server/test-server.ts'
 import {
   containerOf,
@@ -40,6 +41,7 @@ interface Results {
 /** Starts a server for a file of tests, which compare it with the official CLI. */
 export function useBoth() {
   const image = `dev-container-${randomBytes(4).toString('hex')}:1`
+  const serverId = randomUUID()
   let server: TestServer
   beforeAll(async () => {
     const { status, stderr } = await run('docker', ['build', '-q', '-t', image, '-'], {
@@ -47,10 +49,11 @@ export function useBoth() {
       environment: { ...process.env, DOCKER_BUILDKIT: '0' },
     })
     if (status !== 0) throw new Error(stderr)
-    server = await startWorkspaceServer()
+    server = await startWorkspaceServer({ backends: () => [dockerBackend({ serverId })] })
   })
   afterAll(async () => {
     await server.stop()
+    await removeBuilt(serverId)
     await run('docker', ['rmi', '-f', image])
   })
   return {

@@ -16,6 +16,8 @@ test('a devcontainer.json is read with comments and trailing commas', () => {
     image: 'node:24',
     environment: { A: '1', B: '2' },
     remoteEnvironment: { B: '3', DIR: '/workspace/x:/workspace' },
+    buildReference: undefined,
+    build: undefined,
     featureEnvironment: {},
     forwardPorts: [3000, 8080, 8081],
     user: undefined,
@@ -66,7 +68,7 @@ test('commands run in the specification’s order, not the file’s', () => {
 // Every property of the reference that changes the workspace:
 // https://containers.dev/implementors/json_reference/
 const UNSUPPORTED =
-  'build dockerFile context dockerComposeFile service runServices overrideFeatureInstallOrder initializeCommand updateRemoteUserUID runArgs appPort portsAttributes otherPortsAttributes capAdd securityOpt privileged overrideCommand shutdownAction waitFor hostRequirements secrets'.split(
+  'dockerComposeFile service runServices overrideFeatureInstallOrder initializeCommand updateRemoteUserUID runArgs appPort portsAttributes otherPortsAttributes capAdd securityOpt privileged overrideCommand shutdownAction waitFor hostRequirements secrets'.split(
     ' ',
   )
 
@@ -322,6 +324,7 @@ test.each<readonly [unknown, object, readonly string[]]>([
 
 /** Entries that are odd in one way each, by their key. */
 const ODD: Readonly<Record<string, readonly unknown[]>> = {
+  build: ['x', 5, [], { dockerfile: 5 }],
   image: [null, 5, [], {}],
   containerEnv: [[], 'x', 5, null, { A: {} }, { '': 1 }, { A: '\0' }],
   remoteEnv: [[], 'x', 5, null, { A: [{}] }],

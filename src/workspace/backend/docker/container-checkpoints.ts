@@ -135,7 +135,7 @@ export class ContainerCheckpoints implements Checkpoints {
     const rows = await this.#engine.call('listing containers', (abortSignal) =>
       this.#engine.docker.listContainers({
         all: true,
-        filters: { label: [...ownFilter(this.#serverId)], name: [REWOUND_SUFFIX] },
+        filters: { label: ownFilter(this.#serverId), name: [REWOUND_SUFFIX] },
         abortSignal,
       }),
     )

@@ -93,18 +93,24 @@ export class ContainerForks implements Forks {
 
   /** Replaces the files of a workspace's volume with those of a copy; repeating it completes one that was interrupted. */
   async refill(name: string, id: string, signal: AbortSignal): Promise<void> {
-    const helper = `refill-${id}`
-    this.#active.add(helper)
-    try {
-      const labels = { ...this.#labelsOf(helper), [HELPER_LABEL]: 'fork' }
+    await this.withHelper((labels) => {
       const volumes = { from: copyVolumeName(id), to: engineName(name), isEmptied: true }
-      await copyVolume(
+      return copyVolume(
         this.#engine,
         { ...volumes, image: forkImage(id), labels, limits: this.#limits },
         signal,
       )
+    })
+  }
+
+  /** Runs work that uses a helper with these labels; one that a killed server leaves is removed by the next. */
+  async withHelper<T>(work: (labels: Labels) => Promise<T>): Promise<T> {
+    const id = `helper-${randomBytes(8).toString('hex')}`
+    this.#active.add(id)
+    try {
+      return await work({ ...this.#labelsOf(id), [HELPER_LABEL]: 'fork' })
     } finally {
-      this.#active.delete(helper)
+      this.#active.delete(id)
     }
   }
 
@@ -158,7 +164,7 @@ export class ContainerForks implements Forks {
       !this.#active.has(id) && !tags.some((tag) => isTag(tag, checkpointImage(id)))
     for (const { Id } of helpers.filter(({ Labels }) => isLeft(Labels)))
       await this.#removing('a helper', (abortSignal) =>
-        docker.getContainer(Id).remove({ force: true, abortSignal }),
+        docker.getContainer(Id).remove({ force: true, v: true, abortSignal }),
       )
     for (const tag of tags) await this.removeImage(tag)
     const { Volumes } = await this.#engine.call('listing volumes', (abortSignal) =>

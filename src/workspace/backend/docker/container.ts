@@ -1,5 +1,5 @@
 import { engineName, forkImage } from './engine/labels.ts'
-import type { ContainerCreateOptions } from 'dockerode'
+import type { ContainerCreateOptions, MountSettings } from 'dockerode'
 import { WORKSPACE_DIR } from '../../workspace.ts'
 import type { NetworkPolicy } from '../../network/policy.ts'
 import type { BackendCreate } from '../backend.ts'
@@ -33,6 +33,16 @@ export interface ContainerLimits {
 /** Options of a volume that does not start as a copy of the image's directory. */
 export const NO_COPY = { NoCopy: true, Labels: {}, DriverConfig: { Name: '', Options: {} } }
 
+/** Returns the mounts of a workspace's files, or of the empty directories for a build. */
+function filesOf({ emptyDirs, localDir, name, fork }: BackendCreate): MountSettings[] {
+  if (emptyDirs !== undefined)
+    return emptyDirs.map((Target) => ({ Type: 'volume', Source: '', Target, VolumeOptions: NO_COPY }))
+  if (localDir !== '') return [{ Type: 'bind', Source: localDir, Target: WORKSPACE_DIR }]
+  // The files of a fork are complete, even if there are none.
+  const options = fork === undefined ? {} : { VolumeOptions: NO_COPY }
+  return [{ Type: 'volume', Source: engineName(name), Target: WORKSPACE_DIR, ...options }]
+}
+
 /** Returns the engine options for creating a workspace's container. */
 export function containerOptions(
   request: BackendCreate,
@@ -59,22 +69,17 @@ export function containerOptions(
     // The image's own command is never run: a workspace waits for its user.
     Entrypoint: ['sleep', 'infinity'],
     Cmd: [],
-    WorkingDir: WORKSPACE_DIR,
+    // Programs of an image may not run where one is built, apart from those that are asked for.
+    ...(request.emptyDirs === undefined
+      ? { WorkingDir: WORKSPACE_DIR }
+      : { Healthcheck: { Test: ['NONE'] } }),
     ...(user !== undefined && { User: user }),
     HostConfig: {
       // Reaps orphans of sessions, and lets the container stop immediately when asked.
       Init: true,
       // Mounts rather than Binds: a path with colons in a Bind could mount something else (threat W4).
       Mounts: [
-        request.localDir === ''
-          ? {
-              Type: 'volume',
-              Source: engineName(request.name),
-              Target: WORKSPACE_DIR,
-              // The files of a fork are complete, even if there are none.
-              ...(request.fork !== undefined && { VolumeOptions: NO_COPY }),
-            }
-          : { Type: 'bind', Source: request.localDir, Target: WORKSPACE_DIR },
+        ...filesOf(request),
         ...(mountedSocketDir === undefined
           ? []
           : [{ Type: 'bind' as const, Source: mountedSocketDir, Target: MOUNT_POINT, ReadOnly: true }]),

@@ -50,6 +50,7 @@ import { listenForUser } from './exec/listen-for-user.ts'
 import { readLoginEnvironment } from '../login-environment.ts'
 import { renewIdentity } from '../renew-identity.ts'
 import { prepareOwner } from './engine/owner.ts'
+import { ContainerBuilds } from './images/container-builds.ts'
 import type { PulledImages } from './images/pulled-images.ts'
 import { startContainer, ownedByAnotherServer } from './start-container.ts'
 import { readUsage } from './usage.ts'
@@ -87,6 +88,7 @@ export class DockerBackend implements Backend {
   readonly name = 'docker'
   readonly forks: ContainerForks
   readonly checkpoints: ContainerCheckpoints
+  readonly builds: ContainerBuilds
   readonly #engine: DockerEngine
   readonly #options: DockerBackendOptions
   readonly #stopped = new AbortController()
@@ -107,9 +109,10 @@ export class DockerBackend implements Backend {
   constructor(options: DockerBackendOptions) {
     this.#options = options
     this.#engine = new DockerEngine(options.host, options.timing)
-    const { network, policy, helperImage = '', serverId, limits } = options
+    const { network, policy, helperImage = '', serverId, limits, pulled } = options
     this.forks = new ContainerForks(this.#engine, serverId, limits)
     this.checkpoints = new ContainerCheckpoints(this.#engine, serverId, this.forks)
+    this.builds = new ContainerBuilds(this.#engine, serverId, this.forks, pulled)
     if (network === undefined && policy !== undefined)
       this.#networks = new IsolatedNetworks(this.#engine, serverId, policy, helperImage)
     this.#programs = new ProgramStarter(this.#engine, options.mountedSocketDirs)
@@ -155,8 +158,9 @@ export class DockerBackend implements Backend {
   }
 
   async list(): Promise<readonly Workspace[]> {
+    const filters = { label: ownFilter(this.#options.serverId) }
     const rows = await this.#engine.call('listing containers', (abortSignal) =>
-      this.#engine.docker.listContainers({ all: true, filters: { label: [...this.#own()] }, abortSignal }),
+      this.#engine.docker.listContainers({ all: true, filters, abortSignal }),
     )
     return Promise.all(
       rows
@@ -367,10 +371,6 @@ export class DockerBackend implements Backend {
 
   #removal(what: string, work: (signal: AbortSignal) => Promise<unknown>): Promise<unknown> {
     return this.#ignoring(404, what, work, REMOVAL_DEADLINE_MS)
-  }
-
-  #own(): readonly string[] {
-    return ownFilter(this.#options.serverId)
   }
 
   /** Keeps an event stream open. Events may have been missed before each time it opens, hence `resync`. */

@@ -34,7 +34,7 @@ export class ServerObjects {
 
   async list(): Promise<readonly EngineObject[]> {
     const { docker } = this.#engine
-    const filters = { label: [...ownFilter(this.#serverId)] }
+    const filters = { label: ownFilter(this.#serverId) }
     const [containers, { Volumes: volumes }, networks] = await Promise.all([
       this.#engine.call('listing containers', () => docker.listContainers({ all: true, filters })),
       this.#engine.call('listing volumes', () => docker.listVolumes({ filters })),

@@ -85,7 +85,7 @@ async function make(
   mountedSocketDir: string | undefined,
 ): Promise<Container> {
   const { request, labels, pulled, progress, signal, ...place } = start
-  if (isCopyOfWorkspace(request.image))
+  if (request.isBuilt !== true && isCopyOfWorkspace(request.image))
     throw fault(
       'INVALID_REQUEST',
       `image ${request.image} has the files of a workspace; fork the workspace instead`,
@@ -106,8 +106,9 @@ async function make(
     if (status === 400 && isReference(request.image))
       throw fault('INVALID_REQUEST', `the engine refuses the container: ${messageOf(error)}`, error)
     // If the engine rejects the reference as well, the pull reports that.
-    // No registry has the image of a fork.
-    if ((status !== 404 && status !== 400) || request.fork !== undefined) throw error
+    // No registry has the image of a fork or of a build.
+    if ((status !== 404 && status !== 400) || request.fork !== undefined || request.isBuilt === true)
+      throw error
     await pullImage(engine, request.image, { progress, signal, pulled })
     return create()
   }
@@ -127,7 +128,8 @@ async function removeUnstarted(engine: DockerEngine, name: string): Promise<void
   try {
     await engine.call(
       'removing the container',
-      (abortSignal) => engine.docker.getContainer(engineName(name)).remove({ force: true, abortSignal }),
+      (abortSignal) =>
+        engine.docker.getContainer(engineName(name)).remove({ force: true, v: true, abortSignal }),
       { deadlineMs: REMOVAL_DEADLINE_MS },
     )
   } catch (error) {

@@ -1,4 +1,4 @@
-import type { EgressGate } from '../../../../src/workspace/lifecycle/creation.ts'
+import type { EgressGate } from '../../../../src/workspace/lifecycle/workspace-creator.ts'
 
 /** For a lifecycle whose workspaces have no egress profiles. */
 export const noEgress: EgressGate = {

@@ -26,7 +26,7 @@ export async function followEvents(
   const stream = (await engine.docker.getEvents({
     // The engine answers slightly before it subscribes; `since` covers the gap.
     since: Math.floor(Date.now() / 1_000) - REACH_BACK_S,
-    filters: { type: ['container'], label: [...ownFilter(serverId)], event: KINDS },
+    filters: { type: ['container'], label: ownFilter(serverId), event: KINDS },
     abortSignal: signal,
   })) as Readable
   on.onOpen()

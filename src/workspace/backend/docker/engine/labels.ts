@@ -7,6 +7,7 @@ import {
   networkLimitsSchema,
 } from '../../../network/narrow.ts'
 import { fault } from '../../../errors.ts'
+import { BUILD_REPOSITORY } from '../../../image-reference.ts'
 import type { BackendCreate } from '../../backend.ts'
 import { parseJson } from '../../../../lib/schema/parse-json.ts'
 import { Type } from '../../../../lib/schema/type.ts'
@@ -80,6 +81,9 @@ export function engineName(workspace: string): string {
 /** Repository of the images of forks, which exist only in the engine. */
 export const FORK_REPOSITORY = 'ws-fork'
 
+/** On an image that a server built, that server. */
+export const BUILD_SERVER = 'workspace.build_server'
+
 /** Returns the image of a copy from which forks are created. */
 export function forkImage(id: string): string {
   return `${FORK_REPOSITORY}:${id}`
@@ -126,7 +130,7 @@ export function changedAtOf(name: string, report: ContainerInspectInfo | undefin
 export function isCopyOfWorkspace(image: string): boolean {
   const [, repository] =
     /^(?:localhost\/|(?:(?:index\.)?docker\.io\/)?(?:library\/)?)([^/:@]+)/.exec(image) ?? []
-  return repository === FORK_REPOSITORY || repository === CHECKPOINT_REPOSITORY
+  return [FORK_REPOSITORY, CHECKPOINT_REPOSITORY, BUILD_REPOSITORY].some((each) => each === repository)
 }
 
 /** Returns the volume of a copy, whose name no workspace's volume has. */
@@ -135,7 +139,7 @@ export function copyVolumeName(id: string): string {
 }
 
 /** Returns the engine filter that selects one server's objects. */
-export function ownFilter(serverId: string): readonly string[] {
+export function ownFilter(serverId: string): string[] {
   return [`${LABEL.serverId}=${serverId}`]
 }
 

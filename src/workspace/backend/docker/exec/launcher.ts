@@ -33,14 +33,16 @@ export interface LauncherRequest {
 }
 
 /**
- * Encodes a request for a launcher. Returns undefined when a launcher cannot accept it: not C strings, or
- * beyond the kernel's usual size limit.
+ * Encodes a request for a launcher. Returns undefined when a launcher cannot accept it: not C strings, beyond the kernel's
+ * usual size limit, or in another directory.
  */
 export function encodeRequest({
   environment = {},
   argv,
   stdin = true,
+  directory,
 }: ExecRequest): LauncherRequest | undefined {
+  if (directory !== undefined) return undefined
   const variables = Object.entries(environment).map(([name, value]) => `${name}=${value}`)
   const strings = [...variables, ...argv]
   if (strings.some((each) => each.includes('\0'))) return undefined

@@ -31,7 +31,7 @@ export async function startExec(
       AttachStdout: true,
       AttachStderr: true,
       Tty: hasTerminal,
-      WorkingDir: WORKSPACE_DIR,
+      WorkingDir: request.directory ?? WORKSPACE_DIR,
       ...(request.user !== undefined && { User: request.user }),
       abortSignal,
     }),

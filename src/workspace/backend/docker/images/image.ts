@@ -1,7 +1,9 @@
+import type { ImageInspectInfo } from 'dockerode'
 import { isFault } from '../../../../lib/errors/fault.ts'
 import { messageOf } from '../../../../lib/errors/message.ts'
 import { fault } from '../../../errors.ts'
 import { type DockerEngine, engineStatus } from '../engine/engine.ts'
+import { progressEvents } from '../engine/progress-events.ts'
 import type { PulledImages } from './pulled-images.ts'
 
 const PROGRESS_EVERY_MS = 1_000
@@ -28,28 +30,22 @@ export async function pullImage(
 ): Promise<void> {
   const { progress, signal, pulled } = work
   if (!isReference(image)) throw notReference(image)
-  const before = pulled && (await findImageId(engine, image))
+  const before = pulled && (await findImage(engine, image))?.Id
   progress(`pulling image ${image}`)
   try {
     await engine.call(
       `pulling image ${image}`,
       async (abortSignal) => {
         const stream = await engine.docker.pull(image, { abortSignal })
-        await new Promise<void>((resolve, reject) => {
-          const layers = new Map<string, string>()
-          let shownAtMs = performance.now()
-          engine.docker.modem.followProgress(
-            stream,
-            (error) => (error ? reject(error) : resolve()),
-            (event: { id?: string; status?: string }) => {
-              if (event.id !== undefined) layers.set(event.id, event.status ?? '')
-              if (performance.now() - shownAtMs < PROGRESS_EVERY_MS) return
-              shownAtMs = performance.now()
-              const done = [...layers.values()].filter((status) => status === 'Pull complete').length
-              progress(`pulling image ${image}: ${done} of ${layers.size} layers`)
-            },
-          )
-        })
+        const layers = new Map<string, string>()
+        let shownAtMs = performance.now()
+        for await (const { id, status } of progressEvents(stream)) {
+          if (id !== undefined) layers.set(id, status ?? '')
+          if (performance.now() - shownAtMs < PROGRESS_EVERY_MS) continue
+          shownAtMs = performance.now()
+          const done = [...layers.values()].filter((each) => each === 'Pull complete').length
+          progress(`pulling image ${image}: ${done} of ${layers.size} layers`)
+        }
       },
       { deadlineMs: 0, signal },
     )
@@ -64,7 +60,7 @@ export async function pullImage(
       )
     throw fault('BACKEND_ERROR', `image ${image} is not on this machine, and ${why}`, error)
   }
-  const after = pulled && (await findImageId(engine, image))
+  const after = pulled && (await findImage(engine, image))?.Id
   // An image without a record is never deleted; failing here would gain nothing.
   if (after !== undefined) await pulled?.add(after, before).catch(() => undefined)
 }
@@ -94,11 +90,17 @@ function notReference(image: string) {
 }
 
 /** Returns undefined when the engine does not have the image. */
-async function findImageId(engine: DockerEngine, image: string): Promise<string | undefined> {
+export async function findImage(engine: DockerEngine, image: string): Promise<ImageInspectInfo | undefined> {
   try {
-    return (await engine.call(`inspecting image ${image}`, () => engine.docker.getImage(image).inspect())).Id
+    return await engine.call(`inspecting image ${image}`, () => engine.docker.getImage(image).inspect())
   } catch (error) {
     if (engineStatus(error) === 404) return undefined
     throw error
   }
+}
+
+/** Splits a variable of an image's settings into name and value. */
+export function splitVariable(text: string): [string, string] {
+  const at = text.indexOf('=')
+  return at === -1 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)]
 }

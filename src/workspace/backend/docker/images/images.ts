@@ -14,7 +14,7 @@ import type {
 import type { RootfsSource } from '../../../image/source/rootfs-source.ts'
 import { DockerEngine, engineStatus, REMOVAL_DEADLINE_MS } from '../engine/engine.ts'
 import { exportRootfs } from './export-rootfs.ts'
-import { isReference, pullImage } from './image.ts'
+import { findImage, isReference, pullImage, splitVariable } from './image.ts'
 import type { PulledImages } from './pulled-images.ts'
 
 /** Node's names for architectures that engines name differently. */
@@ -182,15 +182,7 @@ export class DockerImages implements BackendImages, RootfsEngine {
 
   async #find(name: string): Promise<ImageInspectInfo | undefined> {
     // Only another backend's image can have such a name.
-    if (!isReference(name)) return undefined
-    try {
-      return await this.#engine.call(`inspecting image ${name}`, () =>
-        this.#engine.docker.getImage(name).inspect(),
-      )
-    } catch (error) {
-      if (engineStatus(error) === 404) return undefined
-      throw error
-    }
+    return isReference(name) ? findImage(this.#engine, name) : undefined
   }
 
   async #get(name: string): Promise<ImageInspectInfo> {
@@ -220,11 +212,6 @@ function notFound(name: string) {
 
 function archOf(architecture: string): string {
   return ARCHITECTURES[architecture] ?? architecture
-}
-
-function splitVariable(text: string): [string, string] {
-  const at = text.indexOf('=')
-  return at === -1 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)]
 }
 
 /**
