@@ -3,23 +3,24 @@ import { WORKSPACE_DIR } from '../workspace.ts'
 import type { Feature } from './features.ts'
 import type { Preparation } from './lifecycle-step.ts'
 
-/** Runs the script of a feature in a copy of its folder, in which it may write. */
+/** Runs the script of a feature in a copy of its folder, in which it may write, or of its archive in standard input. */
 const INSTALL = `
 copy=$(mktemp -d) || exit
 trap 'rm -rf "$copy"' EXIT
-cp -R -- "$1/." "$copy" && chown -R 0:0 "$copy" && chmod -R 0755 "$copy" && cd "$copy" && ./install.sh`
+if [ -n "$1" ]; then cp -R -- "$1/." "$copy"; else tar -xzf - -C "$copy"; fi && chown -R 0:0 "$copy" && chmod -R 0755 "$copy" && cd "$copy" && ./install.sh`
 
 /**
- * Returns the program that installs a feature of a workspace's folder, as root. It gets the options as variables, and
+ * Returns the program that installs a feature, as root. It gets the options as variables, and
  * those that the specification names (https://containers.dev/implementors/features/).
  */
 export function installationOf(
-  { id, folder, options }: Feature,
+  { id, content, options }: Feature,
   { user, home }: Pick<LoginEnvironment, 'user' | 'home'>,
 ): Preparation {
   return {
     name: `feature ${id}`,
-    argv: ['/bin/sh', '-c', INSTALL, 'sh', `${WORKSPACE_DIR}/${folder}`],
+    argv: ['/bin/sh', '-c', INSTALL, 'sh', typeof content === 'string' ? `${WORKSPACE_DIR}/${content}` : ''],
+    ...(typeof content !== 'string' && { input: content }),
     user: '0',
     environment: {
       ...options,

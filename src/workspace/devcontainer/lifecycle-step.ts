@@ -31,6 +31,8 @@ export interface Preparation {
   /** Defaults to the workspace's directory; another one only where an image is built. */
   readonly directory?: string
   readonly environment?: Readonly<Record<string, string>>
+  /** Content of its standard input; it has none if absent. */
+  readonly input?: Buffer
 }
 
 /**

@@ -5,6 +5,7 @@ import type { Feature, FeatureReference } from './features.ts'
 import { Findings, isObject } from './findings.ts'
 import { COMMANDS, type LifecycleStep, stepOf } from './lifecycle-step.ts'
 import { directoriesOf } from './placement.ts'
+import { type Download, withoutQuery } from './download-feature.ts'
 import { readJson } from './read-json.ts'
 import { localReferences, substitute } from './substitute.ts'
 import { variablesOf } from './variables.ts'
@@ -20,11 +21,13 @@ const UNSUPPORTED = ['dependsOn', 'entrypoint', 'privileged', 'capAdd', 'securit
  * whose description is unusable is left out.
  *
  * @param read returns the text of a file, by its path relative to `workspaceDir`
+ * @param download returns an archive by its address; if absent, those in archives are left out
  */
 export async function withFeatures(
   reading: DevContainerReading,
   workspaceDir: string,
   read: (path: string) => Promise<string>,
+  download?: Download,
 ): Promise<DevContainerReading> {
   if (reading.is !== 'found' || reading.config.featureReferences.length === 0) return reading
   const { config } = reading
@@ -32,19 +35,26 @@ export async function withFeatures(
   const folders = { local: workspaceDir, container: config.placement.folder }
   const loaded: Loaded[] = []
   for (const reference of config.featureReferences) {
+    if (reference.isArchive && download === undefined) continue
     const own = new Findings()
     try {
-      const { content, error } = readJson(await read(`${reference.folder}/devcontainer-feature.json`))
+      const { place, isArchive } = reference
+      const archive = isArchive ? await download?.(place) : undefined
+      const text = archive?.description ?? (await read(`${place}/devcontainer-feature.json`))
+      const { content, error } = readJson(text)
       if (!isObject(content)) throw new Error(error ?? 'it is not an object')
       const resolve = localReferences(folders, (hidden) =>
         own.notes.push(`${hidden} is its default or empty`),
       )
-      loaded.push(loadFeature(reference, substitute(content, resolve) as typeof content, own))
+      const described = substitute(content, resolve) as typeof content
+      loaded.push(loadFeature({ ...reference, content: archive?.bytes ?? place }, described, own))
     } catch (error) {
       own.invalid.push(`devcontainer-feature.json is unusable, and it is not installed: ${messageOf(error)}`)
     }
     for (const list of ['invalid', 'notes'] as const)
-      findings[list].push(...own[list].map((sentence) => `features: ${reference.folder}: ${sentence}`))
+      findings[list].push(
+        ...own[list].map((sentence) => `features: ${withoutQuery(reference.place)}: ${sentence}`),
+      )
   }
   const { placement } = config
   const directories = [...placement.directories, ...loaded.flatMap((each) => each.directories)]
@@ -74,7 +84,7 @@ interface Loaded {
 }
 
 function loadFeature(
-  { folder, value }: FeatureReference,
+  { place, value, content: files }: FeatureReference & Pick<Feature, 'content'>,
   content: Readonly<Record<string, unknown>>,
   findings: Findings,
 ): Loaded {
@@ -83,8 +93,8 @@ function loadFeature(
     if (content[key] !== undefined) findings.notes.push(`${key} is not supported`)
   return {
     feature: {
-      id: typeof id === 'string' ? id.slice(0, 80) : posix.basename(folder),
-      folder,
+      id: typeof id === 'string' ? id.slice(0, 80) : posix.basename(place),
+      content: files,
       options: optionsOf(options, value),
     },
     // Its references are those of a Dockerfile, which are notable in a devcontainer.json only.

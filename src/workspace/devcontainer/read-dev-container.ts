@@ -11,6 +11,7 @@ import {
   MAX_DEV_CONTAINER_BYTES,
   parseDevContainer,
 } from './dev-container.ts'
+import type { Download } from './download-feature.ts'
 import { withBuild } from './load-build.ts'
 import { withFeatures } from './load-features.ts'
 import { withDevContainerId } from './resolve-references.ts'
@@ -20,13 +21,13 @@ const TOO_LARGE = 'it is larger than 256 KiB'
 /**
  * Reads the file in a host directory before the workspace exists. Links out of that directory are refused.
  */
-export async function readFromHost(directory: string): Promise<DevContainerReading> {
+export async function readFromHost(directory: string, download?: Download): Promise<DevContainerReading> {
   for (const file of DEV_CONTAINER_FILES) {
     try {
       const text = await readWithin(directory, file)
       const reading = parseDevContainer(text, WORKSPACE_DIR, dirname(file))
       const read = (path: string) => readWithin(directory, path)
-      const complete = await withBuild(await withFeatures(reading, WORKSPACE_DIR, read), read)
+      const complete = await withBuild(await withFeatures(reading, WORKSPACE_DIR, read, download), read)
       return withDevContainerId(complete, {
         'devcontainer.local_folder': directory,
         'devcontainer.config_file': join(directory, file),
@@ -71,7 +72,11 @@ function refuseOutside(directory: string, path: string, file: string): void {
 }
 
 /** Reads the file inside a workspace, as its user. */
-export async function readFromInside(backend: Backend, name: string): Promise<DevContainerReading> {
+export async function readFromInside(
+  backend: Backend,
+  name: string,
+  download?: Download,
+): Promise<DevContainerReading> {
   const found = await readInside(backend, name, DEV_CONTAINER_FILES)
   if (found.is !== 'found') return found
   const reading = parseDevContainer(found.text, WORKSPACE_DIR, dirname(found.file))
@@ -82,7 +87,7 @@ export async function readFromInside(backend: Backend, name: string): Promise<De
       ? new Error(file.why)
       : Object.assign(new Error('it does not exist'), { code: 'ENOENT' })
   }
-  const complete = await withBuild(await withFeatures(reading, WORKSPACE_DIR, read), read)
+  const complete = await withBuild(await withFeatures(reading, WORKSPACE_DIR, read, download), read)
   return withDevContainerId(complete, { 'workspace.name': name })
 }
 

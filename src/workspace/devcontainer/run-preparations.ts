@@ -42,13 +42,15 @@ export async function runPreparations(
 export async function runPreparation(
   backend: Backend,
   name: string,
-  { name: title, ...request }: Preparation,
+  { name: title, input, ...request }: Preparation,
   { progress, signal }: RunContext,
 ): Promise<string | undefined> {
   const giveUp = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)])
   try {
     progress(`running ${title}`)
-    const process = await backend.exec(name, { ...request, stdin: false })
+    const process = await backend.exec(name, { ...request, stdin: input !== undefined })
+    // A program may end before it has read everything.
+    if (input !== undefined) process.stdin.on('error', () => undefined).end(input)
     const forget = hangUpOnAbort(giveUp, process)
     try {
       const lastLines = await followProgram(process, (line) => progress(`${title}: ${line}`))

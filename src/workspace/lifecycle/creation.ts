@@ -4,7 +4,8 @@ import type { Logger } from '../../lib/log/logger.ts'
 import { unlessAborted } from '../../lib/process/unless-aborted.ts'
 import type { Backend } from '../backend/backend.ts'
 import type { DevContainer, DevContainerReading } from '../devcontainer/dev-container.ts'
-import { readFromInside } from '../devcontainer/read-dev-container.ts'
+import { downloadsInside } from '../devcontainer/download-feature.ts'
+import { readFromHost, readFromInside } from '../devcontainer/read-dev-container.ts'
 import { fault } from '../errors.ts'
 import type { SettingsStore } from '../settings/settings-store.ts'
 import { WarningList } from './warning-list.ts'
@@ -136,8 +137,18 @@ async function createWithFiles(
   const creator = new WorkspaceCreator(backend, request, createdAt, context)
   const { content } = request
   const known = acceptSettings(content?.devContainer ?? request.devContainer, request.name, context)
-  if (request.localDir !== '')
-    return creator.create(known, await creator.makeImage(creator.wantedImage(known)), false)
+  const download = downloadsInside(backend, request.name, context)
+  if (request.localDir !== '') {
+    const image = await creator.makeImage(creator.wantedImage(known))
+    const created = await creator.create(known, image, false)
+    if (!hasArchives(known)) return created
+    const reading = await readFromHost(request.localDir, download)
+    const complete = acceptSettings(withResolvedImage(reading, context.imageAliases), request.name, context)
+    // The environment can be set only when a container is created.
+    signal.throwIfAborted()
+    await backend.remove(request.name, true)
+    return creator.create(complete, image, false)
+  }
   const given = { name: request.image, isBuilt: false }
   const created = await creator.create(known, given, keepVolume)
   if (content !== undefined) {
@@ -158,7 +169,10 @@ async function createWithFiles(
     }
   }
   if (!request.isProvisioned || !mayHaveFile || request.devContainer.is !== 'none') return created
-  const reading = withResolvedImage(await readFromInside(backend, request.name), context.imageAliases)
+  const reading = withResolvedImage(
+    await readFromInside(backend, request.name, download),
+    context.imageAliases,
+  )
   const devContainer = acceptSettings(reading, request.name, context)
   const wanted = creator.wantedImage(devContainer)
   const asItIs =
@@ -174,6 +188,10 @@ async function createWithFiles(
   await backend.remove(request.name, true)
   const image = await creator.makeImage(wanted)
   return creator.create(devContainer, image, image.name !== request.image || devContainer?.user !== undefined)
+}
+
+function hasArchives(devContainer: DevContainer | undefined): boolean {
+  return devContainer?.featureReferences.some(({ isArchive }) => isArchive) ?? false
 }
 
 function hasVariables({ environment, remoteEnvironment, featureEnvironment }: DevContainer): boolean {

@@ -63,9 +63,13 @@ export function useBoth() {
     textWith: (content: object): string => JSON.stringify({ image, ...PLACE, ...content }),
 
     /** Runs both for a folder, one after the other: its path is part of `${devcontainerId}`. */
-    both: async (text: string, files: Readonly<Record<string, string>> = {}): Promise<Results> => {
+    both: async (
+      text: string,
+      files: Readonly<Record<string, string>> = {},
+      environment: Readonly<Record<string, string>> = {},
+    ): Promise<Results> => {
       const folder = folderWith(text, files)
-      const theirs = await upWithOfficialCli(folder)
+      const theirs = await upWithOfficialCli(folder, environment)
       removeFiles(folder)
       const name = uniqueName('official')
       onTestFinished(async () => {

@@ -55,14 +55,17 @@ export function folderWith(text: string, files: Readonly<Record<string, string>>
 }
 
 /** Runs `devcontainer up` for a folder, observes the container, and removes it. */
-export async function upWithOfficialCli(folder: string): Promise<Observed> {
+export async function upWithOfficialCli(
+  folder: string,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<Observed> {
   if (!existsSync(DEV_CONTAINER_CLI)) throw new Error('@devcontainers/cli is missing: scripts/test-tools')
   const temporary = tempDir()
   seedControlManifest(temporary)
   // It would build an image for the tester's user ID.
   const argv = ['up', '--workspace-folder', folder, '--update-remote-user-uid-default', 'never']
   const { status } = await run(process.execPath, [DEV_CONTAINER_CLI, ...argv], {
-    environment: { PATH: process.env['PATH'], HOME: temporary, TMPDIR: temporary },
+    environment: { PATH: process.env['PATH'], HOME: temporary, TMPDIR: temporary, ...environment },
     timeoutMs: 120_000,
   })
   const id = await docker('ps', '-aq', '--filter', `label=devcontainer.local_folder=${folder}`)

@@ -23,21 +23,47 @@ test.each([
   ['a folder by its way from above', '../.devcontainer/one', '.devcontainer/one'],
 ])('%s is a feature', async (_what, name, folder) => {
   const config = await load({ features: { [name]: {} } }, { [folder]: { id: 'one' } })
-  expect(config.features).toEqual([{ id: 'one', folder, options: {} }])
+  expect(config.features).toEqual([{ id: 'one', content: folder, options: {} }])
   expect([...config.invalid, ...config.notes]).toEqual([])
 })
 
 test.each([
   ['of a registry', 'ghcr.io/devcontainers/features/node:1', 'is not supported'],
-  ['of an address', 'https://host.test/devcontainer-feature-x.tgz', 'is not supported'],
+  ['of an address without encryption', 'http://host.test/devcontainer-feature-x.tgz', 'is not supported'],
+  ['of an address with another name', 'https://host.test/feature-x.tgz', 'is not supported'],
   ['by an absolute path', '/etc', 'is not supported'],
   ['outside of the folder', '../src', 'is not a folder below .devcontainer'],
   ['outside of the workspace', '../../etc', 'is not a folder below .devcontainer'],
   ['with a line feed', './a\nb', 'is not a folder below .devcontainer'],
 ])('a feature %s is left out', async (_what, name, why) => {
   const { features, notes, invalid } = await load({ features: { [name]: {}, './one': {} } }, { [ONE]: {} })
-  expect(features.map(({ folder }) => folder)).toEqual([ONE])
+  expect(features.map(({ content }) => content)).toEqual([ONE])
   expect([...invalid, ...notes]).toEqual([expect.stringContaining(`features: ${name} ${why}`)])
+})
+
+test('archives come first, and only if they can be downloaded', async () => {
+  const address = 'https://host.test/a/devcontainer-feature-x.tgz?b'
+  const content = { features: { './one': {}, [address]: '2' } }
+  const parsed = parseDevContainer(JSON.stringify(content), '/workspace', '.devcontainer')
+  const bytes = Buffer.from('archive')
+  const description = JSON.stringify({
+    id: 'x',
+    options: { version: { default: '1' } },
+    containerEnv: { A: 'b' },
+  })
+  const read = () => Promise.resolve('{}')
+  const without = await withFeatures(parsed, '/workspace', read)
+  const reading = await withFeatures(parsed, '/workspace', read, (url) =>
+    url === address ? Promise.resolve({ description, bytes }) : Promise.reject(new Error(url)),
+  )
+  expect(without).toMatchObject({ config: { features: [{ content: ONE }] } })
+  expect(reading).toMatchObject({
+    config: {
+      features: [{ id: 'x', content: bytes, options: { VERSION: '2' } }, { content: ONE }],
+      featureEnvironment: { A: 'b' },
+      notes: [],
+    },
+  })
 })
 
 test('features of a text that is no file of a workspace are left out', () => {
