@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { ignore } from '../src/lib/errors/ignore.ts'
 import { cheapHash } from '../test/support/content/cheap-hash.ts'
 import { freePort } from '../test/support/services/free-port.ts'
 
@@ -105,7 +106,7 @@ function onFirstCore(command: readonly string[]): ChildProcess {
 
 async function answers(url: string): Promise<void> {
   const endMs = performance.now() + LIMIT_MS
-  while ((await fetch(url).catch(() => undefined)) === undefined) {
+  while ((await fetch(url).catch(ignore('it does not listen yet'))) === undefined) {
     if (performance.now() > endMs) throw new Error(`no response from ${url}`)
     await delay(50)
   }

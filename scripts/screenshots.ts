@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
+import { ignore } from '../src/lib/errors/ignore.ts'
 import { serve } from '../bench/served.ts'
 import {
   create as createContent,
@@ -95,7 +96,8 @@ async function workspace(): Promise<void> {
       }
     })
   } finally {
-    for (const { name } of WORKSPACES) await server.delete(`/api/workspaces/${name}`).catch(() => undefined)
+    for (const { name } of WORKSPACES)
+      await server.delete(`/api/workspaces/${name}`).catch(ignore('it may not have been created'))
     await server.stop()
   }
 }
@@ -222,7 +224,9 @@ async function content(): Promise<void> {
       await page.type('password')
       await page.press('Enter')
       await waitFor('the home page', () =>
-        page.evaluate<boolean>('document.querySelector("#query") !== null').catch(() => false),
+        page
+          .evaluate<boolean>('document.querySelector("#query") !== null')
+          .catch(ignore('the page is still loading', false)),
       )
       await page.click('#query')
       await page.type('suspend a machine')

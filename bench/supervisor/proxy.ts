@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
+import { ignore } from '../../src/lib/errors/ignore.ts'
 import type { Bench } from '../harness.ts'
 import { freePort } from '../../test/support/services/free-port.ts'
 
@@ -120,7 +121,7 @@ function send(agent: Agent, port: number, method: string): Promise<number> {
 
 async function answers(agent: Agent, port: number): Promise<void> {
   const endMs = performance.now() + LIMIT_MS
-  while ((await send(agent, port, 'GET').catch(() => 0)) !== 200) {
+  while ((await send(agent, port, 'GET').catch(ignore('it does not listen yet', 0))) !== 200) {
     if (performance.now() > endMs) throw new Error(`no response on port ${port}`)
     await new Promise((resolve) => setTimeout(resolve, 50))
   }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { basename } from 'node:path'
+import { ignore } from '../lib/errors/ignore.ts'
 import { type DisposalStack, openTogether } from '../lib/lifetime/disposal-stack.ts'
 import type { Logger } from '../lib/log/logger.ts'
 import type { IdlePool } from '../lib/pool/idle-pool.ts'
@@ -71,7 +72,7 @@ async function start(
   const lint = opened.use(new LintService(config, root, logger))
   // The scan takes longest, so it starts before the HTTP code is even loaded.
   const scanned = analysis.start()
-  scanned.catch(() => undefined)
+  scanned.catch(ignore('the scan logs it, and `ready` rejects with it'))
   const watch = config.server.watch ? opened.use(new ProjectWatch(root, analysis, logger)) : undefined
   const token = randomBytes(32).toString('base64url')
   const face: AnalyzerFace = {
@@ -114,7 +115,7 @@ async function start(
     maintainRecord(record, (error) => logger.warn(error, 'the server record could not be written')),
   )
   const ready = scanned.then((scan) => watch?.follow(scan))
-  ready.catch(() => undefined)
+  ready.catch(ignore('the caller that starts the server awaits it'))
   const { host } = config.server
   return {
     host,

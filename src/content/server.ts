@@ -29,7 +29,6 @@ import { ExpiredRemover } from './publish/remove-expired.ts'
 import { ReadLog } from './reads/read-log.ts'
 import { type ReadRecord, withVersion } from './reads/read-record.ts'
 import { CachedMetas } from './repo/cached-metas.ts'
-import type { Repo } from './repo/meta.ts'
 import { RepoList } from './repo/repo-list.ts'
 import { SiteSearch } from './search/site-search.ts'
 import { openSessionStore } from './session/open-session-store.ts'
@@ -151,9 +150,17 @@ function openReadLog(
   opened: DisposalStack,
 ): ReadLog | undefined {
   if (readLog === undefined) return undefined
+  let hasFailed = false
   const complete = async (records: readonly ReadRecord[]): Promise<readonly ReadRecord[]> => {
-    const listed = await repos.read().catch(() => new Map<string, Repo>())
-    return records.map((record) => withVersion(record, listed))
+    try {
+      const listed = await repos.read()
+      hasFailed = false
+      return records.map((record) => withVersion(record, listed))
+    } catch (error) {
+      if (!hasFailed) logger.warn({ err: error }, 'reads are logged without their versions')
+      hasFailed = true
+      return records
+    }
   }
   return opened.use(new ReadLog(readLog, logger, complete))
 }

@@ -11,6 +11,7 @@ import {
 import { encodeFrame } from '../../../src/lib/envelope/frames.ts'
 import type { ExtensionHealth } from '../../../src/lib/guest/extension.ts'
 import { uuidV7 } from '../../../src/lib/envelope/uuid-v7.ts'
+import { ignore } from '../../../src/lib/errors/ignore.ts'
 
 const HEALTH = `${RESERVED}health`
 /** Limit for a broken line; the host itself is trusted. */
@@ -116,7 +117,9 @@ export class Uplink {
 
   async #keep(): Promise<void> {
     for (let retryMs = FIRST_RETRY_MS; ; retryMs = Math.min(retryMs * 2, LAST_RETRY_MS)) {
-      const hasBeenThere = await this.#once().catch(() => false)
+      const hasBeenThere = await this.#once().catch(
+        ignore('it connects again, and publishers get NO_CONNECTION until then', false),
+      )
       if (hasBeenThere) retryMs = FIRST_RETRY_MS
       // Spread out, so that many machines do not reconnect to a restarted host at once.
       await delay(retryMs * (0.5 + Math.random()))

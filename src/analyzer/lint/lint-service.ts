@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { isFault } from '../../lib/errors/fault.ts'
+import { ignore } from '../../lib/errors/ignore.ts'
 import { messageOf } from '../../lib/errors/message.ts'
 import type { Logger } from '../../lib/log/logger.ts'
 import { IdlePool } from '../../lib/pool/idle-pool.ts'
@@ -113,7 +114,7 @@ export class LintService {
 
   #runExclusively<Result>(work: () => Promise<Result>): Promise<Result> {
     const turn = this.#exclusive.then(work)
-    this.#exclusive = turn.catch(() => undefined)
+    this.#exclusive = turn.catch(ignore('the caller of the turn gets it'))
     return turn
   }
 

@@ -3,6 +3,7 @@ import { mkdirSync } from 'node:fs'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { ignore } from '../../lib/errors/ignore.ts'
 import { messageOf } from '../../lib/errors/message.ts'
 import { unifiedDiff } from './compare-texts.ts'
 import type { KtlintCommand } from './ktlint-command.ts'
@@ -109,7 +110,7 @@ async function copyConfigs(root: string, folder: string, copied: readonly Copied
     for (let at = dirname(file.filePath); at !== '.'; at = dirname(at)) folders.add(at)
   for (const each of folders) {
     const config = await readSource(join(root, each, '.editorconfig'), MAX_CONFIG_BYTES).catch(
-      () => undefined,
+      ignore('a folder without a readable one has the settings of its parents'),
     )
     if (config !== undefined) await writeFile(join(folder, each, '.editorconfig'), config.bytes)
   }

@@ -1,4 +1,5 @@
 import { readFileSync, statSync } from 'node:fs'
+import { ignore } from '../../lib/errors/ignore.ts'
 import { writeFileDurable } from '../../lib/fs/write-durable.ts'
 import type { Pool } from '../../lib/pool/pool.ts'
 import { workerFile } from '../../lib/pool/worker-file.ts'
@@ -42,7 +43,8 @@ export class ArchiveHashes {
     await Promise.all(
       unknown.map(async ({ path }) => {
         const hashing = pool.run(workerFile('analyzer-hash'), { path })
-        const hash = (await hashing.catch(() => undefined)) as StampedHash | undefined
+        const hash = (await hashing.catch(ignore('it is hashed again when it is listed'))) as
+          StampedHash | undefined
         if (hash !== undefined) this.add(hash)
       }),
     )
@@ -52,8 +54,9 @@ export class ArchiveHashes {
   async save(): Promise<void> {
     if (!this.#isChanged) return
     this.#isChanged = false
-    // Only an optimization: on a full disk the file is left unchanged.
-    await writeFileDurable(this.#file, JSON.stringify(this.#hashes), { mode: 0o600 }).catch(() => undefined)
+    await writeFileDurable(this.#file, JSON.stringify(this.#hashes), { mode: 0o600 }).catch(
+      ignore('it only saves time: on a full disk the file is left unchanged'),
+    )
   }
 }
 

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { ignore } from '../../lib/errors/ignore.ts'
 import type { Logger } from '../../lib/log/logger.ts'
 import type { IdlePool } from '../../lib/pool/idle-pool.ts'
 import type { Confinement } from '../../lib/sandbox/confine.ts'
@@ -118,7 +119,7 @@ export class ProjectScanner {
     const startMs = performance.now()
     this.progress.begin('resolving')
     const opening = this.#openStore()
-    opening.catch(() => undefined)
+    opening.catch(ignore('it is awaited below'))
     const { signal } = this.#closed
     const classPath = await resolveClassPath(this.#config, this.#root, this.#logger, signal, this.#buildTool)
     this.#allowReading(classPath)
@@ -287,7 +288,7 @@ export class ProjectScanner {
    */
   #runExclusively<Result>(work: () => Promise<Result>): Promise<Result> {
     const result = this.#exclusive.then(work)
-    this.#exclusive = result.catch(() => undefined)
+    this.#exclusive = result.catch(ignore('the caller of the turn gets it'))
     return result
   }
 

@@ -1,5 +1,6 @@
 import { lstatSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
+import { ignore } from '../../lib/errors/ignore.ts'
 import type { ClassPathProblem } from '../classpath/class-container.ts'
 import { fileIdentity } from '../classpath/list-classes.ts'
 import { readClasses } from '../classpath/read-classes.ts'
@@ -54,7 +55,7 @@ export async function readSlices({ entry, keys, storeDir }: ReadTask): Promise<R
     problems.push(...own)
     classCount += facts.classes.count
     written = write(writingStore(storeDir), slice.key, facts.buffer, digest)
-    written.catch(() => undefined)
+    written.catch(ignore('it is awaited before the next write'))
   }
   await written
   return { stored, classCount, problems }

@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { ignoreMissing } from '../../lib/fs/ignore-missing.ts'
 import { parseJson } from '../../lib/schema/parse-json.ts'
 import { type ReadRecord, readRecordSchema } from './read-record.ts'
 
@@ -13,7 +14,11 @@ export interface ReadFilter {
   readonly token?: string | undefined
 }
 
-/** Yields the selected records of a log, oldest file first. Damaged lines are left out. */
+/**
+ * Yields the selected records of a log, oldest file first. Damaged lines are left out.
+ *
+ * @throws Error when the log cannot be read
+ */
 export async function* findReads(file: string, filter: ReadFilter): AsyncGenerator<ReadRecord> {
   for (const each of await filesOf(file)) {
     const lines = createInterface({ input: createReadStream(each, 'utf8'), crlfDelay: Infinity })
@@ -25,7 +30,7 @@ export async function* findReads(file: string, filter: ReadFilter): AsyncGenerat
 }
 
 async function filesOf(file: string): Promise<readonly string[]> {
-  const names: readonly string[] = await readdir(dirname(file)).catch(() => [])
+  const names = (await readdir(dirname(file)).catch(ignoreMissing)) ?? []
   const rotated = names
     .filter((name) => name.startsWith(`${basename(file)}.`))
     .map((name) => Number(name.slice(basename(file).length + 1)))

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import type { Clock } from '../../lib/clock/clock.ts'
 import { isFault } from '../../lib/errors/fault.ts'
+import { ignore } from '../../lib/errors/ignore.ts'
 import type { Logger } from '../../lib/log/logger.ts'
 import { IdlePool } from '../../lib/pool/idle-pool.ts'
 import { workerFile } from '../../lib/pool/worker-file.ts'
@@ -300,7 +301,9 @@ export class SiteSearch {
     for (const name of await readdir(this.#settings.dir)) {
       if (!name.endsWith('.part')) continue
       const file = join(this.#settings.dir, name)
-      const { mtimeMs } = await stat(file).catch(() => ({ mtimeMs: Infinity }))
+      const { mtimeMs } = await stat(file).catch(
+        ignore('its writer has renamed or deleted it', { mtimeMs: Infinity }),
+      )
       if (mtimeMs < this.#clock.wallMs() - ABANDONED_MS) await rm(file, { force: true })
     }
   }

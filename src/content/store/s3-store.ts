@@ -8,6 +8,7 @@ import {
   S3Client,
 } from '@aws-sdk/client-s3'
 import { isFault } from '../../lib/errors/fault.ts'
+import { ignore } from '../../lib/errors/ignore.ts'
 import { messageOf } from '../../lib/errors/message.ts'
 import type { StoreConfig } from '../config.ts'
 import { fault } from '../errors.ts'
@@ -154,7 +155,7 @@ export class S3Store implements Store {
     if (outcome === 'written') this.#etagForm = 'quoted'
     if (this.#etagForm === 'quoted') return outcome
     // Ceph's gateway compares the ETag without its quotes; a store may refuse that form.
-    outcome = await put(plain).catch(() => 'changed' as const)
+    outcome = await put(plain).catch(ignore('a store may refuse that form', 'changed' as const))
     if (outcome === 'written') this.#etagForm = 'plain'
     return outcome
   }

@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import { ignore } from '../errors/ignore.ts'
 import { examples } from './examples.ts'
 
 /** Values that only the running program knows, such as names of workspaces. */
@@ -52,8 +53,12 @@ export function addCompletion(program: Command, values?: CompletedValues): void 
           return
         }
         const [kind = '', ...given] = options.values
-        // Without an answer nothing is offered: an error would be printed into the line being edited.
-        const found = (await values?.list(kind, given, command).catch(() => [])) ?? []
+        const found =
+          (await values
+            ?.list(kind, given, command)
+            .catch(
+              ignore('an error would be printed into the line that is being edited', [] as readonly string[]),
+            )) ?? []
         process.stdout.write(
           found
             .filter((value) => PLAIN.test(value))

@@ -1,5 +1,6 @@
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { ignore } from '../errors/ignore.ts'
 import { makeDirs } from '../fs/make-dirs.ts'
 import { writeFileDurable } from '../fs/write-durable.ts'
 import { identityOf, isRunning, processIdentity } from '../process/process-identity.ts'
@@ -35,8 +36,9 @@ export async function writeServerRecord(
   return async () => {
     // Another server may have replaced the record meanwhile.
     if ((await readRecord(file))?.process.pid !== process.pid) return
-    // A record left on a read-only disk names a process that no longer runs, so clients ignore it.
-    await rm(file, { force: true }).catch(() => undefined)
+    await rm(file, { force: true }).catch(
+      ignore('clients ignore the record of a process that no longer runs'),
+    )
   }
 }
 

@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises'
 import type { AlarmClock } from '../clock/clock.ts'
+import { ignore } from '../errors/ignore.ts'
 
 const LOOK_EVERY_MS = 2_000
 
@@ -71,7 +72,9 @@ export class FollowedFiles<T> {
 
 async function stateOf(paths: readonly string[]): Promise<string> {
   const states = paths.map(async (path) => {
-    const found = await stat(path, { bigint: true }).catch(() => undefined)
+    const found = await stat(path, { bigint: true }).catch(
+      ignore('a missing file is a state, and reading it reports the reason'),
+    )
     return found === undefined ? 'none' : `${found.dev} ${found.ino} ${found.size} ${found.mtimeNs}`
   })
   return (await Promise.all(states)).join()

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { type FileHandle, open, readdir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Readable } from 'node:stream'
+import { ignore } from '../errors/ignore.ts'
 import { ignoreMissing } from './ignore-missing.ts'
 
 /** Suffix of the temporary files. */
@@ -49,7 +50,8 @@ async function makeLike(
   { mode, uid, gid }: NonNullable<WriteOptions['like']>,
 ): Promise<void> {
   const own = await file.stat()
-  if (own.uid !== uid || own.gid !== gid) await file.chown(uid, gid).catch(() => undefined)
+  if (own.uid !== uid || own.gid !== gid)
+    await file.chown(uid, gid).catch(ignore('only root may set the owner'))
   // After chown, which clears setuid and setgid.
   await file.chmod(mode & 0o7777)
 }

@@ -1,4 +1,5 @@
 import { isRecord } from '../envelope/envelope.ts'
+import { ignore } from '../errors/ignore.ts'
 
 const AGENT_URL = 'http://127.0.0.1:498'
 
@@ -32,7 +33,9 @@ export async function publish(
   options: PublishOptions = {},
 ): Promise<Readonly<Record<string, unknown>>> {
   const answer = await post({ namespace, type: 'request', payload }, options)
-  const content: unknown = await answer.json().catch(() => undefined)
+  const content: unknown = await answer
+    .json()
+    .catch(ignore('an unreadable response counts as one without a payload'))
   if (isRecord(content) && isRecord(content['payload'])) return content['payload']
   throw new PublishError('INTERNAL_ERROR', 'the agent’s response has no payload')
 }
@@ -61,7 +64,7 @@ async function post(message: object, { agentUrl = AGENT_URL, timeoutMs }: Publis
     throw new PublishError('NO_CONNECTION', `the agent at ${agentUrl} cannot be reached`, { cause: error })
   }
   if (answer.ok) return answer
-  const content: unknown = await answer.json().catch(() => undefined)
+  const content: unknown = await answer.json().catch(ignore('the status of the response is reported instead'))
   const said = isRecord(content) && isRecord(content['error']) ? content['error'] : {}
   throw new PublishError(
     typeof said['code'] === 'string' ? said['code'] : 'INTERNAL_ERROR',

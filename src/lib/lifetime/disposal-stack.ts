@@ -1,3 +1,5 @@
+import { ignore } from '../errors/ignore.ts'
+
 /** Closes resources in reverse order of opening. Replaces AsyncDisposableStack, which Node 22 lacks. */
 export class DisposalStack {
   readonly #closers: (() => unknown)[] = []
@@ -38,8 +40,7 @@ export async function openTogether<T>(open: (opened: DisposalStack) => Promise<T
   try {
     return await open(opened)
   } catch (error) {
-    // A second failure would hide the actionable one.
-    await opened.close().catch(() => undefined)
+    await opened.close().catch(ignore('a second failure would hide the actionable one'))
     throw error
   }
 }

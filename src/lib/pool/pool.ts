@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
+import { ignore } from '../errors/ignore.ts'
 import type { Confinement } from '../sandbox/confine.ts'
 import type { SandboxOptions } from '../sandbox/sandbox.ts'
 import { ChildHandle } from './child-handle.ts'
@@ -104,7 +105,9 @@ export class Pool {
     child.kill()
     // The timer also keeps this process alive until then; an idle child does not.
     const ended = new AbortController()
-    const limit = delay(CLOSE_TIMEOUT_MS, undefined, { signal: ended.signal }).catch(() => undefined)
+    const limit = delay(CLOSE_TIMEOUT_MS, undefined, { signal: ended.signal }).catch(
+      ignore('the child has ended in time'),
+    )
     await Promise.race([child.gone, limit])
     ended.abort()
   }

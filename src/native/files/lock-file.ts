@@ -13,8 +13,12 @@ export type LockKind = 'alone' | 'shared'
 export async function flock(fd: number, kind: LockKind): Promise<boolean | 'unsupported'> {
   const loaded = loadAddon()
   if (loaded.is === 'loaded') return loaded.addon.lockFile(fd, kind === 'shared')
-  const byPackage = await import('fs-ext').catch(() => undefined)
-  if (byPackage === undefined) return 'unsupported'
+  let byPackage: typeof import('fs-ext')
+  try {
+    byPackage = await import('fs-ext')
+  } catch {
+    return 'unsupported'
+  }
   try {
     byPackage.flockSync(fd, kind === 'alone' ? 'exnb' : 'shnb')
     return true

@@ -1,4 +1,5 @@
 import { KeyedLock } from '../../lib/process/keyed-lock.ts'
+import { ignore } from '../../lib/errors/ignore.ts'
 import { messageOf } from '../../lib/errors/message.ts'
 import { fault } from '../errors.ts'
 import { dependenciesFirst, dependentsFirst, dependsOn } from './dependency-order.ts'
@@ -249,8 +250,9 @@ export class ProcessTable {
     if (spec.startFirst !== undefined && process.state.is === 'running') {
       process.change(spec)
       this.#deps.onOpen(spec)
-      // If it fails, its history has the reason.
-      return process.restart('changed in the configuration').catch(() => undefined)
+      return process
+        .restart('changed in the configuration')
+        .catch(ignore('the history of the process has the reason'))
     }
     const wasUp = !process.isDown || retryAtOf(process.state) !== undefined
     await endFor(process, 'changed in the configuration')

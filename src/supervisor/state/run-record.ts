@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { messageOf } from '../../lib/errors/message.ts'
+import { ignoreMissing } from '../../lib/fs/ignore-missing.ts'
 import { writeFileDurable } from '../../lib/fs/write-durable.ts'
 import { readProcStat } from '../../lib/process/proc-stat.ts'
 import { bootId } from '../../lib/process/process-identity.ts'
@@ -53,7 +54,7 @@ export class RunRecord {
 
   /** Returns the recorded programs that are still running; empty if the record is unreadable. */
   async read(): Promise<readonly RecordedRun[]> {
-    const text = await readFile(this.#file, 'utf8').catch(() => undefined)
+    const text = await this.#text()
     if (text === undefined) return []
     const written = parseJson(recordSchema, text)
     if (written === undefined) {
@@ -62,6 +63,17 @@ export class RunRecord {
     }
     if (written.boot !== bootId()) return []
     return written.runs.filter(({ pid, began }) => readProcStat(pid)?.began === began)
+  }
+
+  async #text(): Promise<string | undefined> {
+    try {
+      return await readFile(this.#file, 'utf8').catch(ignoreMissing)
+    } catch (error) {
+      this.#warn(
+        `${this.#file} cannot be read: ${messageOf(error)}; running programs of the earlier supervisor cannot be taken over`,
+      )
+      return undefined
+    }
   }
 
   /** Schedules a write of the record, batching further changes. */

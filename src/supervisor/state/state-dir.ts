@@ -2,6 +2,8 @@ import { createHash, randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { defineFaults } from '../../lib/errors/fault.ts'
+import { messageOf } from '../../lib/errors/message.ts'
+import { ignoreMissing } from '../../lib/fs/ignore-missing.ts'
 import { holdStateDir } from '../../lib/fs/state-dir.ts'
 import { writeFileDurable } from '../../lib/fs/write-durable.ts'
 
@@ -38,15 +40,24 @@ export async function openStateDir(path: string, warn: (message: string) => void
       warn(
         'neither the native addon nor fs-ext is built: a second supervisor could use the same state directory',
       ),
-    read: () => readInstance(join(path, 'instance')),
+    read: () => readInstance(join(path, 'instance'), warn),
   })
   return { path, instance, release }
 }
 
-async function readInstance(file: string): Promise<string> {
-  const found = await readFile(file, 'utf8').catch(() => '')
-  if (/^[0-9a-f-]{36}\n$/.test(found)) return found.trim()
+async function readInstance(file: string, warn: (message: string) => void): Promise<string> {
+  const found = await textOf(file, warn)
+  if (found !== undefined && /^[0-9a-f-]{36}\n$/.test(found)) return found.trim()
   const instance = randomUUID()
   await writeFileDurable(file, `${instance}\n`, { mode: 0o600 })
   return instance
+}
+
+async function textOf(file: string, warn: (message: string) => void): Promise<string | undefined> {
+  try {
+    return await readFile(file, 'utf8').catch(ignoreMissing)
+  } catch (error) {
+    warn(`${file} cannot be read: ${messageOf(error)}; programs of the earlier supervisor are not recognized`)
+    return undefined
+  }
 }

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream'
+import { ignore } from '../../lib/errors/ignore.ts'
 import { TAR_END } from '../../lib/tar/encode-header.ts'
 import { readTar } from '../../lib/tar/read-tar.ts'
 import type { Backend, ExecProcess } from '../backend/backend.ts'
@@ -76,7 +77,7 @@ async function* packed(process: ExecProcess, name: string, gone: AbortSignal): A
     throw status === 0 ? error : packFault(name, status, messages)
   } finally {
     release()
-    await process.hangUp().catch(() => undefined)
+    await process.hangUp().catch(ignore('it may have exited'))
   }
 }
 

@@ -3,6 +3,7 @@ import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 import { buffer } from 'node:stream/consumers'
 import { isFault } from '../../lib/errors/fault.ts'
+import { ignore } from '../../lib/errors/ignore.ts'
 import { messageOf } from '../../lib/errors/message.ts'
 import { readTar, type TarItem } from '../../lib/tar/read-tar.ts'
 import { fault } from '../errors.ts'
@@ -155,8 +156,7 @@ async function* decompressed(source: AsyncGenerator<Buffer>): AsyncGenerator<Buf
   }
   if (start.subarray(0, GZIP_MAGIC.length).equals(GZIP_MAGIC)) {
     const gunzip = createGunzip()
-    // Its failure destroys the stream, whose reader reports it.
-    pipeline(whole(), gunzip).catch(() => undefined)
+    pipeline(whole(), gunzip).catch(ignore('it destroys the stream, whose reader reports it'))
     yield* gunzip as AsyncIterable<Buffer>
   } else yield* whole()
 }

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { answerToWire, type Envelope, envelopeFromWire, isRecord, PING } from '../../lib/envelope/envelope.ts'
+import { ignore } from '../../lib/errors/ignore.ts'
 import { messageOf } from '../../lib/errors/message.ts'
 import { AnswerBatcher } from './answer-batcher.ts'
 import { WorkspaceClient } from './client.ts'
@@ -75,7 +76,9 @@ export async function serveNamespace(
       onProblem(messageOf(error))
     }
     // Jitter, so that many extensions do not reconnect to a restarted server at the same time.
-    await delay(retryMs * (0.5 + Math.random()), undefined, { signal }).catch(() => undefined)
+    await delay(retryMs * (0.5 + Math.random()), undefined, { signal }).catch(
+      ignore('a wait that was aborted'),
+    )
     if (signal?.aborted === true) return
   }
 }

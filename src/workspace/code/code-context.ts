@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
+import { ignore } from '../../lib/errors/ignore.ts'
 import type { Backend, ExecProcess, ExitStatus } from '../backend/backend.ts'
 import { fault } from '../errors.ts'
 import { type Program, startProgram } from '../program/program.ts'
@@ -147,7 +148,7 @@ export class CodeContext {
     this.#readers = { stdout: new MessageReader(mark), stderr: new MessageReader(mark) }
     process.stdin.on('error', () => undefined)
     this.ended = followOutput(process, (name, chunk) => this.#take(name, chunk))
-      .catch(() => KILLED)
+      .catch(ignore('a lost connection ends it as well', KILLED))
       .then((exit) => {
         this.#exit = exit
         this.#run?.done.reject(this.#endFault(exit))
@@ -205,14 +206,16 @@ export class CodeContext {
 
   /** Ends the interpreter with the programs that it started. */
   async close(): Promise<void> {
-    await this.#process.signal('SIGKILL').catch(() => false)
-    await this.#process.hangUp().catch(() => undefined)
+    await this.#process.signal('SIGKILL').catch(ignore('it may have exited', false))
+    await this.#process.hangUp().catch(ignore('it may have exited'))
   }
 
   async #interrupt(over: AbortSignal): Promise<void> {
     for (let interrupts = 0; interrupts < MAX_INTERRUPTS; interrupts++) {
-      await sendSignal(this.#process, 'SIGINT').catch(() => undefined)
-      const isOver = await delay(INTERRUPT_EVERY_MS, false, { signal: over }).catch(() => true)
+      await sendSignal(this.#process, 'SIGINT').catch(ignore('it may have exited'))
+      const isOver = await delay(INTERRUPT_EVERY_MS, false, { signal: over }).catch(
+        ignore('an aborted wait means that the run is over', true),
+      )
       if (isOver) return
     }
     await this.close()

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../../lib/clock/clock.ts'
+import { ignore } from '../../lib/errors/ignore.ts'
 import type { Backend } from '../backend/backend.ts'
 import { fault } from '../errors.ts'
 import type { WorkspaceTable } from '../lifecycle/table.ts'
@@ -59,7 +60,9 @@ export class CodeContexts {
       this.#entries.delete(nameKey(change.name))
       // Its runs end even if the backend does not report their end.
       for (const { context } of entries?.values() ?? [])
-        context.then((each) => each.close()).catch(() => undefined)
+        context
+          .then((each) => each.close())
+          .catch(ignore('the caller that created the context gets a failed start'))
     })
   }
 
@@ -126,7 +129,7 @@ export class CodeContexts {
         return context.run(request, sink)
       })
       entry.waiting++
-      entry.last = run.catch(() => undefined).finally(() => entry.waiting--)
+      entry.last = run.catch(ignore('the caller of the turn gets it')).finally(() => entry.waiting--)
       const { id, language, createdAt, directory } = entry
       return { ...(await run), id, language, createdAt, directory }
     }

@@ -2,6 +2,7 @@ import type { Logger } from '../../lib/log/logger.ts'
 import { nameKey } from '../name.ts'
 import type { Credentials } from './credentials.ts'
 import type { Clock } from '../../lib/clock/clock.ts'
+import { ignore } from '../../lib/errors/ignore.ts'
 
 /** How long a caller waits for new credentials while old ones are valid: SDKs give up after a second. */
 const PATIENCE_MS = 700
@@ -62,7 +63,7 @@ export class CredentialCache {
     if (leftMs > Math.max(cacheRefreshBeforeMs, sessionDurationMs * AHEAD_SHARE)) return cached.credentials
     const fetched = this.#fetch(workspace, entry)
     if (leftMs > cacheRefreshBeforeMs) {
-      fetched.catch(() => undefined)
+      fetched.catch(ignore('it is logged, and the cached ones are still valid'))
       return cached.credentials
     }
     return serveWhileValid ? orElse(fetched, cached.credentials) : fetched
@@ -132,7 +133,10 @@ async function orElse(fetched: Promise<Credentials>, other: Credentials): Promis
   const { promise: late, resolve } = Promise.withResolvers<Credentials>()
   const timer = setTimeout(() => resolve(other), PATIENCE_MS)
   try {
-    return await Promise.race([fetched.catch(() => other), late])
+    return await Promise.race([
+      fetched.catch(ignore('it is logged, and the cached ones are still valid', other)),
+      late,
+    ])
   } finally {
     clearTimeout(timer)
   }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { finished } from 'node:stream/promises'
 import { setTimeout as delay } from 'node:timers/promises'
+import { ignore } from '../../lib/errors/ignore.ts'
 import { messageOf } from '../../lib/errors/message.ts'
 import { unlessAborted } from '../../lib/process/unless-aborted.ts'
 import type { Backend, ExecProcess } from '../backend/backend.ts'
@@ -94,13 +95,12 @@ async function readMarked(process: ExecProcess, mark: string, giveUp: AbortSigna
     await Promise.race([process.exitStatus, delay(EXIT_MS)])
     return chunks.join('')
   } catch (error) {
-    // It may have exited.
-    await process.signal('SIGKILL').catch(() => false)
+    await process.signal('SIGKILL').catch(ignore('it may have exited', false))
     throw error
   } finally {
     forget()
     // Output that nobody reads would block the engine.
-    await process.hangUp().catch(() => undefined)
+    await process.hangUp().catch(ignore('it may have exited'))
   }
 }
 

@@ -1,3 +1,4 @@
+import { ignore } from '../../lib/errors/ignore.ts'
 import { messageOf } from '../../lib/errors/message.ts'
 import type { Backend, BackendUsage, ImagePart, MeasuredPart, UsagePart } from '../backend/backend.ts'
 import type { Bytes } from '../bytes.ts'
@@ -79,7 +80,8 @@ export class DiskReporter {
     const last = this.#last
     if (last === undefined) return this.#join()
     const ageMs = this.#options.clock.wallMs() - last.generatedAt.getTime()
-    if (ageMs < 0 || ageMs > FRESH_MS) this.#join().catch(() => undefined)
+    if (ageMs < 0 || ageMs > FRESH_MS)
+      this.#join().catch(ignore('the last report shows its age, and the next call measures again'))
     return last
   }
 
@@ -156,7 +158,10 @@ export class DiskReporter {
       const named = this.#options.table.find(name)
       // A workspace missing from the table was deleted with its files kept, or has just entered state
       // `error`.
-      const workspace = named?.backend === backend ? named : await from.find(name).catch(() => undefined)
+      const workspace =
+        named?.backend === backend
+          ? named
+          : await from.find(name).catch(ignore('its files are shown under their name'))
       const parts = all.map((part) => ({ ...part, size: sizeOf(part) }))
       const total = sumBytes([NOTHING, ...parts.map(({ size }) => size)])
       return {

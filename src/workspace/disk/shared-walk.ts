@@ -1,3 +1,4 @@
+import { ignore } from '../../lib/errors/ignore.ts'
 import type { WalkWork } from './walker.ts'
 
 interface Turn<T> {
@@ -54,7 +55,7 @@ export class SharedWalk<T> {
       this.#next = undefined
       return this.#walk({ signal: end.signal, onSeen })
     })
-    this.#running = result.catch(() => undefined)
+    this.#running = result.catch(ignore('the callers that wait for the walk get it'))
     return { result, end, watchers, waiting: 0 }
   }
 }

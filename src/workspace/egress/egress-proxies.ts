@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { AlarmClock } from '../../lib/clock/clock.ts'
+import { ignore } from '../../lib/errors/ignore.ts'
 import { messageOf } from '../../lib/errors/message.ts'
 import { openToken } from '../../lib/fs/token-file.ts'
 import type { Logger } from '../../lib/log/logger.ts'
@@ -138,10 +139,7 @@ export class EgressProxies {
   #detach(name: string): void {
     const attachment = this.#attachments.get(nameKey(name))
     this.#attachments.delete(nameKey(name))
-    attachment?.open.then(
-      ({ close }) => close(),
-      () => undefined,
-    )
+    attachment?.open.then(({ close }) => close(), ignore('what failed to open needs no closing'))
   }
 
   #reattach(workspace: Workspace): void {

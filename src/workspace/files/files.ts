@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { posix } from 'node:path'
 import { Readable } from 'node:stream'
+import { ignore } from '../../lib/errors/ignore.ts'
 import type { Backend, ExecProcess } from '../backend/backend.ts'
 import { hangUpOnAbort } from '../backend/follow-program.ts'
 import { fault } from '../errors.ts'
@@ -150,7 +151,7 @@ export class WorkspaceFiles {
         await check()
       } finally {
         release()
-        await process.hangUp().catch(() => undefined)
+        await process.hangUp().catch(ignore('it may have exited'))
       }
     }
     return Readable.from(content(), { objectMode: false })

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
+import { ignore } from '../../lib/errors/ignore.ts'
 import type { Backend, ExecProcess } from '../backend/backend.ts'
 import { hangUpOnAbort } from '../backend/follow-program.ts'
 import { fault } from '../errors.ts'
@@ -67,11 +68,11 @@ export async function* watchDirectory(
       const changes = before === undefined ? [] : changesBetween(before, listing)
       if (before === undefined || changes.length > 0) yield changes
       before = listing
-      await delay(EVERY_MS, undefined, { signal }).catch(() => undefined)
+      await delay(EVERY_MS, undefined, { signal }).catch(ignore('a wait that was aborted'))
     }
   } finally {
     release()
-    await process.hangUp().catch(() => undefined)
+    await process.hangUp().catch(ignore('it may have exited'))
   }
 }
 

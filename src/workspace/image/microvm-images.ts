@@ -1,4 +1,5 @@
 import { isFault } from '../../lib/errors/fault.ts'
+import { ignore } from '../../lib/errors/ignore.ts'
 import { workerFile } from '../../lib/pool/worker-file.ts'
 import { fault } from '../errors.ts'
 import { convert, type Converter } from './convert/convert.ts'
@@ -33,7 +34,7 @@ export class MicrovmImages implements BackendImages {
 
   async list(): Promise<readonly BackendImage[]> {
     const { images, unreadableTags } = await this.#store.list()
-    const pins = await this.#store.pinned().catch(() => undefined)
+    const pins = await this.#store.pinned().catch(ignore('every image then counts as used'))
     const rows = images.flatMap((image) => this.#rowsOf(image, pins === undefined || pins.has(image.digest)))
     const unreadable = unreadableTags.map(({ tag }) => ({ ...this.#blank(tag), tag, isInUse: true }))
     return [...rows, ...unreadable]

@@ -1,4 +1,5 @@
 import { LONGEST_DELAY_MS } from '../../lib/clock/clock.ts'
+import { ignore } from '../../lib/errors/ignore.ts'
 import type { Backend, ExecProcess, ExitStatus } from '../backend/backend.ts'
 import { fault } from '../errors.ts'
 import type { WorkspaceTable } from '../lifecycle/table.ts'
@@ -190,7 +191,7 @@ export class LivePrograms {
 function killAfter(entry: Entry, timeoutMs: number): NodeJS.Timeout {
   const kill = (): void => {
     entry.hasTimedOut = true
-    sendSignal(entry.process, 'SIGKILL').catch(() => undefined)
+    sendSignal(entry.process, 'SIGKILL').catch(ignore('it may have exited'))
   }
   return setTimeout(kill, Math.min(timeoutMs, LONGEST_DELAY_MS)).unref()
 }

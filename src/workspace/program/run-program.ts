@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout as delay } from 'node:timers/promises'
+import { ignore } from '../../lib/errors/ignore.ts'
 import type { ExecProcess, ExitStatus } from '../backend/backend.ts'
 import { hangUpOnAbort } from '../backend/follow-program.ts'
 
@@ -49,7 +50,7 @@ export async function runToEnd(
   // Not every program reads its input.
   process.stdin.on('error', () => undefined)
   if (typeof input === 'string') process.stdin.end(input)
-  else pipeline(input, process.stdin).catch(() => undefined)
+  else pipeline(input, process.stdin).catch(ignore('not every program reads its input'))
   try {
     let hasTimedOut = false
     const end = followOutput(process, take)
@@ -58,8 +59,7 @@ export async function runToEnd(
       hasTimedOut = true
       return terminate(process, ended.signal)
     })
-    // It rejects once the program has ended in time.
-    overdue?.catch(() => undefined)
+    overdue?.catch(ignore('it rejects once the program has ended in time'))
     const exit = await Promise.race([end, rejectionOf(gone), ...(overdue === undefined ? [] : [overdue])])
     return { ...exit, hasTimedOut, durationMs: Math.round(performance.now() - startedMs) }
   } finally {
@@ -107,10 +107,10 @@ function rejectionOf(signal: AbortSignal): Promise<never> {
 /** Terminates a program; resolves when not even SIGKILL ended it. */
 async function terminate(process: ExecProcess, ended: AbortSignal): Promise<ExitStatus> {
   for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
-    await process.signal(signal).catch(() => false)
+    await process.signal(signal).catch(ignore('it may have exited', false))
     await delay(KILL_GRACE_MS, undefined, { signal: ended })
   }
-  await process.hangUp().catch(() => undefined)
+  await process.hangUp().catch(ignore('it may have exited'))
   return KILLED
 }
 

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import * as client from 'openid-client'
 import type { Clock } from '../../lib/clock/clock.ts'
 import { isFault } from '../../lib/errors/fault.ts'
+import { ignore } from '../../lib/errors/ignore.ts'
 import { messageOf } from '../../lib/errors/message.ts'
 import { parseGroups } from '../../lib/openid/groups.ts'
 import { type Claims, claimsOf, OpenIdProvider } from '../../lib/openid/provider.ts'
@@ -102,8 +103,7 @@ export class DeviceLogin {
     const lifetimeMs = (seconds: number): number => this.#clock.wallMs() + 1_000 * seconds
     const begun = this.#ask()
     const result = begun.then(({ provider, prompt }) => this.#finish(provider, prompt, controller.signal))
-    // Reported to the request that waits for it.
-    result.catch(() => undefined)
+    result.catch(ignore('the request that waits for it reports it'))
     // Counted from now on, also while the provider is asked.
     const login = { address, expiresMs: lifetimeMs(DEFAULT_LIFETIME_S), result, controller }
     this.#pending.set(id, login)

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { ignore } from '../../lib/errors/ignore.ts'
 import { messageOf } from '../../lib/errors/message.ts'
 import { ignoreMissing } from '../../lib/fs/ignore-missing.ts'
 import { openSealedJson, sealJson } from '../../lib/fs/sealed-json.ts'
@@ -68,7 +69,9 @@ export class TeamFile {
         await this.#writeKeys(users)
         await writeFileDurable(this.#path, sealJson({ version: 1, users }), { mode: 0o600 })
       } catch (error) {
-        await this.#writeKeys(this.#users).catch(() => undefined)
+        await this.#writeKeys(this.#users).catch(
+          ignore('the first failure is reported, and a key without a user admits nobody'),
+        )
         throw fault('BACKEND_ERROR', `the state directory cannot be written: ${messageOf(error)}`, error)
       }
       this.#users = users

@@ -1,5 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
+import { ignore } from '../../lib/errors/ignore.ts'
 import { readProcStat } from '../../lib/process/proc-stat.ts'
 import { identityOf, type ProcessIdentity } from '../../lib/process/process-identity.ts'
 import type { Random } from '../../lib/random/random.ts'
@@ -122,7 +123,9 @@ function injected(): InjectedFault {
 
 /** Returns the child processes of a process; none where there is no /proc. */
 export async function childrenOf(pid: number): Promise<readonly ProcessIdentity[]> {
-  const entries = await readdir('/proc').catch(() => [])
+  const entries = await readdir('/proc').catch(
+    ignore('there is no /proc outside Linux', [] as readonly string[]),
+  )
   const pids = entries.filter((name) => /^\d+$/.test(name)).map(Number)
   return pids.filter((each) => readProcStat(each)?.parent === pid).map(identityOf)
 }

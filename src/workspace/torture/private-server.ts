@@ -1,6 +1,7 @@
 import { closeSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { ignore } from '../../lib/errors/ignore.ts'
 import { messageOf } from '../../lib/errors/message.ts'
 import { run } from '../../lib/process/run.ts'
 import { fault } from '../errors.ts'
@@ -82,7 +83,9 @@ export class PrivateServer {
    */
   async start(killFirstAfterMs?: number): Promise<void> {
     if (killFirstAfterMs !== undefined) {
-      const first = await this.#attempt(killFirstAfterMs).catch(() => undefined)
+      const first = await this.#attempt(killFirstAfterMs).catch(
+        ignore('it may be killed before it is ready; the next attempt reports a failure'),
+      )
       await first?.kill()
     }
     const running = await this.#attempt(START_LIMIT_MS)

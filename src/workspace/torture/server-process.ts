@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
+import { ignore } from '../../lib/errors/ignore.ts'
 import { fault } from '../errors.ts'
 import { LAUNCHER } from '../../lib/process/end-with-launcher.ts'
 import { siblingModule } from '../../lib/process/sibling.ts'
@@ -83,8 +84,7 @@ export const startServer: StartServer = ({ entry, configFile, stateDir, logFile,
     }
     void ended.then(refuse)
   })
-  // Its caller may kill it before it is ready.
-  ready.catch(() => undefined)
+  ready.catch(ignore('its caller may kill it before it is ready'))
   return { ready, kill }
 }
 

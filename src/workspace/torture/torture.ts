@@ -3,6 +3,7 @@ import { copyFile, mkdtemp, realpath } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { ignore } from '../../lib/errors/ignore.ts'
 import { messageOf } from '../../lib/errors/message.ts'
 import type { ProcessIdentity } from '../../lib/process/process-identity.ts'
 import { Random } from '../../lib/random/random.ts'
@@ -306,7 +307,7 @@ class Run {
 
   /** Waits, but not beyond the end of the run. */
   async #pause(ms: number): Promise<void> {
-    await delay(ms, undefined, { signal: this.#options.signal }).catch(() => undefined)
+    await delay(ms, undefined, { signal: this.#options.signal }).catch(ignore('a wait that was aborted'))
   }
 
   #summary(kind: FaultKind): FaultSummary {

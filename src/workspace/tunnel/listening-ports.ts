@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { ignore } from '../../lib/errors/ignore.ts'
 import type { Backend } from '../backend/backend.ts'
 import { readProgram } from '../backend/read-program.ts'
 import { fault } from '../errors.ts'
@@ -71,7 +72,9 @@ export async function waitForPort(
     const leftMs = endMs - performance.now()
     if (leftMs <= 0)
       throw fault('WAIT_TIMED_OUT', `nothing listens on port ${port} of the workspace after ${timeoutMs} ms`)
-    await delay(Math.min(pauseMs, leftMs), undefined, { signal: gone }).catch(() => undefined)
+    await delay(Math.min(pauseMs, leftMs), undefined, { signal: gone }).catch(
+      ignore('a wait that was aborted'),
+    )
     gone.throwIfAborted()
   }
 }

@@ -3,6 +3,7 @@ import type { WorkspaceTable } from '../lifecycle/table.ts'
 import type { Workspace } from '../workspace.ts'
 import type { BackendName } from '../backend-name.ts'
 import { type Clock, systemClock } from '../../lib/clock/clock.ts'
+import { ignore } from '../../lib/errors/ignore.ts'
 
 const EVERY_MS = 2_000
 /** A sample is reused for callers within this time. */
@@ -66,7 +67,7 @@ export class UsageSampler {
   }
 
   async #notify(): Promise<void> {
-    const usages = await this.read().catch(() => undefined)
+    const usages = await this.read().catch(ignore('the next sample is taken in two seconds'))
     if (usages !== undefined) for (const listener of this.#listeners) listener(usages)
   }
 
@@ -77,7 +78,9 @@ export class UsageSampler {
     await Promise.all(
       [...this.#backends.values()].map(async (backend) => {
         const own = running.filter((workspace) => workspace.backend === backend.name)
-        const read = await backend.loads(own).catch(() => new Map<string, Load>())
+        const read = await backend
+          .loads(own)
+          .catch(ignore('usage that cannot be measured is left out', new Map<string, Load>()))
         for (const [id, load] of read) loads.set(id, load)
       }),
     )

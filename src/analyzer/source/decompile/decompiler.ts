@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Logger } from '../../../lib/log/logger.ts'
 import { makeDirs } from '../../../lib/fs/make-dirs.ts'
+import { ignore } from '../../../lib/errors/ignore.ts'
 import { messageOf } from '../../../lib/errors/message.ts'
 import { unpackError } from '../../../lib/pool/portable-error.ts'
 import {
@@ -90,7 +91,7 @@ export class Decompiler {
    */
   run(task: DecompileTask, start: DecompilerStart, locate: Locate): Promise<Decompiled> {
     const turn = this.#turn.then(() => this.#run(task, start, locate))
-    this.#turn = turn.catch(() => undefined)
+    this.#turn = turn.catch(ignore('the caller of the turn gets it'))
     return turn
   }
 

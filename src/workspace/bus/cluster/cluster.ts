@@ -12,6 +12,7 @@ import { Origins } from './origins.ts'
 import { type Peer, Peers } from './peers.ts'
 import * as wire from './wire.ts'
 import { setTimeout as delay } from 'node:timers/promises'
+import { ignore } from '../../../lib/errors/ignore.ts'
 import { messageOf } from '../../../lib/errors/message.ts'
 
 const HEARTBEAT_MS = 2_000
@@ -70,7 +71,7 @@ export class BusCluster {
     clearInterval(this.#heartbeat)
     if (this.#nats === undefined) return
     this.#announce(true)
-    await this.#nats.flush().catch(() => undefined)
+    await this.#nats.flush().catch(ignore('its peers miss its heartbeat instead'))
     await this.#nats.close()
   }
 
@@ -121,7 +122,9 @@ export class BusCluster {
   /** Lists the connected workspaces of all servers, omitting servers that do not respond within 2 s. */
   async workspaces(): Promise<readonly ConnectedGuest[]> {
     const others = this.#peers.all().map(async ({ server }) => {
-      const text = await this.#request(wire.SUBJECTS.workspaces(server), '').catch(() => '[]')
+      const text = await this.#request(wire.SUBJECTS.workspaces(server), '').catch(
+        ignore('a server that does not respond is left out', '[]'),
+      )
       return wire.guestsFromWire(text)
     })
     return [...this.#bus.workspaces(), ...(await Promise.all(others)).flat()]
@@ -289,7 +292,9 @@ async function connectNats(
       if (!hasFailed)
         logger.warn(`the bus cannot reach other servers: NATS does not respond (${why}); retrying`)
       hasFailed = true
-      await delay(RETRY_MS * (0.5 + Math.random()), undefined, { signal }).catch(() => undefined)
+      await delay(RETRY_MS * (0.5 + Math.random()), undefined, { signal }).catch(
+        ignore('a wait that was aborted'),
+      )
     }
   }
   return undefined

@@ -1,4 +1,5 @@
 import type { Static } from 'typebox'
+import { ignore } from '../../../lib/errors/ignore.ts'
 import type { importQuerySchema } from '../../api/archive.ts'
 import type { CamelCase } from '../../api/camel-case.ts'
 import type { createBodySchema } from '../../api/create.ts'
@@ -67,8 +68,7 @@ export class WorkspaceServer {
     // The request itself is not aborted: until the server has accepted it, the name may be another workspace's.
     const cancel = (): void => {
       canceling = this.#cancel(body.name)
-      // Handled where it is awaited, which may be later.
-      canceling.catch(() => undefined)
+      canceling.catch(ignore('it is awaited below, perhaps later'))
     }
     const accepted = (): void => {
       if (signal?.aborted === true) cancel()

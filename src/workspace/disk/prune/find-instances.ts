@@ -1,3 +1,4 @@
+import { ignore } from '../../../lib/errors/ignore.ts'
 import { messageOf } from '../../../lib/errors/message.ts'
 import type { Backend, BackendUsage, UsagePart } from '../../backend/backend.ts'
 import type { Lifecycle } from '../../lifecycle/lifecycle.ts'
@@ -85,7 +86,7 @@ export async function findInstances(parts: InstanceParts, untilMs: number): Prom
  * state `error`.
  */
 async function whyUnlisted(backend: Backend, name: string): Promise<string> {
-  const state = (await backend.find(name).catch(() => undefined))?.state
+  const state = (await backend.find(name).catch(ignore('without a state, the files are kept too')))?.state
   return state?.is === 'error'
     ? inError(state.message)
     : 'its files are kept for the next workspace of that name'

@@ -32,7 +32,11 @@ export class AgentForward {
     this.#logger = logger
     connection.once('close', () => {
       this.#isClosed = true
-      void this.#listener?.then((listener) => listener.close()).catch(() => undefined)
+      this.#listener
+        ?.then((listener) => listener.close())
+        .catch((error: unknown) =>
+          logger.debug({ err: error }, 'the socket of a forwarded agent was not closed'),
+        )
     })
   }
 

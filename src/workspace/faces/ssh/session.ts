@@ -1,6 +1,7 @@
 import { finished, pipeline } from 'node:stream/promises'
 import type { ServerChannel, Session } from '../../../lib/ssh/ssh2.ts'
 import { isFault } from '../../../lib/errors/fault.ts'
+import { ignore } from '../../../lib/errors/ignore.ts'
 import type { Logger } from '../../../lib/log/logger.ts'
 import type { ExecProcess, ExitStatus, LoginEnvironment } from '../../backend/backend.ts'
 import { hangUpOnAbort } from '../../backend/follow-program.ts'
@@ -84,11 +85,15 @@ export function serveSession(session: Session, target: SessionTarget, logger: Lo
     accept?.()
     const { columns, rows } = sizeOf(info)
     if (terminal !== undefined) terminal = { ...terminal, columns, rows }
-    void running?.then((process) => process.resize(columns, rows)).catch(() => undefined)
+    void running
+      ?.then((process) => process.resize(columns, rows))
+      .catch(ignore('a failed start is reported to the client'))
   })
   session.on('signal', (accept, _reject, { name }) => {
     accept?.()
-    void running?.then((process) => process.signal(`SIG${name}` as NodeJS.Signals)).catch(() => undefined)
+    void running
+      ?.then((process) => process.signal(`SIG${name}` as NodeJS.Signals))
+      .catch(ignore('a failed start is reported to the client, and the program may have exited'))
   })
   // A long user name must not inflate log lines.
   const workspace = target.user.slice(0, LOGGED_NAME_LENGTH)
@@ -181,15 +186,13 @@ async function connect(
   all.add(process)
   // A channel whose input is never read does not emit close.
   const forget = hangUpOnAbort(gone, process)
-  void process.exitStatus
-    .catch(() => undefined)
-    .finally(() => {
-      all.delete(process)
-      forget()
-    })
+  void process.exitStatus.catch(ignore('the session awaits it too, and reports it')).finally(() => {
+    all.delete(process)
+    forget()
+  })
   let hasExited = false
   const hangUp = (): void => {
-    if (!hasExited) void process.hangUp().catch(() => undefined)
+    if (!hasExited) void process.hangUp().catch(ignore('it may have exited'))
   }
   // The client may disconnect before the program has started.
   if (channel.destroyed) return hangUp()
@@ -222,7 +225,7 @@ async function end(
   { status, signal, hasDumpedCore = false }: ExitStatus,
 ): Promise<void> {
   channel.stderr.end()
-  await finished(channel.stderr).catch(() => undefined)
+  await finished(channel.stderr).catch(ignore('the client may have disconnected'))
   if (signal !== undefined && NAMED_SIGNAL.test(signal)) channel.exit(signal, hasDumpedCore)
   else channel.exit(status)
   channel.end()

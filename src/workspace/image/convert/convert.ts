@@ -22,6 +22,7 @@ import type { PreparedTree, PrepareTask } from './prepare-tree.ts'
 import type { RootfsSource } from '../source/rootfs-source.ts'
 import { unpack } from './unpack.ts'
 import type { Clock } from '../../../lib/clock/clock.ts'
+import { ignore } from '../../../lib/errors/ignore.ts'
 
 /** Changes whenever the same source would be converted to a different image. */
 const RECIPE = 1
@@ -174,7 +175,9 @@ async function inSandbox<T>(
 
 /** Returns paths together with their link targets. */
 async function withTargets(paths: readonly string[]): Promise<readonly string[]> {
-  const targets = await Promise.all(paths.map((path) => realpath(path).catch(() => path)))
+  const targets = await Promise.all(
+    paths.map((path) => realpath(path).catch(ignore('a path that cannot be resolved counts as it is', path))),
+  )
   return [...new Set([...paths, ...targets])]
 }
 

@@ -1,5 +1,6 @@
 import { statfs } from 'node:fs/promises'
 import { Transform } from 'node:stream'
+import { ignore } from '../../../lib/errors/ignore.ts'
 import { fault } from '../../errors.ts'
 import { MAX_IMAGE_BYTES, MAX_IMAGE_ENTRIES } from './conversion-sandbox.ts'
 
@@ -75,7 +76,7 @@ export class Quota {
   }
 
   async #checkDisk(): Promise<void> {
-    const disk = await statfs(this.#directory).catch(() => undefined)
+    const disk = await statfs(this.#directory).catch(ignore('the limits of bytes and files hold without it'))
     if (disk === undefined) return
     const free = disk.bavail * disk.bsize
     const reserve = Math.min(RESERVE_BYTES, disk.blocks * disk.bsize * RESERVE_PART)

@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url'
+import { ignore } from '../../../../lib/errors/ignore.ts'
 import { messageOf } from '../../../../lib/errors/message.ts'
 import { rowsFrom, type ToolAnswer } from '../../../../lib/mcp/fit-answer.ts'
 import { serveTools } from '../../../../lib/mcp/serve-tools.ts'
@@ -22,8 +23,7 @@ export async function serveMcp(
   { idleTimeoutMs, maxTokens }: { readonly idleTimeoutMs: number; readonly maxTokens: number },
 ): Promise<void> {
   const project = new ProjectServer(root, options)
-  // The first request reports any error.
-  project.find().catch(() => undefined)
+  project.find().catch(ignore('the first request reports it'))
   const keepAliveMs = idleTimeoutMs === 0 ? KEEP_ALIVE_MS : Math.min(KEEP_ALIVE_MS, idleTimeoutMs / 3)
   const timer = setInterval(() => void project.keepActive(), keepAliveMs)
   await serveTools({
@@ -170,10 +170,10 @@ class ProjectServer {
 
   /** Does not start a server: an idle agent needs none. */
   async keepActive(): Promise<void> {
-    const live = await findServer(this.root).catch(() => undefined)
+    const live = await findServer(this.root).catch(ignore('without a server there is nothing to keep active'))
     if (live === undefined) return
     await sendRequest(live.record, '/admin/activity', { method: 'POST', timeoutMs: KEEP_ALIVE_MS }).catch(
-      () => undefined,
+      ignore('the server may be stopping'),
     )
   }
 }

@@ -2,6 +2,7 @@
 // `data-versions`; otherwise it is in a corner. Links work without a mouse and announce the current version; a page
 // that a version does not have opens the start of that version. Style sheets made by a script are allowed under any
 // `style-src`.
+import { ignore } from '../../../../lib/errors/ignore.ts'
 import { make } from '../../../../lib/page/elements.ts'
 import { labelOf, placeOf, type VersionPlace } from './version-links.ts'
 
@@ -88,7 +89,7 @@ const marker = document.documentElement.dataset
 const place = placeOf(location.pathname)
 if (place !== undefined && marker['versionSwitcher'] === undefined) {
   marker['versionSwitcher'] = ''
-  const start = (): void => void addSwitcher(place).catch(() => undefined)
+  const start = (): void => void addSwitcher(place).catch(ignore('the page is readable without the switcher'))
   if (document.readyState === 'loading') document.addEventListener('DOMContentLoaded', start)
   else start()
 }

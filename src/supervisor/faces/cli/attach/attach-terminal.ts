@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process'
+import { ignore } from '../../../../lib/errors/ignore.ts'
 import { lostOutputText, type WireLostOutput, type WireTerminalState } from '../../../api/terminal.ts'
 import { TerminalInput } from '../../../api/terminal-input.ts'
 import type { StreamEvent, SupervisorClient } from '../client.ts'
@@ -60,7 +61,7 @@ export async function attachTerminal(
   } finally {
     stdin.off('data', type).pause()
     stdout.off('resize', resize)
-    await input.drained().catch(() => undefined)
+    await input.drained().catch(ignore('a request that failed has ended the session with its error'))
     controller.abort()
     await following
     stdin.setRawMode(false)

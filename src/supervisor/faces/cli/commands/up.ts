@@ -10,6 +10,7 @@ import { createOutput } from '../../../../lib/cli/output.ts'
 import { makeDirs } from '../../../../lib/fs/make-dirs.ts'
 import type { SupervisorConfig } from '../../../config.ts'
 import { findServerRecord, type ServerRecord } from '../../../../lib/discovery/server-record.ts'
+import { ignore } from '../../../../lib/errors/ignore.ts'
 import { readToken } from '../../../../lib/fs/token-file.ts'
 import { type GlobalOptions, SupervisorClient } from '../client.ts'
 
@@ -131,6 +132,6 @@ async function startBehind(config: SupervisorConfig, options: UpOptions): Promis
 async function isReady({ url, tokenFile }: ServerRecord): Promise<boolean> {
   const token = tokenFile === null ? undefined : await readToken(tokenFile)
   const client = new SupervisorClient(url, token)
-  const answer = await client.get<{ status: string }>('/status').catch(() => undefined)
+  const answer = await client.get<{ status: string }>('/status').catch(ignore('it does not respond yet'))
   return answer?.status === 'running'
 }

@@ -1,3 +1,4 @@
+import { ignore } from '../../../../lib/errors/ignore.ts'
 import type { WireLogEntry, WireLogs } from '../../../api/log.ts'
 import type { WireRequest } from '../../../api/request.ts'
 import type { WireWhy } from '../../../api/why.ts'
@@ -104,8 +105,7 @@ export async function followWhy(
   while (!signal.aborted) {
     const why = await client
       .get<WireWhy>(`/processes/${encodeURIComponent(process)}/why`, signal)
-      // Polling fails too, and reports the reason.
-      .catch(() => undefined)
+      .catch(ignore('polling fails too, and reports the reason'))
     if (why !== undefined && !signal.aborted) dispatch({ is: 'explained', why })
     await whenPolled()
   }

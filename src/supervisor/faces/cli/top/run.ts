@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { enterAlternateScreen } from '../../../../lib/cli/alternate-screen.ts'
 import type { Input } from '../../../../lib/cli/terminal-input.ts'
+import { ignore } from '../../../../lib/errors/ignore.ts'
 import { messageOf } from '../../../../lib/errors/message.ts'
 import type { WireLogEntry } from '../../../api/log.ts'
 import type { WireSummary } from '../../../api/process.ts'
@@ -153,7 +154,9 @@ export async function runTop(connect: () => Promise<SupervisorClient>): Promise<
   stdout.on('error', onEnd).on('resize', guarded(onResize))
   const polling = async (): Promise<void> => {
     while (!quitting.signal.aborted) {
-      await delay(POLL_EVERY_MS, undefined, { signal: quitting.signal }).catch(() => undefined)
+      await delay(POLL_EVERY_MS, undefined, { signal: quitting.signal }).catch(
+        ignore('a wait that was aborted'),
+      )
       if (quitting.signal.aborted) return
       try {
         if (state.lost !== undefined) client = await connect()

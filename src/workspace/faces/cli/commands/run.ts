@@ -4,6 +4,7 @@ import type { Command } from 'commander'
 import { collect } from '../../../../lib/cli/arguments.ts'
 import { examples } from '../../../../lib/cli/examples.ts'
 import { ExitStatus } from '../../../../lib/cli/run.ts'
+import { ignore } from '../../../../lib/errors/ignore.ts'
 import { messageOf } from '../../../../lib/errors/message.ts'
 import { shellQuote } from '../../../../lib/process/shell-quote.ts'
 import type { WireWorkspace } from '../../../api/workspace.ts'
@@ -63,7 +64,7 @@ async function runOnce(
   const interrupt = (): void => {
     isInterrupted = true
     // Cancels the creation.
-    if (rm) void remove().catch(() => undefined)
+    if (rm) void remove().catch(ignore('after its creation the workspace is deleted, which is reported'))
   }
   const signals = ['SIGINT', 'SIGTERM'] as const
   for (const signal of signals) process.on(signal, interrupt)

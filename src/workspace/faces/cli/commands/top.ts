@@ -4,6 +4,7 @@ import type { Static } from 'typebox'
 import { formatBytes } from '../../../../lib/cli/bytes.ts'
 import { examples } from '../../../../lib/cli/examples.ts'
 import { formatTable } from '../../../../lib/cli/table.ts'
+import { ignore } from '../../../../lib/errors/ignore.ts'
 import type { WireDiskReport } from '../../../api/disk.ts'
 import type { portsSchema } from '../../../api/inside.ts'
 import type { usageSchema } from '../../../api/usage.ts'
@@ -99,14 +100,16 @@ function rowsOf({ workspaces, usages }: Now, { disk, ports }: Costly): readonly 
 
 /** Reads disk usage and open ports; what cannot be read is left out. */
 async function readCostly(client: WorkspaceClient, { workspaces }: Now): Promise<Costly> {
-  const report = await client.get<WireDiskReport>('/api/system/df?cached=true').catch(() => undefined)
+  const report = await client
+    .get<WireDiskReport>('/api/system/df?cached=true')
+    .catch(ignore('the column stays empty'))
   const ports = new Map<string, readonly number[]>()
   // One after the other: each starts a program inside.
   for (const { name, status } of workspaces) {
     if (status !== 'running') continue
     const answer = await client
       .get<Static<typeof portsSchema>>(`/api/workspaces/${encodeURIComponent(name)}/ports`)
-      .catch(() => undefined)
+      .catch(ignore('the column stays empty'))
     ports.set(
       name,
       [...new Set(answer?.ports.map(({ port }) => port))].toSorted((a, b) => a - b),

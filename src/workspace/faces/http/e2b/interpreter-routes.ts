@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { abortOnClose } from '../../../../lib/http/abort-on-close.ts'
 import { isFault } from '../../../../lib/errors/fault.ts'
+import { ignore } from '../../../../lib/errors/ignore.ts'
 import {
   contextFromE2b,
   contextsToE2b,
@@ -150,7 +151,7 @@ export function interpreterRoutes(
 async function staysRunning(backend: Backend, name: string): Promise<boolean> {
   for (let look = 0; look < END_LOOKS; look++) {
     if (look > 0) await delay(END_LOOK_MS)
-    const found = await backend.find(name).catch(() => undefined)
+    const found = await backend.find(name).catch(ignore('a workspace that cannot be found does not run on'))
     if (found?.state.is !== 'running') return false
   }
   return true

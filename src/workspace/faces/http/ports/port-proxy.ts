@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isFault } from '../../../../lib/errors/fault.ts'
+import { ignore } from '../../../../lib/errors/ignore.ts'
 import { httpFault } from '../../../../lib/http/faults.ts'
 import type { Diversion, UpgradeHandler } from '../../../../lib/http/diversion.ts'
 import { NOTICE_HEADERS, renderNotice } from '../../../../lib/http/notice-page.ts'
@@ -204,7 +205,9 @@ export class PortProxy implements Diversion {
     const opening = this.#connect({ workspace, port })
     const getsPage = !isRunning && isRepeatable && isNavigation(request.message)
     if (getsPage && !(await settlesWithin(opening, PAGE_MS))) {
-      void opening.then((late) => late.destroy()).catch(() => undefined)
+      void opening
+        .then((late) => late.destroy())
+        .catch(ignore('the page that is shown meanwhile tries again'))
       return 'starting'
     }
     const connection = await opening

@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
+import { ignore } from '../../../../lib/errors/ignore.ts'
 import { BusPage } from './bus/bus-page.tsx'
 import { CreatePage } from './create/create-page.tsx'
 import { DiskPage } from './disk/disk-page.tsx'
@@ -38,8 +39,7 @@ export function Shell() {
   }, [])
   useEffect(() => {
     if (needsToken) return
-    // The connection fails as well, and shows the error.
-    loadServerInfo().catch(() => undefined)
+    loadServerInfo().catch(ignore('the connection fails as well, and shows the error'))
   }, [needsToken])
   useEffect(followWorkspaces, [])
   useEffect(() => {
