@@ -2,6 +2,8 @@
 export interface Check {
   readonly name: string
   readonly ok: boolean
+  /** Whether it is there but fails, such as work of a running server. */
+  readonly isTrouble?: boolean
   /** Description of the current state. */
   readonly found: string
   /** Steps that fix it; '' when nothing is needed. */

@@ -5,6 +5,7 @@ import { promisify } from 'node:util'
 import { createGunzip, gzip } from 'node:zlib'
 import { pipeline } from 'node:stream/promises'
 import { PassThrough } from 'node:stream'
+import { ignore } from '../../lib/errors/ignore.ts'
 import { isFault } from '../../lib/errors/fault.ts'
 import { messageOf } from '../../lib/errors/message.ts'
 import { tryLock } from '../../lib/fs/file-lock.ts'
@@ -108,7 +109,7 @@ async function readBackup(file: string): Promise<ReadonlyMap<string, Buffer>> {
   try {
     const tar = new PassThrough()
     const reading = pipeline(createReadStream(file), createGunzip(), tar)
-    reading.catch(() => undefined)
+    reading.catch(ignore('reading the archive fails as well'))
     for await (const { entry, content } of readTar(tar as AsyncIterable<Buffer>)) {
       const { path, type, size } = entry
       const isKnown = SETTINGS_FILE.test(path) || FILES.some((name) => name === path)

@@ -1,4 +1,5 @@
 import { access, statfs } from 'node:fs/promises'
+import { ignore } from '../../lib/errors/ignore.ts'
 import { messageOf } from '../../lib/errors/message.ts'
 import { run } from '../../lib/process/run.ts'
 import { toolEnvironment } from '../../lib/process/tool-environment.ts'
@@ -110,7 +111,7 @@ async function spaceCheck(root: string): Promise<Check> {
   const name = `disk space for images in ${root}`
   // The directory is missing before the first start; its nearest existing parent is on the same disk.
   for (let path = root; ; path = path.slice(0, path.lastIndexOf('/')) || '/') {
-    const found = await statfs(path).catch(() => undefined)
+    const found = await statfs(path).catch(ignore('a missing directory has a parent'))
     if (found === undefined && path !== '/') continue
     const free = (found?.bavail ?? 0) * (found?.bsize ?? 0)
     const ok = free > 2 * 2 ** 30

@@ -1,3 +1,4 @@
+import { ignore } from '../../lib/errors/ignore.ts'
 import { messageOf } from '../../lib/errors/message.ts'
 import { packageRoot } from '../../lib/process/package.ts'
 import { run } from '../../lib/process/run.ts'
@@ -100,7 +101,9 @@ async function probeHardened({
 
 async function otherAccounts(): Promise<number> {
   const own = process.getuid?.() ?? -1
-  const lines = (await readFile('/etc/passwd', 'utf8').catch(() => '')).split('\n')
+  const lines = (
+    await readFile('/etc/passwd', 'utf8').catch(ignore('without the file there are no accounts', ''))
+  ).split('\n')
   const users = lines
     .map((line) => line.split(':'))
     .filter(([, , , , , , shell = '']) => !/(?:nologin|false|sync)$/.test(shell))

@@ -9,6 +9,7 @@ import type { Checkpoints } from './checkpoint.ts'
 import type { Forks } from './fork.ts'
 import type { ImageBuilds } from './image-builds.ts'
 import type { Snapshots } from './snapshot.ts'
+import type { Outcome } from './trouble.ts'
 
 /** Input for creating a workspace. All fields have been validated. */
 export interface BackendCreate {
@@ -274,9 +275,10 @@ export type BackendAccess = Pick<
  * A change in a backend. `changed`: the workspace may have a new state. `outOfMemory`: the OOM killer
  * terminated a program in it; the workspace keeps running unless `changed` follows. `rebooting`: it stopped
  * and wants to be started again. `away`: the engine stopped responding. `resync`: the engine responds again,
- * and anything may have changed in the meantime.
+ * and anything may have changed in the meantime. `trouble`: work that no request waits for failed, or succeeds again.
  */
 export type BackendChange =
   | { readonly is: 'changed' | 'rebooting' | 'outOfMemory'; readonly name: string }
   | { readonly is: 'away' }
   | { readonly is: 'resync' }
+  | ({ readonly is: 'trouble' } & Outcome)

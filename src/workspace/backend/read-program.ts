@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream'
+import { ignore } from '../../lib/errors/ignore.ts'
 import { fault } from '../errors.ts'
 import type { ExecProcess } from './backend.ts'
 
@@ -23,7 +24,7 @@ export async function readProgram(
     ])
     return { stdout, stderr, status }
   } catch (error) {
-    await process.hangUp().catch(() => undefined)
+    await process.hangUp().catch(ignore('the error before it is reported'))
     throw error
   } finally {
     clearTimeout(late)

@@ -1,3 +1,4 @@
+import { ignore } from '../../lib/errors/ignore.ts'
 import { parseDuration } from '../../lib/config/duration.ts'
 import type { Clock } from '../../lib/clock/clock.ts'
 import type { Backend } from '../backend/backend.ts'
@@ -181,7 +182,7 @@ export class Checkpointer {
       if (state.is !== 'stopped') table.set(await backend.stop(name))
       await checkpoints.restore(workspace, to.id, withCopyLimit(this.#closing.signal))
     } finally {
-      const now = await backend.find(name).catch(() => undefined)
+      const now = await backend.find(name).catch(ignore('the next change of the backend refreshes it'))
       if (now !== undefined) table.set(now)
       timeline.endReason(name)
     }

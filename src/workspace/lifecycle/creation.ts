@@ -1,3 +1,4 @@
+import { ignore } from '../../lib/errors/ignore.ts'
 import { isFault } from '../../lib/errors/fault.ts'
 import { messageOf } from '../../lib/errors/message.ts'
 import type { Logger } from '../../lib/log/logger.ts'
@@ -223,8 +224,8 @@ async function createFork(
     progress,
     signal,
   )
-  // A failure is reported and retried; until then a fork with an egress profile reaches nothing.
-  await egress.attach(workspace).catch(() => undefined)
+  // Until then, a fork with an egress profile reaches nothing.
+  await egress.attach(workspace).catch(ignore('the gate reports and retries it'))
   await unlessAborted(group.arrive(), signal)
   return { workspace, devContainer: undefined }
 }

@@ -1,3 +1,4 @@
+import { ignore } from '../../lib/errors/ignore.ts'
 import type { ForkOrigin } from '../backend/fork.ts'
 import type { Workspace } from '../workspace.ts'
 
@@ -15,7 +16,7 @@ export class ForkGroup {
     this.count = count
     this.#missing = count
     // Either may have no reader when it rejects.
-    for (const each of [this.#origin, this.#complete]) each.promise.catch(() => undefined)
+    for (const each of [this.#origin, this.#complete]) each.promise.catch(ignore('each reader gets it'))
   }
 
   /** Resolves to the copy of the source's files. */

@@ -1,3 +1,4 @@
+import { ignore } from '../../lib/errors/ignore.ts'
 import type { Logger } from '../../lib/log/logger.ts'
 import { messageOf } from '../../lib/errors/message.ts'
 import { KeyedLock } from '../../lib/process/keyed-lock.ts'
@@ -16,6 +17,7 @@ import {
 import { removeWorkspace } from './remove-workspace.ts'
 import { resetWorkspace } from './reset-workspace.ts'
 import { restWorkspace } from './rest-workspace.ts'
+import { Troubles } from './troubles.ts'
 import { createWorkspace, undoCreation, UnfinishedCreation } from './creation.ts'
 import type { CreationMarks } from './creation-marks.ts'
 import { getBackend } from './get-backend.ts'
@@ -55,6 +57,7 @@ export interface LifecycleOptions {
 export class Lifecycle {
   /** Programs that write files; they end before a workspace stops. */
   readonly writes = new OpenWrites()
+  readonly troubles: Troubles
   readonly #options: LifecycleOptions
   readonly #locks = new KeyedLock()
   readonly #creations = new Map<string, RunningCreation>()
@@ -62,6 +65,7 @@ export class Lifecycle {
 
   constructor(options: LifecycleOptions) {
     this.#options = options
+    this.troubles = new Troubles(options)
     for (const observer of [options.timeline, options.egress])
       options.table.onChange((change) => observer.observe(change))
   }
@@ -195,7 +199,7 @@ export class Lifecycle {
       creation.controller.abort(
         fault('WORKSPACE_BUSY', `workspace "${name}" was deleted while it was being created`),
       )
-      await creation.ended.catch(() => undefined)
+      await creation.ended.catch(ignore('the client that requested it gets it'))
       if (table.find(name) === undefined) return
     }
     await this.#locks.run(nameKey(name), () => this.#remove(table.get(name), keepVolume))
@@ -272,7 +276,7 @@ export class Lifecycle {
         return table.set(await work(before, backend))
       } catch (error) {
         // The backend knows the cause; the previous state may describe an earlier failure.
-        const found = await backend.find(before.name).catch(() => undefined)
+        const found = await backend.find(before.name).catch(ignore('the cause is reported'))
         timeline.leave(before.name, 'failed')
         timeline.because(before.name, `the ${what} failed (${messageOf(error)})`)
         table.set(found ?? before)
@@ -299,6 +303,7 @@ export class Lifecycle {
 
   async #onChange(backend: Backend, change: BackendChange): Promise<void> {
     const { timeline, logger } = this.#options
+    if (change.is === 'trouble') return this.troubles.note(backend.name, change)
     if (change.is === 'away') return this.#giveUpCreations(backend)
     if (change.is === 'outOfMemory') {
       const message = 'a program in a workspace was killed because it ran out of memory (memory_mb)'
@@ -345,8 +350,9 @@ export class Lifecycle {
     table.set({ ...workspace, state: { is: 'starting' } })
     timeline.enter(workspace.name, 'boot')
     const started = await backend.start(workspace.name)
-    // A failure is reported and retried once the table has the running workspace.
-    await egress.attach(started).catch(() => undefined)
+    await egress
+      .attach(started)
+      .catch(ignore('the gate reports and retries it once the table has the running workspace'))
     timeline.leave(workspace.name, 'done')
     return started
   }
@@ -374,6 +380,7 @@ export class Lifecycle {
       if (!isSame && workspace.state.is !== 'starting') await this.#refresh(backend, workspace.name)
     }
     for (const workspace of reported.values()) await this.#refresh(backend, workspace.name)
+    this.troubles.addToTimelines()
   }
 
   /**

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { ignore } from '../../lib/errors/ignore.ts'
 import type { ExecProcess } from '../backend/backend.ts'
 import { fault } from '../errors.ts'
 import { nameKey } from '../name.ts'
@@ -60,7 +61,7 @@ async function endWithin(limitMs: number, programs: readonly Promise<ExecProcess
     await program.hangUp()
     await program.exitStatus
   })
-  const overdue = delay(limitMs, undefined, { signal: ended.signal }).catch(() => undefined)
+  const overdue = delay(limitMs, undefined, { signal: ended.signal }).catch(ignore('all have ended'))
   await Promise.race([Promise.allSettled(ends), overdue])
   ended.abort()
 }

@@ -1,3 +1,4 @@
+import { ignore } from '../../lib/errors/ignore.ts'
 import type { Backend } from '../backend/backend.ts'
 import type { Workspace } from '../workspace.ts'
 import type { CreationMarks } from './creation-marks.ts'
@@ -19,12 +20,12 @@ export async function removeWorkspace(
   keepVolume: boolean,
 ): Promise<void> {
   const { table, marks, settings } = parts
-  // Best effort, because deleting must work on a full disk.
-  await marks.add({ name, backend: backend.name, keepVolume }).catch(() => undefined)
+  await marks
+    .add({ name, backend: backend.name, keepVolume })
+    .catch(ignore('deleting must work on a full disk'))
   try {
     await backend.remove(name, keepVolume)
-    // Settings that cannot be removed do not apply to a later workspace.
-    await settings.remove(name).catch(() => undefined)
+    await settings.remove(name).catch(ignore('those that stay do not apply to a later workspace'))
     table.remove(name)
   } finally {
     // Also after a failure: the caller learns of it and must not find the workspace deleted later.

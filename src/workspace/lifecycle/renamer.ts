@@ -1,3 +1,4 @@
+import { ignore } from '../../lib/errors/ignore.ts'
 import type { Backend } from '../backend/backend.ts'
 import type { BackendName } from '../backend-name.ts'
 import { fault } from '../errors.ts'
@@ -69,8 +70,7 @@ export class Renamer {
       const why = `a client renamed it from "${workspace.name}"`
       if (isSameKey) timeline.note(to, why)
       else {
-        // Settings that cannot be removed do not apply to a later workspace.
-        await settings.remove(name).catch(() => undefined)
+        await settings.remove(name).catch(ignore('those that stay do not apply to a later workspace'))
         table.remove(name)
         timeline.because(to, why)
       }
@@ -84,7 +84,7 @@ export class Renamer {
   /** Shows what a failed rename has left: the backend decides which name the workspace has. */
   async #giveUp(backend: Backend, before: Workspace, to: string): Promise<void> {
     const { table } = this.#options
-    const renamed = await backend.find(to).catch(() => undefined)
+    const renamed = await backend.find(to).catch(ignore('the cause is reported'))
     if (renamed === undefined) return table.remove(to)
     table.remove(before.name)
     table.set(renamed)

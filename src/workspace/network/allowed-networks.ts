@@ -1,4 +1,5 @@
 import { lookup } from 'node:dns/promises'
+import { ignore } from '../../lib/errors/ignore.ts'
 import { blockListOf, isNetwork, type NetworkPolicy, PRIVATE_NETWORKS } from './policy.ts'
 
 const LOOK_UP_EVERY_MS = 30_000
@@ -54,7 +55,9 @@ export class AllowedNetworks {
   async #refresh(): Promise<void> {
     const before = this.all.join()
     const now = performance.now()
-    const found = await Promise.all(this.#names.map((name) => this.#lookUp(name).catch(() => [])))
+    const found = await Promise.all(
+      this.#names.map((name) => this.#lookUp(name).catch(ignore('known addresses stay for a while', []))),
+    )
     for (const address of found.flat())
       if (!this.#isPublicOnly || !PRIVATE.check(address)) this.#seen.set(address, now)
     for (const [address, at] of this.#seen) if (now - at > KEEP_MS) this.#seen.delete(address)

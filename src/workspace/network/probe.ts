@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises'
 import type { Check } from '../check.ts'
 import type { BackendName } from '../backend-name.ts'
-import { firewallMissing } from './firewall.ts'
+import { firewallMissing } from './network-host.ts'
 import { describePolicy, type NetworkPolicy } from './policy.ts'
 import { reachOf } from './reach.ts'
 

@@ -44,6 +44,10 @@ describe.runIf(process.platform === 'linux').each(Object.entries(replacements))(
       await waitFor('new rules', async () => !(await grows()))
       replace(rules, 'egress open\n')
       await waitFor('the rules of before', grows)
+      replace(rules, '')
+      await waitFor('an end without rules', async () => !(await grows()))
+      replace(rules, 'egress open\n')
+      await waitFor('the rules of before', grows)
       expect(guest.destroyed).toBe(false)
     },
   )

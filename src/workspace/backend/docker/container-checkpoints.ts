@@ -1,4 +1,5 @@
 import type { ContainerInspectInfo, ImageInfo, MountSettings } from 'dockerode'
+import { ignore } from '../../../lib/errors/ignore.ts'
 import { isFault } from '../../../lib/errors/fault.ts'
 import { KeyedLock } from '../../../lib/process/keyed-lock.ts'
 import { fault } from '../../errors.ts'
@@ -81,7 +82,7 @@ export class ContainerCheckpoints implements Checkpoints {
     try {
       await this.#forks.keep(id)
     } catch (error) {
-      await this.#forks.release(id).catch(() => undefined)
+      await this.#forks.release(id).catch(ignore('the next start removes what stays'))
       throw error
     }
     return { ...checkpoint, id, sizeBytes: undefined }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
+import { ignore } from '../../../lib/errors/ignore.ts'
 import { KeyedLock } from '../../../lib/process/keyed-lock.ts'
 import { fault } from '../../errors.ts'
 import type { ForkCopy, ForkOrigin, Forks } from '../fork.ts'
@@ -81,7 +82,7 @@ export class ContainerForks implements Forks {
       if (!State.Running) await copy()
       return { id, hasMemory: false, pausedMs }
     } catch (error) {
-      await this.release(id).catch(() => undefined)
+      await this.release(id).catch(ignore('the next start removes what stays'))
       throw error
     }
   }
@@ -255,8 +256,7 @@ export class ContainerForks implements Forks {
       )
     let thawed: Promise<string | undefined> | undefined
     const timer = setTimeout(() => {
-      // If that fails, the result of the engine counts.
-      thawed = this.#thaw(container).catch(() => undefined)
+      thawed = this.#thaw(container).catch(ignore('then the result of the engine counts'))
     }, STUCK_MS)
     try {
       await unpause()

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { ContainerCreateOptions } from 'dockerode'
+import { ignore } from '../../../lib/errors/ignore.ts'
 import { fault } from '../../errors.ts'
 import { type ContainerLimits, NO_COPY } from './container.ts'
 import { type DockerEngine, REMOVAL_DEADLINE_MS } from './engine/engine.ts'
@@ -54,12 +55,11 @@ export async function copyVolume(engine: DockerEngine, copy: VolumeCopy, signal:
     const log = await container.logs({ stdout: true, stderr: true, follow: false, tail: 1 })
     throw fault('BACKEND_ERROR', `the files cannot be copied: ${messageIn(log, StatusCode)}`)
   } finally {
-    // One that stays is removed when the engine is connected the next time.
     await engine
       .call('removing the helper', (abortSignal) => container.remove({ force: true, abortSignal }), {
         deadlineMs: REMOVAL_DEADLINE_MS,
       })
-      .catch(() => undefined)
+      .catch(ignore('one that stays is removed when the engine is connected the next time'))
   }
 }
 

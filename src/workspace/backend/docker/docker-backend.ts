@@ -2,6 +2,7 @@ import type { ContainerInspectInfo } from 'dockerode'
 import type { Duplex } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import { unlessAborted } from '../../../lib/process/unless-aborted.ts'
+import { ignore } from '../../../lib/errors/ignore.ts'
 import { fault } from '../../errors.ts'
 import type { Workspace } from '../../workspace.ts'
 import type {
@@ -54,6 +55,7 @@ import { ContainerBuilds } from './images/container-builds.ts'
 import type { PulledImages } from './images/pulled-images.ts'
 import { startContainer, ownedByAnotherServer } from './start-container.ts'
 import { readUsage } from './usage.ts'
+import { APPLY_RULES, attempt, attemptUntilDone, type Report } from '../trouble.ts'
 
 const STOP_GRACE_S = 10
 const STOP_DEADLINE_MS = (STOP_GRACE_S + 20) * 1_000
@@ -104,6 +106,8 @@ export class DockerBackend implements Backend {
   readonly #logins = new Map<string, LoginEnvironment>()
   /** Undefined when workspaces join another network, or this process starts none. */
   readonly #networks: IsolatedNetworks | undefined
+  readonly #report: Report = (outcome) => this.#onChange({ is: 'trouble', ...outcome })
+  #onChange: (change: BackendChange) => void = () => undefined
   #events: Promise<void> | undefined
 
   constructor(options: DockerBackendOptions) {
@@ -114,7 +118,12 @@ export class DockerBackend implements Backend {
     this.checkpoints = new ContainerCheckpoints(this.#engine, serverId, this.forks)
     this.builds = new ContainerBuilds(this.#engine, serverId, this.forks, pulled)
     if (network === undefined && policy !== undefined)
-      this.#networks = new IsolatedNetworks(this.#engine, serverId, policy, helperImage)
+      this.#networks = new IsolatedNetworks(this.#engine, {
+        serverId,
+        policy,
+        helperImage,
+        report: this.#report,
+      })
     this.#programs = new ProgramStarter(this.#engine, options.mountedSocketDirs)
   }
 
@@ -127,18 +136,34 @@ export class DockerBackend implements Backend {
   }
 
   async open(onChange: (change: BackendChange) => void): Promise<void> {
+    this.#onChange = onChange
     await this.#engine.open((isAvailable) => onChange({ is: isAvailable ? 'resync' : 'away' }))
-    // Cleans up after workspaces that were removed behind the server's back. Best effort: the next start
-    // retries.
-    await this.#options.mountedSocketDirs
-      ?.prune(async () => (await this.list()).map(({ name }) => name))
-      .catch(() => undefined)
-    await this.#limitsInUse()
-      .then((limits) => this.#networks?.reopen(limits))
-      .catch(() => undefined)
-    // The SSH workers change nothing.
-    if (this.#options.policy !== undefined) await this.checkpoints.finishAll(true).catch(() => undefined)
-    this.#events = this.#follow(onChange)
+    await this.#removeStraySockets()
+    const networks = this.#networks
+    if (networks !== undefined)
+      await attemptUntilDone(
+        this.#report,
+        APPLY_RULES,
+        async () => networks.reopen(await this.#limitsInUse()),
+        this.#stopped.signal,
+      )
+    await this.#finishCheckpoints(() => this.checkpoints.finishAll(true))
+    this.#events = this.#follow()
+  }
+
+  /** Removes the sockets of workspaces that were removed behind the server's back; otherwise the next start does. */
+  async #removeStraySockets(): Promise<void> {
+    const { mountedSocketDirs } = this.#options
+    if (mountedSocketDirs === undefined || !this.isAvailable) return
+    await attempt(this.#report, 'remove the sockets of deleted workspaces', () =>
+      mountedSocketDirs.prune(async () => (await this.list()).map(({ name }) => name)),
+    )
+  }
+
+  /** Finishes what a killed server left. The SSH workers change nothing: a copy may be in use. */
+  async #finishCheckpoints(finish: () => Promise<void>): Promise<void> {
+    if (this.#options.policy !== undefined && this.isAvailable)
+      await attempt(this.#report, 'finish interrupted checkpoints', finish)
   }
 
   async close(): Promise<void> {
@@ -149,7 +174,7 @@ export class DockerBackend implements Backend {
 
   /** Removes networks and their rules that no workspace needs any more. */
   async #closeNetworks(): Promise<void> {
-    await this.#networks?.close(await this.#limitsInUse().catch(() => undefined))
+    await this.#networks?.close(await this.#limitsInUse().catch(ignore('networks whose use is unknown stay')))
   }
 
   /** Returns the limits of every workspace; undefined for a workspace without limits. */
@@ -374,27 +399,28 @@ export class DockerBackend implements Backend {
   }
 
   /** Keeps an event stream open. Events may have been missed before each time it opens, hence `resync`. */
-  async #follow(onChange: (change: BackendChange) => void): Promise<void> {
+  async #follow(): Promise<void> {
     const { signal } = this.#stopped
+    const what = 'follow the events of the engine'
     while (!signal.aborted) {
       if (this.isAvailable) {
         await followEvents(this.#engine, this.#options.serverId, signal, {
           onOpen: () => {
+            this.#report({ what, error: undefined })
             this.#ports.refresh()
-            // The SSH workers must not remove copies in use.
-            if (this.#options.policy !== undefined) void this.checkpoints.recover().catch(() => undefined)
-            onChange({ is: 'resync' })
+            void this.#finishCheckpoints(() => this.checkpoints.recover())
+            this.#onChange({ is: 'resync' })
           },
           onEvent: (name, action) => {
-            if (action === 'oom') return onChange({ is: 'outOfMemory', name })
+            if (action === 'oom') return this.#onChange({ is: 'outOfMemory', name })
             this.#logins.delete(name)
             this.#programs.forget(name)
             this.#ports.refresh(name)
-            onChange({ is: 'changed', name })
+            this.#onChange({ is: 'changed', name })
           },
-        }).catch(() => undefined)
+        }).catch((error: unknown) => signal.aborted || this.#report({ what, error }))
       }
-      await delay(RECONNECT_MS, undefined, { signal }).catch(() => undefined)
+      await delay(RECONNECT_MS, undefined, { signal }).catch(ignore('the backend is closed'))
     }
   }
 }

@@ -1,3 +1,4 @@
+import { ignore } from '../../../lib/errors/ignore.ts'
 import { messageOf } from '../../../lib/errors/message.ts'
 import { fault } from '../../errors.ts'
 import type { BackendCreate } from '../backend.ts'
@@ -35,8 +36,9 @@ interface Start {
  */
 export async function startContainer(engine: DockerEngine, start: Start): Promise<Container> {
   const { request, mountedSocketDirs } = start
-  // Creating it can fail, for example on a full disk.
-  const mountedSocketDir = await mountedSocketDirs?.create(request.name).catch(() => undefined)
+  const mountedSocketDir = await mountedSocketDirs
+    ?.create(request.name)
+    .catch(ignore('without it, programs start through the engine'))
   try {
     return await startForUser(engine, start, mountedSocketDir)
   } catch (error) {

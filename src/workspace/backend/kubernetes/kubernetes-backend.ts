@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
+import { ignore } from '../../../lib/errors/ignore.ts'
 import { messageOf } from '../../../lib/errors/message.ts'
 import { AGENT_PORT } from '../../../lib/guest/protocol.ts'
 import { KeyedLock } from '../../../lib/process/keyed-lock.ts'
@@ -33,6 +34,7 @@ import { PodReach } from './pod-reach.ts'
 import { progressOf, stateOf, whyUnbound } from './pod-state.ts'
 import { newRecord, recordOf, workspaceOf } from './record.ts'
 import { readClusterUsage } from './usage.ts'
+import { APPLY_RULES, attempt, type Report, type Subject } from '../trouble.ts'
 
 /** Time within which a server that starts waits for the cluster; afterwards it reports it as unavailable. */
 const OPEN_MS = 5_000
@@ -40,6 +42,8 @@ const AGENT_RETRY_MS = 100
 const LAST_LOOK_MS = 1_000
 /** Longer than the grace period of a pod on a busy node. */
 const GONE_TIMEOUT_MS = 120_000
+/** Time after which a deleted network policy is restored at the latest. */
+const POLICY_EVERY_MS = 30_000
 /** A deleted workspace's programs need no time to save anything. */
 const REMOVAL_GRACE_S = 1
 
@@ -111,6 +115,22 @@ export class KubernetesBackend implements Backend {
       ),
     ]
     await Promise.race([first.promise, delay(OPEN_MS, undefined, { ref: false })])
+    void this.#keepPolicies(objects, (outcome) => signal.aborted || onChange({ is: 'trouble', ...outcome }))
+  }
+
+  /** Restores the network policies of running workspaces at the start, and those that somebody deletes later. */
+  async #keepPolicies(objects: PodObjects, report: Report): Promise<void> {
+    const { signal } = this.#stopped
+    const subject: Subject = {
+      name: 'the network policies of the cluster',
+      concerns: ({ state }) => state.is === 'running',
+    }
+    const restore = (): Promise<void> =>
+      objects.restorePolicies((name, work) => this.#locks.run(nameKey(name), work))
+    while (!signal.aborted) {
+      if (this.isAvailable) await attempt(report, APPLY_RULES, restore, subject)
+      await delay(POLICY_EVERY_MS, undefined, { signal, ref: false }).catch(ignore('the backend is closed'))
+    }
   }
 
   /** Closes the backend. Pods keep running, and the next server finds them again. */
@@ -308,7 +328,7 @@ export class KubernetesBackend implements Backend {
         throw fault('BACKEND_ERROR', `the pod of workspace "${name}" was deleted while it started`)
       const { isRunning, isHopeless, waitsFor } = progressOf(pod)
       if (isRunning) break
-      const events = await objects.events(uid).catch(() => [])
+      const events = await objects.events(uid).catch(ignore('events only explain what takes long', []))
       for (const event of events.slice(reported)) starting.progress(event)
       reported = events.length
       if (isHopeless) throw fault('BACKEND_ERROR', `workspace "${name}" cannot start: ${waitsFor}`)
@@ -321,10 +341,13 @@ export class KubernetesBackend implements Backend {
 
   async #timedOut(name: string, waitsFor: string) {
     const { objects } = this.#open
-    const claim = await objects.claim(name).catch(() => undefined)
+    const claim = await objects.claim(name).catch(ignore('it only explains the error'))
     const unbound = whyUnbound(claim)
     const about: Claim['metadata'] | undefined = unbound === undefined ? undefined : claim?.metadata
-    const last = about === undefined ? undefined : (await objects.events(about.uid).catch(() => [])).at(-1)
+    const last =
+      about === undefined
+        ? undefined
+        : (await objects.events(about.uid).catch(ignore('they only explain the error', []))).at(-1)
     const why = [waitsFor, unbound, last].filter((text) => text !== undefined && text !== '').join('; ')
     const limit = `${Math.round(this.#options.startTimeoutMs / 1_000)} s (kubernetes.start_timeout)`
     return fault(

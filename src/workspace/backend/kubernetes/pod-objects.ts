@@ -50,7 +50,8 @@ export class PodObjects {
   readonly #client: ApiClient
   readonly #settings: ObjectSettings
   readonly #policies = new KeyedLock()
-  #hasPolicy = false
+  /** Policies that this server has applied, by name and selected pods. */
+  readonly #applied = new Set<string>()
 
   constructor(client: ApiClient, settings: ObjectSettings) {
     this.#client = client
@@ -242,22 +243,43 @@ export class PodObjects {
       .map(({ reason = '', message = '' }) => `${reason}: ${message}`)
   }
 
+  /**
+   * Applies the policies of all started workspaces that this server has not applied yet, or that somebody deleted.
+   *
+   * @param exclusively runs work while nothing else changes the workspace
+   */
+  async restorePolicies(
+    exclusively: (name: string, work: () => Promise<void>) => Promise<void>,
+  ): Promise<void> {
+    const started = (await this.maps()).flatMap((map): readonly Placed[] => {
+      const record = recordOf(map)
+      return record?.isWanted === true ? [{ record, uid: map.metadata.uid }] : []
+    })
+    const shared = started.find(({ record }) => record.network === undefined)
+    if (shared !== undefined) await this.#makePolicy(shared)
+    for (const limited of started.filter(({ record }) => record.network !== undefined)) {
+      const { name } = limited.record
+      await exclusively(name, async () => {
+        // It may have been deleted, with its policy.
+        if ((await this.map(name))?.metadata.uid === limited.uid) await this.#makePolicy(limited)
+      })
+    }
+  }
+
   /** Creates or updates the policy that selects the pod, before it exists: without one it could connect anywhere. */
   async #makePolicy({ record, uid }: Placed): Promise<void> {
     const { serverId, policy, networks } = this.#settings
-    if (record.network !== undefined) {
-      const at = { name: objectName(record.name), serverId, selected: uid }
-      return this.#applyPolicy(
-        networkPolicyOf(at, narrowed(policy, limitsFromWire(record.network)), networks),
-      )
-    }
-    await this.#policies.run('', async () => {
-      const at = { name: `workspace-${serverId}`, serverId, selected: SHARED_POLICY }
+    const isLimited = record.network !== undefined
+    const name = isLimited ? objectName(record.name) : `workspace-${serverId}`
+    const selected = isLimited ? uid : SHARED_POLICY
+    const narrow = isLimited ? narrowed(policy, limitsFromWire(record.network)) : policy
+    const key = `${name} ${selected}`
+    await this.#policies.run(name, async () => {
       // Somebody may have deleted it since.
-      const path = `${this.#policyPath}/${at.name}`
-      if (this.#hasPolicy && (await this.#client.find(anySchema, path)) !== undefined) return
-      await this.#applyPolicy(networkPolicyOf(at, policy, networks))
-      this.#hasPolicy = true
+      const path = `${this.#policyPath}/${name}`
+      if (this.#applied.has(key) && (await this.#client.find(anySchema, path)) !== undefined) return
+      await this.#applyPolicy(networkPolicyOf({ name, serverId, selected }, narrow, networks))
+      this.#applied.add(key)
     })
   }
 

@@ -1,6 +1,7 @@
 import { connect as connectTls, createSecureContext, type SecureContext, type TLSSocket } from 'node:tls'
 import type { Duplex } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
+import { ignore } from '../../../lib/errors/ignore.ts'
 import { POD_AGENT_KEYS } from '../../../lib/guest/protocol.ts'
 import { noticeLoss } from '../../../lib/connection/notice-loss.ts'
 import { fault } from '../../errors.ts'
@@ -61,12 +62,9 @@ export class PodReach {
       this.forget(name)
       if (!wasKnown) throw error
       // Another process may have started the workspace again.
-      const fresh = await this.#read(name).catch(() => reached)
+      const fresh = await this.#read(name).catch(ignore('the error of the connection counts', reached))
       if (fresh.podUid === reached.podUid) return dialing
-      dialing.then(
-        (socket) => socket.destroy(),
-        () => undefined,
-      )
+      dialing.then((socket) => socket.destroy(), ignore('the pod of before does not answer'))
       return dialAgent(fresh, port)
     }
   }

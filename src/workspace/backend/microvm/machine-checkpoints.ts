@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { lstat } from 'node:fs/promises'
+import { ignore } from '../../../lib/errors/ignore.ts'
 import { messageOf } from '../../../lib/errors/message.ts'
 import { copySparse } from '../../../lib/fs/copy-sparse.ts'
 import { fault } from '../../errors.ts'
@@ -64,7 +65,7 @@ export class MachineCheckpoints implements Checkpoints {
         const target = { files: this.#files, facts: { name: key, createdAt, comment: label, reason } }
         await forks.copy(metadata, target, { children: 0, memory: false }, signal)
       } catch (error) {
-        await this.#files.remove(key).catch(() => undefined)
+        await this.#files.remove(key).catch(ignore('the next start removes what stays'))
         throw error
       }
       return { id, createdAt, reason, label, sizeBytes: await this.#files.sizeOf(key) }
@@ -93,7 +94,7 @@ export class MachineCheckpoints implements Checkpoints {
         await machines.removeMemory(name)
         await machines.replaceUpper(name)
       } catch (error) {
-        await machines.removeNextUpper(name).catch(() => undefined)
+        await machines.removeNextUpper(name).catch(ignore('the next start removes it'))
         signal.throwIfAborted()
         throw fault('BACKEND_ERROR', `the disk of "${name}" cannot be put back: ${messageOf(error)}`, error)
       }

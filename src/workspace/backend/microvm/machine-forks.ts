@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { lstat } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
+import { ignore } from '../../../lib/errors/ignore.ts'
 import { messageOf } from '../../../lib/errors/message.ts'
 import { cloneFile, copySparse } from '../../../lib/fs/copy-sparse.ts'
 import { syncFile } from '../../../lib/fs/write-durable.ts'
@@ -56,7 +57,7 @@ export class MachineForks implements Forks {
         ...(await this.copy(metadata, this.#targetOf(id), copy, signal)),
       }))
     } catch (error) {
-      await this.release(id).catch(() => undefined)
+      await this.release(id).catch(ignore('the next start removes what stays'))
       throw error
     }
   }
@@ -150,11 +151,9 @@ export class MachineForks implements Forks {
       signal.throwIfAborted()
       throw fault('BACKEND_ERROR', `the disk of "${name}" cannot be copied: ${messageOf(error)}`, error)
     } finally {
-      // The clock of a paused guest may have stopped. Its agent may be hostile, and need not answer.
+      // The clock of a paused guest may have stopped.
       const isSet = runs
-        ? runner()
-            .setClock(metadata)
-            .catch(() => undefined)
+        ? runner().setClock(metadata).catch(ignore('its agent may be hostile, and need not answer'))
         : undefined
       if (hasMemory) await isSet
     }

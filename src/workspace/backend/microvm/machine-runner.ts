@@ -4,6 +4,7 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
 import { messageOf } from '../../../lib/errors/message.ts'
+import { ignore } from '../../../lib/errors/ignore.ts'
 import { AGENT_PORT, type GuestRequest, type GuestSetting } from '../../../lib/guest/protocol.ts'
 import { fault } from '../../errors.ts'
 import { limitsFromWire } from '../../network/narrow.ts'
@@ -22,6 +23,7 @@ import type { Networks } from './networks.ts'
 import { SerialBridge } from './guest/serial-bridge.ts'
 import type { SocketDirs } from './guest/socket-dir.ts'
 import { findMachine } from './stray-machines.ts'
+import { attempt, type Report, workspaceSubject } from '../trouble.ts'
 import { guestIdentity, machineIdOf } from './guest/guest-identity.ts'
 import { GuestPorts } from './guest/guest-ports.ts'
 import { listenToPeer } from './guest/host-vsock.ts'
@@ -34,12 +36,18 @@ const TERMINATE_MS = 5_000
 const KILL_MS = 5_000
 const SHARE_TAG = 'workspace'
 
+/** Reported outcome: a VM continues that was paused. */
+export const CONTINUE = 'continue a paused virtual machine'
+/** Reported outcome: a VM has the right time, and its programs run. */
+export const SET_CLOCK = 'set the clock of a virtual machine'
+
 /** Options of a MachineRunner. */
 export interface RunnerOptions {
   readonly driver: Driver
   readonly files: MachineFiles
   readonly sockets: SocketDirs
   readonly networks: Networks
+  readonly report: Report
   readonly bootTimeoutMs: number
   readonly hostBoot: string
   /** Whether programs inside must present a token to get cloud credentials. */
@@ -123,11 +131,13 @@ export class MachineRunner {
       return metadata
     } catch (error) {
       await this.killRemains(metadata)
-      // On a full disk the reason cannot be recorded; it is reported all the same.
       const isSuspended = memory !== null
-      if (!isSuspended) await files.removeMemory(known.name).catch(() => undefined)
+      if (!isSuspended)
+        await files.removeMemory(known.name).catch(ignore('it is removed before the next suspend'))
       const failure = isSuspended ? '' : messageOf(error)
-      await files.write({ ...metadata, memory, run: null, failure }).catch(() => undefined)
+      await files
+        .write({ ...metadata, memory, run: null, failure })
+        .catch(ignore('the error is thrown all the same'))
       throw error
     }
   }
@@ -138,7 +148,7 @@ export class MachineRunner {
     const [monitor] = run?.processes ?? []
     if (run !== null && monitor !== undefined && (await this.#isCurrent(run, monitor))) {
       if (!((await this.#requestShutdown(metadata)) && (await hasExitedWithin(monitor, SHUTDOWN_MS)))) {
-        await this.#options.driver.pressPower(this.#addressOf(metadata)).catch(() => undefined)
+        await this.#options.driver.pressPower(this.#addressOf(metadata)).catch(ignore('it is killed then'))
         await hasExitedWithin(monitor, POWER_MS)
       }
     }
@@ -163,8 +173,8 @@ export class MachineRunner {
       throw fault('SUSPEND_UNSUPPORTED', `workspace "${name}" cannot be suspended: ${why}`)
     const path = files.memoryOf(name)
     await files.removeMemory(name)
-    // Programs continue only with the right time, and in a fork with its identity. An agent of an older image cannot.
-    await this.freeze(metadata).catch(() => undefined)
+    // Programs continue only with the right time, and in a fork with its identity.
+    await this.freeze(metadata).catch(ignore('the agent of an older image cannot'))
     try {
       const at = { ...this.#addressOf(metadata), line: run.line }
       const monitor = await driver.memory.save(at, path, mostMemoryBytes(metadata))
@@ -172,8 +182,7 @@ export class MachineRunner {
       const memory = { monitor, bytes, agentToken: run.agentToken }
       await files.write({ ...metadata, run: null, failure: '', memory })
     } catch (error) {
-      await this.unpause(metadata).catch(() => undefined)
-      void this.setClock(metadata).catch(() => undefined)
+      await this.proceed(metadata)
       throw fault('BACKEND_ERROR', `workspace "${name}" cannot be suspended: ${messageOf(error)}`, error)
     }
     await this.killRemains(metadata)
@@ -183,6 +192,14 @@ export class MachineRunner {
   async unpause(metadata: Metadata): Promise<void> {
     await this.#options.driver.memory?.unpause(this.#addressOf(metadata))
     await this.#options.files.removeMemory(metadata.name)
+  }
+
+  /** Lets a VM run that may be paused, with the right time. */
+  async proceed(metadata: Metadata): Promise<void> {
+    const subject = workspaceSubject(metadata.name)
+    const { report } = this.#options
+    await attempt(report, CONTINUE, () => this.unpause(metadata), subject)
+    void attempt(report, SET_CLOCK, () => this.setClock(metadata), subject)
   }
 
   /** Sets the clock of a VM that was paused, and lets frozen programs continue. */
@@ -227,7 +244,7 @@ export class MachineRunner {
     if (run === null || this.#guestPorts.has(id)) return
     const { socketDir } = this.#addressOf({ id })
     const { guestPorts, networks } = this.#options
-    await networks.adopt(id, limitsFromWire(network), socketDir, run.ipAddress)
+    await networks.adopt({ id, name, socketDir, ipAddress: run.ipAddress }, limitsFromWire(network))
     const onConnection = (port: number, connection: Duplex): void =>
       guestPorts.get(port)?.({ workspace: name, token: run.agentToken, connection })
     const ports = [...guestPorts.keys()]

@@ -1,3 +1,4 @@
+import { ignore } from '../../../lib/errors/ignore.ts'
 import { messageOf } from '../../../lib/errors/message.ts'
 import { copySparse } from '../../../lib/fs/copy-sparse.ts'
 import { fault } from '../../errors.ts'
@@ -47,7 +48,7 @@ export class MachineSnapshots implements Snapshots {
         return recordOf(reading.record, { name, createdAt, comment })
       })
     } catch (error) {
-      await this.#files.remove(name).catch(() => undefined)
+      await this.#files.remove(name).catch(ignore('it is incomplete, so it is never listed'))
       signal.throwIfAborted()
       throw fault('BACKEND_ERROR', `the disk of "${workspace}" cannot be copied: ${messageOf(error)}`, error)
     }

@@ -4,6 +4,7 @@ import type { Driver } from './driver.ts'
 import type { MachineFiles } from './files/machine-files.ts'
 import { isRunning } from './monitor/machine-process.ts'
 import type { Metadata } from './files/metadata.ts'
+import { attempt, type Report, workspaceSubject } from '../trouble.ts'
 
 const CHECK_EVERY_MS = 500
 /** Number of checks after which log sizes are checked, too. */
@@ -21,6 +22,7 @@ export class MachineWatch {
   readonly #driver: Driver
   readonly #onExit: (name: string) => Promise<void>
   readonly #onReadable: (key: string) => void
+  readonly #report: Report
   /** VMs whose metadata.json was unreadable at the last check. */
   #unreadable: ReadonlySet<string> = new Set()
   /** VMs that are supposed to run, by name. */
@@ -32,12 +34,17 @@ export class MachineWatch {
   constructor(
     files: MachineFiles,
     driver: Driver,
-    on: { readonly onExit: (name: string) => Promise<void>; readonly onReadable: (key: string) => void },
+    on: {
+      readonly onExit: (name: string) => Promise<void>
+      readonly onReadable: (key: string) => void
+      readonly report: Report
+    },
   ) {
     this.#files = files
     this.#driver = driver
     this.#onExit = on.onExit
     this.#onReadable = on.onReadable
+    this.#report = on.report
   }
 
   start(): void {
@@ -70,7 +77,10 @@ export class MachineWatch {
     // If a log is truncated under a writer that does not append, its next line lands at the old offset,
     // behind a hole.
     if (this.#driver.console === 'appended') logs.push(this.#files.consoleOf(name))
-    for (const log of logs) await boundLog(log).catch(() => undefined)
+    const bound = async (): Promise<void> => {
+      for (const log of logs) await boundLog(log)
+    }
+    await attempt(this.#report, 'limit the size of console logs', bound, workspaceSubject(name))
   }
 
   /**
@@ -95,7 +105,8 @@ export class MachineWatch {
 
   async #check(): Promise<void> {
     const checksClosely = this.#checks % READ_EVERY === 0
-    if (checksClosely) await this.#checkReadable().catch(() => undefined)
+    if (checksClosely)
+      await attempt(this.#report, 'read the metadata of workspaces', () => this.#checkReadable())
     const hasTimeForLogs = ++this.#checks % BOUND_EVERY === 0
     for (const [key, metadata] of this.#machines) {
       const [monitor] = metadata.run?.processes ?? []

@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream'
 import { systemClock } from '../../../lib/clock/clock.ts'
+import { ignore } from '../../../lib/errors/ignore.ts'
 import { messageOf } from '../../../lib/errors/message.ts'
 import { KeyedLock } from '../../../lib/process/keyed-lock.ts'
 import { fault } from '../../errors.ts'
@@ -26,7 +27,7 @@ import { finishInterrupted } from './finish-interrupted.ts'
 import { readHostBoot } from './files/host-boot.ts'
 import { MachineFiles } from './files/machine-files.ts'
 import { readMachineLoads } from './monitor/machine-load.ts'
-import { type MachineExit, MachineRunner } from './machine-runner.ts'
+import { CONTINUE, type MachineExit, MachineRunner, SET_CLOCK } from './machine-runner.ts'
 import { MachineCheckpoints } from './machine-checkpoints.ts'
 import { MachineForks, type MachineForksOptions } from './machine-forks.ts'
 import { MachineSnapshots } from './machine-snapshots.ts'
@@ -36,6 +37,7 @@ import type { Metadata } from './files/metadata.ts'
 import { type MachineDefaults, planMachine } from './plan-machine.ts'
 import { lockRoot } from './files/lock-root.ts'
 import { readMachineUsage } from './usage.ts'
+import { attempt, type Report, workspaceSubject } from '../trouble.ts'
 import type { NetworkMode } from './network/network.ts'
 import { Networks } from './networks.ts'
 import { readPinnedDigests } from './files/pinned-digests.ts'
@@ -78,6 +80,7 @@ export class MicroVmBackend implements Backend {
   readonly #watch: MachineWatch
   readonly #networks: Networks
   readonly #reboots = new RebootLimit(systemClock)
+  readonly #report: Report = (outcome) => this.#onChange({ is: 'trouble', ...outcome })
   #onChange: (change: BackendChange) => void = () => undefined
   #runner: MachineRunner | undefined
   #hostBoot = ''
@@ -89,19 +92,24 @@ export class MicroVmBackend implements Backend {
     this.#options = options
     this.#files = new MachineFiles(options.root)
     this.#sockets = new SocketDirs(options.socketRoot)
-    this.#networks = new Networks(options.root, options.network, options.driver, options.policy)
+    const { root, network, driver, policy } = options
+    this.#networks = new Networks(root, network, driver, policy, this.#report)
     this.#images = ImageStore.open({
       root: options.imageRoot,
       pinnedDigests: () => readPinnedDigests(options.root),
     })
-    this.#images.catch(() => undefined)
+    this.#images.catch(ignore('opening the backend awaits it'))
     this.snapshots = new MachineSnapshots(this.name, this.#files, this.#images)
     this.#watch = new MachineWatch(this.#files, options.driver, {
       onExit: async (name) => {
-        const exit = await this.#locks.run(nameKey(name), () => this.#recordExit(name)).catch(() => undefined)
+        let exit: MachineExit | undefined
+        const record = (): Promise<void> =>
+          this.#locks.run(nameKey(name), async () => void (exit = await this.#recordExit(name)))
+        await attempt(this.#report, 'record the exit of a virtual machine', record, workspaceSubject(name))
         this.#onChange({ is: exit?.is === 'rebooting' ? 'rebooting' : 'changed', name })
       },
       onReadable: (name) => this.#onChange({ is: 'changed', name }),
+      report: this.#report,
     })
     this.#guests = new GuestClient(reachMachine(this.#files, this.#sockets))
     const copying: MachineForksOptions = {
@@ -136,26 +144,39 @@ export class MicroVmBackend implements Backend {
       isHardened: this.#options.isHardened ?? false,
       guestPorts: this.#guestPorts,
       networks: this.#networks,
+      report: this.#report,
     })
     this.#isAvailable = (await driver.missing()) === undefined
     const wasForking = (await this.forks.hasLeftovers()) || (await this.checkpoints.hasLeftovers())
     for (const { reading } of await this.#files.list()) {
       if (reading.is !== 'valid') continue
-      await finishInterrupted(reading.record, this.#files, this.#runner, this.#hostBoot)
+      await finishInterrupted(reading.record, this.#files, this.#runner, this.#hostBoot, this.#report)
       if (reading.record.run?.hostBoot !== this.#hostBoot) continue
       this.#watch.add(reading.record)
-      // A VM that exited while no server was running has no sockets to attach to, and must not prevent the
-      // others from being watched.
-      await this.#runner.adopt(reading.record).catch(() => undefined)
-      if (wasForking) await this.forks.unpause(reading.record).catch(() => undefined)
-      // It may have been paused, or its programs frozen.
-      if (driver.memory !== undefined) void this.#runner.setClock(reading.record).catch(() => undefined)
+      await this.#adopt(reading.record, wasForking)
     }
     if (wasForking) {
-      await this.forks.clear().catch(() => undefined)
-      await this.checkpoints.clear().catch(() => undefined)
+      await attempt(this.#report, 'remove interrupted forks', () => this.forks.clear())
+      await attempt(this.#report, 'remove interrupted checkpoints', () => this.checkpoints.clear())
     }
     this.#watch.start()
+  }
+
+  /** Attaches to a VM that an earlier server started. One that has exited since is left to the watch. */
+  async #adopt(metadata: Metadata, wasForking: boolean): Promise<void> {
+    const subject = workspaceSubject(metadata.name)
+    const ifRunning = async (work: () => Promise<void>): Promise<void> => {
+      await work().catch(async (error: unknown) => {
+        if (await hasMonitor(metadata, this.#hostBoot)) throw error
+      })
+    }
+    const adopt = () => ifRunning(() => this.#running.adopt(metadata))
+    await attempt(this.#report, 'attach to a running virtual machine', adopt, subject)
+    const unpause = () => ifRunning(() => this.forks.unpause(metadata))
+    if (wasForking) await attempt(this.#report, CONTINUE, unpause, subject)
+    // It may have been paused, or its programs frozen.
+    const setClock = () => ifRunning(() => this.#running.setClock(metadata))
+    if (this.#options.driver.memory !== undefined) void attempt(this.#report, SET_CLOCK, setClock, subject)
   }
 
   /** Closes the backend. VMs keep running, and the next server finds them again. */
@@ -230,7 +251,9 @@ export class MicroVmBackend implements Backend {
   async start(name: string): Promise<Workspace> {
     return this.#change(name, async (metadata) => {
       const image = await (await this.#images).resolve(metadata.digest).catch(async (error: unknown) => {
-        await this.#files.write({ ...metadata, failure: messageOf(error) }).catch(() => undefined)
+        await this.#files
+          .write({ ...metadata, failure: messageOf(error) })
+          .catch(ignore('the error is thrown all the same'))
         throw error
       })
       await this.#boot(metadata, image, () => undefined, new AbortController().signal)

@@ -2,24 +2,34 @@ import { messageOf } from '../../../lib/errors/message.ts'
 import { fault } from '../../errors.ts'
 import { AllowedNetworks } from '../../network/allowed-networks.ts'
 import { ByLimits } from '../../network/by-limits.ts'
-import type { NetworkLimits } from '../../network/narrow.ts'
+import { keyOfLimits, type NetworkLimits } from '../../network/narrow.ts'
 import type { NetworkPolicy } from '../../network/policy.ts'
 import type { Driver, UserNetwork } from './driver.ts'
 import { hasFilterRules, writeFilterRules } from './network/filter-rules.ts'
 import { macOf, type NetworkMode, type NetworkPlan } from './network/network.ts'
 import { tapMissing, Taps } from './network/tap.ts'
+import {
+  APPLY_RULES,
+  attempt,
+  attemptUntilDone,
+  type Report,
+  type Subject,
+  workspaceSubject,
+} from '../trouble.ts'
 
 /** Connects VMs to networks, and disconnects them when they stop. */
 export class Networks {
   readonly #mode: NetworkMode
   readonly #driver: Driver
+  readonly #report: Report
   readonly #groups: ByLimits<PolicyGroup>
 
   /** @param root the backend's directory */
-  constructor(root: string, mode: NetworkMode, driver: Driver, policy: NetworkPolicy) {
+  constructor(root: string, mode: NetworkMode, driver: Driver, policy: NetworkPolicy, report: Report) {
     this.#mode = mode
     this.#driver = driver
-    this.#groups = new ByLimits(policy, (key, allowed) => new PolicyGroup(`${root}${key}`, allowed))
+    this.#report = report
+    this.#groups = new ByLimits(policy, (key, allowed) => new PolicyGroup(root, key, allowed, report))
   }
 
   close(): void {
@@ -73,24 +83,22 @@ export class Networks {
     }
   }
 
-  /** Applies the current policy to a running VM. `ipAddress` is '' for a VM without a tap device. */
-  async adopt(
-    id: string,
-    limits: NetworkLimits | undefined,
-    socketDir: string,
-    ipAddress: string,
-  ): Promise<void> {
+  /** Applies the current policy to a running VM, and tries again until it is in force. */
+  async adopt(machine: ConnectedMachine, limits: NetworkLimits | undefined): Promise<void> {
     const group = await this.#groupOf(limits)
-    if (ipAddress !== '') return group.taps.adopt(id, ipAddress)
-    if (hasFilterRules(socketDir)) await group.followRules(id, socketDir)
+    if (machine.ipAddress !== '' || hasFilterRules(machine.socketDir)) await group.adopt(machine)
   }
 
   async release(id: string): Promise<void> {
     const groups = this.#groups.all.map(([, group]) => group)
-    for (const group of groups) group.forgetRules(id)
+    for (const group of groups) group.forget(id)
     if (this.#mode !== 'tap' && this.#mode !== 'auto') return
     const { taps } = groups.find((group) => group.taps.has(id)) ?? (await this.#groupOf(undefined))
-    await taps.remove(id).catch(() => undefined)
+    await this.#removeTap(taps, id)
+  }
+
+  #removeTap(taps: Taps, id: string): Promise<boolean> {
+    return attempt(this.#report, 'remove the network device of a virtual machine', () => taps.remove(id))
   }
 
   async #tap(
@@ -102,7 +110,7 @@ export class Networks {
     try {
       return await taps.add(id, taken, this.#driver.userOf(id))
     } catch (error) {
-      await taps.remove(id).catch(() => undefined)
+      await this.#removeTap(taps, id)
       throw fault(
         'BACKEND_ERROR',
         `the VM's network cannot be created (vm.network: ${this.#mode}): ${messageOf(error)}`,
@@ -118,6 +126,15 @@ export class Networks {
   }
 }
 
+/** A running VM with a network. */
+interface ConnectedMachine {
+  readonly id: string
+  readonly name: string
+  readonly socketDir: string
+  /** '' for a VM without a tap device, whose frames pass through a filter. */
+  readonly ipAddress: string
+}
+
 /** The VMs that share one policy. */
 class PolicyGroup {
   readonly taps: Taps
@@ -125,15 +142,23 @@ class PolicyGroup {
   readonly opened: Promise<void>
   readonly #policy: NetworkPolicy
   readonly #allowed: AllowedNetworks
-  /** Socket directories of VMs with a frame filter, by VM. */
-  readonly #filtered = new Map<string, string>()
+  readonly #report: Report
+  /** VMs with a frame filter, by id. */
+  readonly #filtered = new Map<string, ConnectedMachine>()
+  /** End attempts to apply the policy, by the VM's id. */
+  readonly #attempts = new Map<string, AbortController>()
 
-  /** @param name distinguishes its bridge from others on this host */
-  constructor(name: string, policy: NetworkPolicy) {
+  /** @param root with `key`, distinguishes its bridge from others on this host */
+  constructor(root: string, key: string, policy: NetworkPolicy, report: Report) {
     this.#policy = policy
-    this.taps = new Taps(name, policy)
+    this.#report = report
+    const subject: Subject = {
+      name: `the network of virtual machines${key === '' ? '' : ` with ${key}`}`,
+      concerns: ({ ipAddress, networkLimits }) => ipAddress !== '' && keyOfLimits(networkLimits) === key,
+    }
+    this.taps = new Taps(`${root}${key}`, policy, (error) => report({ what: APPLY_RULES, error, subject }))
     this.#allowed = new AllowedNetworks(policy, () => {
-      for (const socketDir of this.#filtered.values()) void this.#writeRules(socketDir)
+      for (const machine of this.#filtered.values()) void this.adopt(machine)
     })
     this.opened = this.#allowed.start()
   }
@@ -142,23 +167,30 @@ class PolicyGroup {
     return { is: 'user', mac: macOf(id), address, policy: this.#policy, allowed: this.#allowed.all }
   }
 
-  /** Keeps the rules of a VM's filter up to date from now on. */
-  async followRules(id: string, socketDir: string): Promise<void> {
-    this.#filtered.set(id, socketDir)
-    await this.#writeRules(socketDir)
+  /** Applies the policy to a VM, and from now on its changes. */
+  async adopt(machine: ConnectedMachine): Promise<void> {
+    const { id, name, ipAddress, socketDir } = machine
+    this.#attempts.get(id)?.abort()
+    const controller = new AbortController()
+    this.#attempts.set(id, controller)
+    if (ipAddress === '') this.#filtered.set(id, machine)
+    const work = (): Promise<void> =>
+      ipAddress === ''
+        ? writeFilterRules(socketDir, this.#policy, this.#allowed.all)
+        : this.taps.adopt(id, ipAddress)
+    await attemptUntilDone(this.#report, APPLY_RULES, work, controller.signal, workspaceSubject(name))
   }
 
-  forgetRules(id: string): void {
+  forget(id: string): void {
+    this.#attempts.get(id)?.abort()
+    this.#attempts.delete(id)
     this.#filtered.delete(id)
   }
 
   close(): void {
+    for (const each of this.#attempts.values()) each.abort()
     this.#allowed.stop()
     this.taps.close()
-  }
-
-  async #writeRules(socketDir: string): Promise<void> {
-    await writeFilterRules(socketDir, this.#policy, this.#allowed.all).catch(() => undefined)
   }
 }
 

@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import { Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout as delay } from 'node:timers/promises'
+import { ignore } from '../../../lib/errors/ignore.ts'
 import { ignoreMissing } from '../../../lib/fs/ignore-missing.ts'
 import { syncDirectory } from '../../../lib/fs/write-durable.ts'
 import { QMP_SOCKET } from './command-line.ts'
@@ -53,8 +54,8 @@ export async function saveMemory(
     await receive(await connected, path, mostBytes)
     await confirmSaved(control)
   } catch (error) {
-    await qmp(control, [{ execute: 'migrate_cancel' }]).catch(() => undefined)
-    await unpause(socketDir).catch(() => undefined)
+    await qmp(control, [{ execute: 'migrate_cancel' }]).catch(ignore('the cause is reported'))
+    await unpause(socketDir).catch(ignore('the caller tries it again and reports it'))
     await unlink(path).catch(ignoreMissing)
     throw error
   } finally {

@@ -1,6 +1,7 @@
 import { constants, existsSync } from 'node:fs'
 import { access, chown, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { ignore } from '../../../lib/errors/ignore.ts'
 import { findProgram } from '../../../lib/process/find-program.ts'
 import { messageOf } from '../../../lib/errors/message.ts'
 import { sandboxMissing } from '../../../lib/sandbox/sandbox.ts'
@@ -205,7 +206,9 @@ const cannotSave: MemorySaver['cannotSave'] = ({ line, isShared }) => {
  * @throws BACKEND_ERROR when it has exited
  */
 async function findInside({ pid }: MachineProcess, monitorLog: string): Promise<MachineProcess> {
-  const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '')
+  const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(
+    ignore('it has exited, which is reported below', ''),
+  )
   const inside = /^\d+ $/.test(children) ? await identify(Number(children)) : undefined
   if (inside !== undefined) return inside
   throw fault(

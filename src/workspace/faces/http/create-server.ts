@@ -20,6 +20,7 @@ import { fault } from '../../errors.ts'
 import type { Explanation } from '../../timeline/timeline.ts'
 import type { Workspace } from '../../workspace.ts'
 import { subjectOf } from './audit-subject.ts'
+import { addBackendMetrics } from './backend-metrics.ts'
 import { addBusMetrics } from './bus-metrics.ts'
 import { addPhaseMetrics } from './phase-metrics.ts'
 import type { HttpFace } from './face.ts'
@@ -162,5 +163,6 @@ export function createWorkspaceHttp(
   if (e2b !== undefined) e2bRoutes(server, e2b)
   addBusMetrics(server.metrics.registry, face.bus, face.cluster)
   addPhaseMetrics(server.metrics.registry, face.timeline)
+  addBackendMetrics(server.metrics.registry, face.lifecycle.troubles)
   return server
 }

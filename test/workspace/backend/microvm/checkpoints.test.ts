@@ -121,7 +121,13 @@ test.each([
   }
   await expect(checkpointsOf(new Killed(root)).restore(OWNER, taken.id, never)).rejects.toThrow('killed')
   const metadata = await files.get('demo')
-  await finishInterrupted(metadata, files, { killRemains: nothing, unpause: nothing }, 'boot')
+  await finishInterrupted(
+    metadata,
+    files,
+    { killRemains: nothing, unpause: nothing },
+    'boot',
+    () => undefined,
+  )
   expect(upper()).toBe(content)
   expect(existsSync(files.nextUpperOf('demo'))).toBe(false)
   // Memory is never loaded on other files.

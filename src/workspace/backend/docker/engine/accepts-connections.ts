@@ -1,3 +1,4 @@
+import { ignore } from '../../../../lib/errors/ignore.ts'
 import { readFile, realpath } from 'node:fs/promises'
 
 /**
@@ -13,8 +14,8 @@ const UNACCEPTED = '02'
  * different path.
  */
 export async function acceptsConnections(path: string): Promise<boolean | undefined> {
-  const table = await readFile('/proc/net/unix', 'utf8').catch(() => '')
-  const real = await realpath(path).catch(() => path)
+  const table = await readFile('/proc/net/unix', 'utf8').catch(ignore('other systems have no such table', ''))
+  const real = await realpath(path).catch(ignore('the socket may be missing', path))
   const rows = table
     .split('\n')
     .map((line) => /^\S+ \S+ \S+ \S+ \S+ (\S+) +\d+ (.*)$/.exec(line))

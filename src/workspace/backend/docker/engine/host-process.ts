@@ -1,3 +1,4 @@
+import { ignore } from '../../../../lib/errors/ignore.ts'
 import { readFile } from 'node:fs/promises'
 
 /**
@@ -6,6 +7,8 @@ import { readFile } from 'node:fs/promises'
  */
 export async function isHostProcess(pid: number, containerId: string): Promise<boolean> {
   if (!(pid > 1)) return false
-  const controlGroups = await readFile(`/proc/${pid}/cgroup`, 'utf8').catch(() => '')
+  const controlGroups = await readFile(`/proc/${pid}/cgroup`, 'utf8').catch(
+    ignore('it has exited, or this is another machine', ''),
+  )
   return controlGroups.includes(containerId)
 }

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Exec } from 'dockerode'
+import { ignore } from '../../../../lib/errors/ignore.ts'
 import type { ExecProcess, ExecRequest } from '../../backend.ts'
 import { demultiplex } from '../engine/demux.ts'
 import type { DockerEngine } from '../engine/engine.ts'
@@ -38,8 +39,7 @@ export async function execByEngine(
   const signal = async (name: NodeJS.Signals): Promise<boolean> =>
     signalGroup(await inspectStarted(started), name)
   const exitStatus = programStatus(started).then((status) => ({ status }))
-  // Not every caller awaits it.
-  exitStatus.catch(() => undefined)
+  exitStatus.catch(ignore('not every caller awaits it'))
   const output = terminal === undefined ? demultiplex(socket) : { stdout: socket, stderr: Readable.from([]) }
   return {
     stdin: socket,
@@ -49,7 +49,7 @@ export async function execByEngine(
     resize,
     signal,
     async hangUp() {
-      await signal('SIGHUP').catch(() => false)
+      await signal('SIGHUP').catch(ignore('it loses its input in any case'))
       socket.destroy()
     },
   }

@@ -1,3 +1,4 @@
+import { ignore } from '../../../../lib/errors/ignore.ts'
 import type { ExecProcess, ExecRequest } from '../../backend.ts'
 import { engineName } from '../engine/labels.ts'
 import type { DockerEngine } from '../engine/engine.ts'
@@ -52,10 +53,7 @@ export class ProgramStarter {
   async close(): Promise<void> {
     for (const [key, launcher] of this.#launchers) this.#drop(key, launcher)
     for (const runnerSocket of this.#runnerSockets.values())
-      await runnerSocket.then(
-        (each) => each.close(),
-        () => undefined,
-      )
+      await runnerSocket.then((each) => each.close(), ignore('its opener falls back'))
     this.#runnerSockets.clear()
   }
 
@@ -93,7 +91,7 @@ export class ProgramStarter {
 
   #drop(key: string, launcher: Promise<Launcher | undefined>): void {
     if (this.#launchers.get(key) === launcher) this.#launchers.delete(key)
-    launcher.then((each) => each?.close()).catch(() => undefined)
+    launcher.then((each) => each?.close()).catch(ignore('it did not start, and its callers fall back'))
   }
 
   /** Returns the socket at which this process accepts the workspace's runners, creating it when missing. */
@@ -124,7 +122,7 @@ export class ProgramStarter {
    */
   async #closeDeleted(): Promise<void> {
     for (const [key, opening] of this.#runnerSockets) {
-      const runnerSocket = await opening.catch(() => undefined)
+      const runnerSocket = await opening.catch(ignore('its opener falls back'))
       if (runnerSocket === undefined || runnerSocket.exists || this.#runnerSockets.get(key) !== opening)
         continue
       runnerSocket.close()

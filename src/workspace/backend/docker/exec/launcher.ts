@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import { constants } from 'node:os'
+import { ignore } from '../../../../lib/errors/ignore.ts'
 import { arrived } from '../../../../lib/process/descriptor-stream.ts'
 import { unlessAborted } from '../../../../lib/process/unless-aborted.ts'
 import { sendDescriptors } from '../../../../native/programs/pipe.ts'
@@ -213,8 +214,7 @@ function passPipes(runner: Socket, hasInput: boolean): ProgramStreams | undefine
 function processOf(control: RunnerControl, streams: ProgramStreams): ExecProcess {
   const { stdin, stdout, stderr } = streams
   const exitStatus = statusOf(control, streams)
-  // Not every caller awaits it.
-  exitStatus.catch(() => undefined)
+  exitStatus.catch(ignore('not every caller awaits it'))
   return {
     stdin,
     stdout,

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { ImageInspectInfo } from 'dockerode'
+import { ignore } from '../../../../lib/errors/ignore.ts'
 import { fault } from '../../../errors.ts'
 import { BUILD_REPOSITORY } from '../../../image-reference.ts'
 import type {
@@ -108,8 +109,7 @@ export class ContainerBuilds implements ImageBuilds {
       .call('removing copied files', (abortSignal) =>
         this.#engine.docker.getImage(id).remove({ abortSignal }),
       )
-      // Nothing uses it any more, and pruning the engine's images removes it.
-      .catch(() => undefined)
+      .catch(ignore('nothing uses it any more, and pruning the images of the engine removes it'))
   }
 
   async evaluate(lines: BuildLines, words: readonly string[], work: BuildWork): Promise<readonly string[]> {
@@ -119,8 +119,9 @@ export class ContainerBuilds implements ImageBuilds {
     const unique = { [NO_CACHE_LABEL]: randomBytes(16).toString('hex') }
     const { id } = await this.#build(all, buildArchive(textOf(all), undefined), unique, work)
     const { Labels } = (await this.#inspect(id)).Config
-    // They have no files. Pruning the engine's images removes those that stay.
-    await this.#removeDownTo(id, lines.base).catch(() => undefined)
+    await this.#removeDownTo(id, lines.base).catch(
+      ignore('they have no files, and pruning the images of the engine removes them'),
+    )
     return words.map((_, at) => Labels[`${VALUE_LABEL}.${at}`] ?? '')
   }
 
@@ -176,8 +177,7 @@ export class ContainerBuilds implements ImageBuilds {
 
   async release({ id }: EngineImage): Promise<void> {
     if (!this.#isOwn(await findImage(this.#engine, id))) return
-    // An image without a record is never deleted; failing here would gain nothing.
-    await this.#pulled?.add(id, undefined).catch(() => undefined)
+    await this.#pulled?.add(id, undefined).catch(ignore('an image without a record is never deleted'))
   }
 
   #isOwn(image: ImageInspectInfo | undefined): boolean {

@@ -4,6 +4,7 @@ import { posix } from 'node:path'
 import type { Readable } from 'node:stream'
 import type { Container, MountSettings } from 'dockerode'
 import type { Static } from 'typebox'
+import { ignore } from '../../../../lib/errors/ignore.ts'
 import { parseJson } from '../../../../lib/schema/parse-json.ts'
 import { Type } from '../../../../lib/schema/type.ts'
 import { fault } from '../../../errors.ts'
@@ -142,8 +143,7 @@ export class EngineFiles {
         const remove = (abortSignal: AbortSignal) => container.remove({ force: true, v: true, abortSignal })
         await this.#engine
           .call('removing the helper', remove, { deadlineMs: REMOVAL_DEADLINE_MS })
-          // One that stays is removed when the engine is connected the next time.
-          .catch(() => undefined)
+          .catch(ignore('one that stays is removed when the engine is connected the next time'))
       }
     })
   }

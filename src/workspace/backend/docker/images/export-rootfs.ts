@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { Container } from 'dockerode'
+import { ignore } from '../../../../lib/errors/ignore.ts'
 import { CHANGE_DEADLINE_MS, type DockerEngine } from '../engine/engine.ts'
 
 const LABEL = 'workspace.image-export'
@@ -38,7 +39,7 @@ export async function exportRootfs(
 }
 
 async function removeContainer(container: Container): Promise<void> {
-  await container.remove({ force: true, v: true }).catch(() => undefined)
+  await container.remove({ force: true, v: true }).catch(ignore('a later export removes it'))
 }
 
 async function removeLeftovers(engine: DockerEngine): Promise<void> {

@@ -1,4 +1,5 @@
 import type { ImageInspectInfo } from 'dockerode'
+import { ignore } from '../../../../lib/errors/ignore.ts'
 import { isFault } from '../../../../lib/errors/fault.ts'
 import { messageOf } from '../../../../lib/errors/message.ts'
 import { fault } from '../../../errors.ts'
@@ -61,8 +62,8 @@ export async function pullImage(
     throw fault('BACKEND_ERROR', `image ${image} is not on this machine, and ${why}`, error)
   }
   const after = pulled && (await findImage(engine, image))?.Id
-  // An image without a record is never deleted; failing here would gain nothing.
-  if (after !== undefined) await pulled?.add(after, before).catch(() => undefined)
+  if (after !== undefined)
+    await pulled?.add(after, before).catch(ignore('an image without a record is never deleted'))
 }
 
 /**

@@ -1,12 +1,16 @@
 import { createHash } from 'node:crypto'
 import { messageOf } from '../../../../lib/errors/message.ts'
 import { run } from '../../../../lib/process/run.ts'
+import { ignore } from '../../../../lib/errors/ignore.ts'
 import { fault } from '../../../errors.ts'
+import { keyOfLimits } from '../../../network/narrow.ts'
 import { Firewall } from '../../../network/firewall.ts'
 import type { NetworkPolicy } from '../../../network/policy.ts'
+import type { GuestBridge } from '../../../network/ruleset.ts'
+import { APPLY_RULES, type Report, type Subject } from '../../trouble.ts'
 import { CHANGE_DEADLINE_MS, type DockerEngine, engineStatus } from '../engine/engine.ts'
-import { nftOf } from './engine-nft.ts'
 import { isOwn, labelsOfServer } from '../engine/labels.ts'
+import { hostOf } from './engine-host.ts'
 
 const PREFIX_LENGTH = 22
 /** Number of subnets of 10.214.0.0/16, one per server of an engine. */
@@ -18,12 +22,14 @@ interface Subnet {
   readonly gateway: string
 }
 
-interface NetworkParts {
+/** Input of an isolated network. */
+export interface NetworkParts {
   readonly serverId: string
   /** Distinguishes the server's networks; '' for the one that most containers join. */
   readonly key: string
   readonly policy: NetworkPolicy
   readonly helperImage: string
+  readonly report: Report
 }
 
 /**
@@ -37,14 +43,25 @@ export class IsolatedNetwork {
   readonly #bridge: string
   readonly #firewall: Firewall
   #ready: Promise<string> | undefined
+  #mayExist = false
 
-  constructor(engine: DockerEngine, { serverId, key, policy, helperImage }: NetworkParts) {
+  constructor(engine: DockerEngine, { serverId, key, policy, helperImage, report }: NetworkParts) {
     const id = createHash('sha256').update(`${serverId}${key}`).digest('hex').slice(0, 6)
     this.#engine = engine
     this.#serverId = serverId
     this.#suffix = key === '' ? '' : `-${id}`
     this.#bridge = `wsdk${id}`
-    this.#firewall = new Firewall(`workspace_docker_${id}`, policy, nftOf(engine, helperImage))
+    const subject: Subject = {
+      name: `network ${this.name}`,
+      concerns: ({ networkLimits, state }) => state.is === 'running' && keyOfLimits(networkLimits) === key,
+    }
+    this.#firewall = new Firewall({
+      table: `workspace_docker_${id}`,
+      policy,
+      host: hostOf(engine, helperImage),
+      onChecked: (error) => report({ what: APPLY_RULES, error, subject }),
+      disconnect: () => this.#disconnect(),
+    })
   }
 
   /** The engine's name for the network. */
@@ -69,9 +86,13 @@ export class IsolatedNetwork {
     return this.#ready
   }
 
-  /** Puts the rules into force if the network already exists; its containers may be running. */
+  /** Puts the rules into force if the network already exists, and tries again until they hold: its containers may be running. */
   async reopen(): Promise<void> {
-    if ((await this.#find()) !== undefined) await this.open()
+    const subnet = await this.#find()
+    if (subnet === undefined) return
+    this.#mayExist = true
+    const isInForce = await this.#firewall.restore(this.#bridgeAt(subnet))
+    if (isInForce) this.#ready ??= Promise.resolve(this.name)
   }
 
   /**
@@ -99,7 +120,7 @@ export class IsolatedNetwork {
    */
   async close(isUnused: boolean): Promise<void> {
     this.#firewall.close()
-    if (!isUnused || this.#ready === undefined) return
+    if (!isUnused || !this.#mayExist) return
     const isRemoved = await this.#engine.docker
       .getNetwork(this.name)
       .remove()
@@ -112,8 +133,23 @@ export class IsolatedNetwork {
 
   async #open(): Promise<string> {
     const subnet = (await this.#find()) ?? (await this.#create())
-    await this.#firewall.protect({ ...subnet, name: this.#bridge, ports: [], isTranslated: true })
+    this.#mayExist = true
+    await this.#firewall.protect(this.#bridgeAt(subnet))
     return this.name
+  }
+
+  #bridgeAt(subnet: Subnet): GuestBridge {
+    return { ...subnet, name: this.#bridge, ports: [], isTranslated: true }
+  }
+
+  /** Disconnects all containers; they are connected again when they start. */
+  async #disconnect(): Promise<void> {
+    const network = this.#engine.docker.getNetwork(this.name)
+    const { Containers = {} } = (await this.#call('inspecting the network', () => network.inspect())) as {
+      Containers?: Readonly<Record<string, unknown>>
+    }
+    for (const Container of Object.keys(Containers))
+      await this.#call('leaving the network', () => network.disconnect({ Container, Force: true }))
   }
 
   async #find(): Promise<Subnet | undefined> {
@@ -139,7 +175,8 @@ export class IsolatedNetwork {
 
   async #create(): Promise<Subnet> {
     // Without this module, frames between containers would bypass the rules.
-    if (process.getuid?.() === 0) await run('modprobe', ['br_netfilter']).catch(() => undefined)
+    if (process.getuid?.() === 0)
+      await run('modprobe', ['br_netfilter']).catch(ignore('kernels without modules have it built in'))
     const first = Number.parseInt(this.#bridge.slice(-2), 16)
     for (let i = 0; ; i++) {
       const base = `10.214.${((first + i) % NETWORKS) * 4}`

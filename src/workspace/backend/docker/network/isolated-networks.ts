@@ -1,8 +1,7 @@
 import { ByLimits } from '../../../network/by-limits.ts'
 import { keyOfLimits, type NetworkLimits } from '../../../network/narrow.ts'
-import type { NetworkPolicy } from '../../../network/policy.ts'
 import type { DockerEngine } from '../engine/engine.ts'
-import { IsolatedNetwork } from './isolated-network.ts'
+import { IsolatedNetwork, type NetworkParts } from './isolated-network.ts'
 
 /**
  * The networks of one server's containers: one for containers without limits, and one per set of limits in
@@ -11,10 +10,10 @@ import { IsolatedNetwork } from './isolated-network.ts'
 export class IsolatedNetworks {
   readonly #networks: ByLimits<IsolatedNetwork>
 
-  constructor(engine: DockerEngine, serverId: string, policy: NetworkPolicy, helperImage: string) {
+  constructor(engine: DockerEngine, parts: Omit<NetworkParts, 'key'>) {
     this.#networks = new ByLimits(
-      policy,
-      (key, allowed) => new IsolatedNetwork(engine, { serverId, key, policy: allowed, helperImage }),
+      parts.policy,
+      (key, policy) => new IsolatedNetwork(engine, { ...parts, key, policy }),
     )
   }
 
@@ -23,7 +22,7 @@ export class IsolatedNetworks {
     return this.#networks.of(limits)
   }
 
-  /** Puts the rules of networks that exist into force; their containers may be running. */
+  /** Puts the rules of networks that exist into force, and tries again until they hold: their containers may be running. */
   async reopen(inUse: readonly (NetworkLimits | undefined)[]): Promise<void> {
     for (const limits of [undefined, ...inUse]) this.of(limits)
     await Promise.all(this.#networks.all.map(([, network]) => network.reopen()))

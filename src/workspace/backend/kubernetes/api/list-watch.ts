@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Static, TSchema } from 'typebox'
+import { ignore } from '../../../../lib/errors/ignore.ts'
 import { parseJson } from '../../../../lib/schema/parse-json.ts'
 import { Type } from '../../../../lib/schema/type.ts'
 import { type ApiClient, ApiFailure, checked } from './api-client.ts'
@@ -91,7 +92,7 @@ export async function followObjects<S extends TSchema>(
         }
       }
       // Spread out, so that many servers do not list at once.
-      await delay(retryMs * (0.5 + Math.random()), undefined, { signal }).catch(() => undefined)
+      await delay(retryMs * (0.5 + Math.random()), undefined, { signal }).catch(ignore('the watch was ended'))
       retryMs = Math.min(retryMs * 2, LAST_RETRY_MS)
     }
   }
@@ -124,7 +125,7 @@ async function watchOnce<S extends TSchema>(
         response.complete ? undefined : reject(new Error('the watch was cut off')),
       )
     })
-    lost.catch(() => undefined)
+    lost.catch(ignore('it is awaited together with each line'))
     const lines = createInterface({ input: response, crlfDelay: Infinity })[Symbol.asyncIterator]()
     for (;;) {
       const { value: line, done } = await Promise.race([lines.next(), lost])

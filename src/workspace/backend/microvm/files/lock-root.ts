@@ -1,6 +1,7 @@
 import { lstat, readdir, realpath } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { ignore } from '../../../../lib/errors/ignore.ts'
 import { makeDirs } from '../../../../lib/fs/make-dirs.ts'
 import { tryLock } from '../../../../lib/fs/file-lock.ts'
 import { fault } from '../../../errors.ts'
@@ -41,7 +42,8 @@ export async function lockRoot(root: string, backend: BackendName): Promise<() =
 async function whyForeign(root: string): Promise<string | undefined> {
   const path = await realpath(root)
   if (path === '/') return 'it is the root directory'
-  if (path === (await realpath(homedir()).catch(() => homedir()))) return 'it is a home directory'
+  if (path === (await realpath(homedir()).catch(ignore('the home directory may be missing', homedir()))))
+    return 'it is a home directory'
   const { uid } = await lstat(path)
   const own = process.getuid?.()
   if (own !== undefined && uid !== own) return `it belongs to user ${uid}`

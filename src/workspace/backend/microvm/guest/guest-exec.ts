@@ -1,5 +1,6 @@
 import { constants } from 'node:os'
 import { type Duplex, Writable } from 'node:stream'
+import { ignore } from '../../../../lib/errors/ignore.ts'
 import { encodeMessage, MAX_ANSWER_BYTES, readMessage } from '../../../../lib/guest/message.ts'
 import { EXEC_CHANNELS, type ExecMessage, type GuestProgram } from '../../../../lib/guest/protocol.ts'
 import { Mux } from '../../../../lib/mux/mux.ts'
@@ -23,8 +24,7 @@ export async function execInGuest(dial: GuestDial, request: GuestProgram): Promi
   // Only one half of these two is used.
   for (const output of outputs) output.end()
   const exitStatus = readStatus(control)
-  // Not every caller awaits it.
-  exitStatus.catch(() => undefined)
+  exitStatus.catch(ignore('not every caller awaits it'))
   if (!request.stdin && request.terminal === undefined) input.end()
   closeWhenOver(mux, exitStatus, outputs)
   return {
@@ -70,7 +70,7 @@ function inputOf(channel: Duplex): Writable {
 }
 
 async function readStatus(control: Duplex): Promise<ExitStatus> {
-  const message = (await readMessage(control, MAX_ANSWER_BYTES).catch(() => undefined)) as
+  const message = (await readMessage(control, MAX_ANSWER_BYTES).catch(ignore('it counts as no answer'))) as
     ExecMessage | undefined
   if (message?.say !== 'exit' || !Number.isInteger(message.status))
     throw fault('BACKEND_ERROR', 'the workspace stopped while the program was running')

@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises'
+import { ignore } from '../../../../lib/errors/ignore.ts'
 import { fault } from '../../../errors.ts'
 import type { GuestReach } from './guest-client.ts'
 import { dialGuest } from './guest-line.ts'
@@ -8,7 +9,7 @@ import type { SocketDirs } from './socket-dir.ts'
 /** Selects root for root's directories, whose files nobody else could write. */
 async function userOf(localDir: string): Promise<{ readonly user?: string }> {
   if (localDir === '') return {}
-  const owner = await stat(localDir).catch(() => undefined)
+  const owner = await stat(localDir).catch(ignore('a missing directory is without an owner'))
   return owner?.uid === 0 ? { user: '0' } : {}
 }
 

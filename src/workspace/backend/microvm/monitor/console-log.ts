@@ -1,5 +1,6 @@
 import { constants } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
+import { ignore } from '../../../../lib/errors/ignore.ts'
 import { ignoreMissing } from '../../../../lib/fs/ignore-missing.ts'
 import { setTimeout as delay } from 'node:timers/promises'
 import { lastLogLines, logLinesOf } from '../../log-lines.ts'
@@ -59,7 +60,7 @@ async function* appendedTo(path: string, start: number, signal: AbortSignal): As
     const part = size > at ? await readFrom(path, at, 64 * 1024) : Buffer.alloc(0)
     at = size < at ? size : at + part.length
     if (part.length > 0) yield part
-    else await delay(FOLLOW_EVERY_MS, undefined, { signal }).catch(() => undefined)
+    else await delay(FOLLOW_EVERY_MS, undefined, { signal }).catch(ignore('the reader has left'))
   }
 }
 

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { ignore } from '../../../../lib/errors/ignore.ts'
 import { readProcStat, TICK_MS } from '../../../../lib/process/proc-stat.ts'
 import type { Workspace } from '../../../workspace.ts'
 import type { Load } from '../../backend.ts'
@@ -16,7 +17,7 @@ export async function readMachineLoads(machines: readonly Workspace[]): Promise<
 async function readMachineLoad(pid: number): Promise<Load | undefined> {
   if (pid <= 0) return undefined
   const stat = readProcStat(pid)
-  const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')
+  const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(ignore('it has exited', ''))
   const residentKib = /^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]
   if (stat === undefined || residentKib === undefined) return undefined
   return { cpuMs: stat.cpuTicks * TICK_MS, memoryBytes: Number(residentKib) * 1024 }

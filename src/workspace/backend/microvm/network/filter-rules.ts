@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
-import { rename, writeFile } from 'node:fs/promises'
+import { readFile, rename, truncate, writeFile } from 'node:fs/promises'
+import { ignoreMissing } from '../../../../lib/fs/ignore-missing.ts'
 import type { NetworkPolicy } from '../../../network/policy.ts'
 
 /**
@@ -16,8 +17,9 @@ export function hasFilterRules(socketDir: string): boolean {
 }
 
 /**
- * Replaces the rules of a VM; its filter rereads them within a second. `allowed` lists the networks that a
- * listed egress currently resolves to.
+ * Replaces the rules of a VM; its filter rereads them within a second. If that fails, as on a full disk, and the rules of before
+ * allow more, the filter lets nothing pass from then on. `allowed` lists the networks that a listed egress currently
+ * resolves to.
  */
 export async function writeFilterRules(
   socketDir: string,
@@ -25,8 +27,18 @@ export async function writeFilterRules(
   allowed: readonly string[],
 ): Promise<void> {
   const file = rulesFile(socketDir)
-  await writeFile(`${file}.new`, filterRules(policy, allowed), { mode: 0o644 })
-  await rename(`${file}.new`, file)
+  const rules = filterRules(policy, allowed)
+  try {
+    await writeFile(`${file}.new`, rules, { mode: 0o644 })
+    await rename(`${file}.new`, file)
+  } catch (error) {
+    const lines = new Set(rules.split('\n'))
+    const before = await readFile(file, 'utf8').catch(ignoreMissing)
+    const allowsMore = before?.split('\n').some((line) => !lines.has(line)) ?? false
+    // A file without rules is a policy that allows nothing.
+    if (allowsMore) await truncate(file)
+    throw error
+  }
 }
 
 /** Formats a policy as `native/net-filter/policy.h` expects it. */

@@ -4,10 +4,11 @@ import { access, writeFile } from 'node:fs/promises'
 import { findProgram } from '../../../../lib/process/find-program.ts'
 import { KeyedLock } from '../../../../lib/process/keyed-lock.ts'
 import { run } from '../../../../lib/process/run.ts'
-import { Firewall, firewallMissing } from '../../../network/firewall.ts'
+import { Firewall } from '../../../network/firewall.ts'
+import { firewallMissing } from '../../../network/network-host.ts'
 import type { NetworkPolicy } from '../../../network/policy.ts'
 import { readResolvers } from '../../../network/resolvers.ts'
-import type { BridgePort } from '../../../network/ruleset.ts'
+import type { BridgePort, GuestBridge } from '../../../network/ruleset.ts'
 import { macOf, type NetworkPlan } from './network.ts'
 
 const PREFIX_LENGTH = 20
@@ -48,11 +49,14 @@ export class Taps {
   readonly #ports = new Map<string, BridgePort>()
   readonly #lock = new KeyedLock()
 
-  /** @param root the backend's directory, from which the bridge's name is derived */
-  constructor(root: string, policy: NetworkPolicy) {
+  /**
+   * @param root the backend's directory, from which the bridge's name is derived
+   * @param onChecked receives the outcome of each check of the rules
+   */
+  constructor(root: string, policy: NetworkPolicy, onChecked: (error: unknown) => void) {
     const key = createHash('sha256').update(root).digest('hex').slice(0, 6)
     this.#name = `wsvm${key}`
-    this.#firewall = new Firewall(`workspace_vm_${key}`, policy)
+    this.#firewall = new Firewall({ table: `workspace_vm_${key}`, policy, onChecked })
   }
 
   /**
@@ -73,7 +77,7 @@ export class Taps {
       const asUser = user === undefined ? [] : ['user', String(user)]
       await command('ip', 'tuntap', 'add', 'dev', device, 'mode', 'tap', ...asUser)
       // The rules are in force before the device is connected to anything.
-      await this.#protect(bridge, [...this.#ports.values(), { device, mac, address }])
+      await this.#firewall.protect(bridgeWith(bridge, [...this.#ports.values(), { device, mac, address }]))
       this.#ports.set(id, { device, mac, address })
       await command('ip', 'link', 'set', device, 'master', bridge.name, 'up')
       await command('ip', 'link', 'set', 'dev', device, 'type', 'bridge_slave', 'isolated', 'on')
@@ -92,11 +96,11 @@ export class Taps {
     return this.#ports.has(id)
   }
 
-  /** Attaches to the device of a VM that an earlier server started. */
+  /** Attaches to the device of a VM that an earlier server started, and restores its rules until they hold. */
   async adopt(id: string, address: string): Promise<void> {
     await this.#lock.run('', async () => {
       this.#ports.set(id, { device: deviceOf(id), mac: macOf(id), address })
-      await this.#protect(await this.#openBridge(), [...this.#ports.values()])
+      await this.#firewall.restore(bridgeWith(await this.#openBridge(), [...this.#ports.values()]))
     })
   }
 
@@ -107,7 +111,10 @@ export class Taps {
       if (!this.#ports.delete(id)) return
       const { bridge } = this.#firewall
       if (bridge === undefined) return
-      if (this.#ports.size > 0) return this.#protect(bridge, [...this.#ports.values()])
+      if (this.#ports.size > 0) {
+        await this.#firewall.restore(bridgeWith(bridge, [...this.#ports.values()]))
+        return
+      }
       await this.#firewall.remove()
       await acceptForwarded(this.#name, '-D')
       await run('ip', ['link', 'delete', 'dev', this.#name])
@@ -117,10 +124,6 @@ export class Taps {
   /** Stops watching the rules. Leaves the devices in place, because VMs outlive the server. */
   close(): void {
     this.#firewall.close()
-  }
-
-  #protect({ name, subnet, gateway }: Bridge, ports: readonly BridgePort[]): Promise<void> {
-    return this.#firewall.protect({ name, subnet, gateway, ports, isTranslated: false })
   }
 
   async #openBridge(): Promise<Bridge> {
@@ -176,6 +179,10 @@ async function addressesOfHost(): Promise<readonly { readonly device: string; re
 function networkKey(address: string): string {
   const [a, b, c] = address.split('.')
   return `${a}.${b}.${Number(c) >> 4}`
+}
+
+function bridgeWith({ name, subnet, gateway }: Bridge, ports: readonly BridgePort[]): GuestBridge {
+  return { name, subnet, gateway, ports, isTranslated: false }
 }
 
 function bridgeOf(name: string, network: number): Bridge {

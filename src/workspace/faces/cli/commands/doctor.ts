@@ -4,8 +4,12 @@ import { examples } from '../../../../lib/cli/examples.ts'
 import { createOutput } from '../../../../lib/cli/output.ts'
 import { ExitStatus } from '../../../../lib/cli/run.ts'
 import { formatTable, printable } from '../../../../lib/cli/table.ts'
+import type { Check } from '../../../check.ts'
 
-/** Adds the command `doctor`, which checks the machine's prerequisites, can repair some, and exits with 1 if any is missing. */
+/**
+ * Adds the command `doctor`, which checks the machine's prerequisites and what a running server reports, can repair some, and exits
+ * with 1 if any is missing or failing.
+ */
 export function addDoctor(program: Command): void {
   program
     .command('doctor')
@@ -16,13 +20,15 @@ export function addDoctor(program: Command): void {
     .action(async (_options: unknown, command: Command) => {
       const options: { config?: string; fix?: boolean; json?: boolean; table?: boolean } =
         command.optsWithGlobals()
-      const [{ loadWorkspaceConfig }, { runChecks }, { isRepairable, repair }] = await Promise.all([
-        import('../../../config.ts'),
-        import('../../../assembly/run-checks.ts'),
-        import('../../../assembly/repair.ts'),
-      ])
+      const [{ loadWorkspaceConfig }, { runChecks }, { isRepairable, repair }, { serverChecks }] =
+        await Promise.all([
+          import('../../../config.ts'),
+          import('../../../assembly/run-checks.ts'),
+          import('../../../assembly/repair.ts'),
+          import('../server-checks.ts'),
+        ])
       const { config } = loadWorkspaceConfig(process.env, { file: options.config })
-      const checks = await runChecks(config)
+      const checks = [...(await runChecks(config)), ...(await serverChecks(config.stateDir))]
       const isFixable = checks.some(isRepairable)
       if (options.fix === true && isFixable) {
         for (const { command: line, error } of await repair(checks, (each) => report(`${each} …`)))
@@ -31,7 +37,7 @@ export function addDoctor(program: Command): void {
         const argv = [...process.execArgv, ...process.argv.slice(1).filter((word) => word !== '--fix')]
         throw new ExitStatus(spawnSync(process.execPath, argv, { stdio: 'inherit' }).status ?? 1)
       }
-      const rows = checks.map((check) => [check.ok ? 'ok' : 'MISSING', check.name, check.found, check.remedy])
+      const rows = checks.map((check) => [statusOf(check), check.name, check.found, check.remedy])
       const hint = isFixable ? '\n\nto repair what needs no decision: workspace doctor --fix' : ''
       createOutput(options).result(
         { checks },
@@ -39,6 +45,10 @@ export function addDoctor(program: Command): void {
       )
       if (checks.some((check) => !check.ok)) throw new ExitStatus(1)
     })
+}
+
+function statusOf({ ok, isTrouble }: Check): string {
+  return ok ? 'ok' : isTrouble === true ? 'FAILING' : 'MISSING'
 }
 
 function report(text: string): void {

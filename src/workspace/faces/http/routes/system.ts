@@ -14,6 +14,7 @@ import {
   type SystemPruneQuery,
   systemPruneQuerySchema,
 } from '../../../api/prune.ts'
+import { troublesSchema, troublesToWire } from '../../../api/trouble.ts'
 import { fault } from '../../../errors.ts'
 import { subjectOf } from '../audit-subject.ts'
 import type { HttpFace } from '../face.ts'
@@ -23,10 +24,10 @@ const PROGRESS =
   'With `Accept: text/event-stream` the response is a stream of `progress` events that ends with `complete` (the result) or ' +
   '`error` (`{code, message}`).'
 
-/** Registers the routes that show disk usage and reclaim space. */
+/** Registers the routes that show disk usage and troubles of backends, and reclaim space. */
 export function systemRoutes(server: HttpServer, face: HttpFace): void {
   const { app } = server
-  const { config, disk, pruner, compactor, audit } = face
+  const { config, disk, pruner, compactor, audit, lifecycle } = face
 
   const answer = async <T>(
     accept: string | undefined,
@@ -53,6 +54,17 @@ export function systemRoutes(server: HttpServer, face: HttpFace): void {
         return diskReportToWire(config, await disk.report({ onSeen, signal: abortOnClose(reply) }))
       })
     },
+  )
+
+  app.get(
+    '/api/system/troubles',
+    {
+      schema: {
+        summary: 'Show what backends cannot do at present, apart from requests',
+        response: { 200: troublesSchema },
+      },
+    },
+    () => troublesToWire(lifecycle.troubles.current),
   )
 
   app.post<{ Querystring: SystemPruneQuery }>(

@@ -61,6 +61,7 @@ test('a guest that has powered off under a monitor that cannot power off counts 
   const watch = new MachineWatch(files, driver, {
     onExit: (name) => Promise.resolve(void ended.push(name)),
     onReadable: () => undefined,
+    report: () => undefined,
   })
   watch.add({ ...metadata, run: { ...run, ipAddress: '', agentToken: 'x'.repeat(16), consoleStart: 0 } })
   watch.start()

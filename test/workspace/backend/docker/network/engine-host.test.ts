@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { DockerEngine } from '../../../../../src/workspace/backend/docker/engine/engine.ts'
-import { nftOf } from '../../../../../src/workspace/backend/docker/network/engine-nft.ts'
+import { hostOf } from '../../../../../src/workspace/backend/docker/network/engine-host.ts'
 import { docker, TEST_IMAGE } from '../../../../support/engine/docker.ts'
 
 /** An engine that looks like another machine's, whose rules this process cannot change. */
@@ -13,18 +13,20 @@ test(
   'rules are applied on the engine’s machine by a container that leaves nothing behind',
   { tags: ['long'] },
   async () => {
-    const nft = nftOf(engine, TEST_IMAGE)
-    expect(nft.isLocal).toBe(false)
-    await nft(['-f', '-'], `add table inet ${table}\n`)
-    await nft(['list', 'table', 'inet', table], '')
-    await nft(['-f', '-'], `delete table inet ${table}\n`)
-    await expect(nft(['list', 'table', 'inet', table], '')).rejects.toThrow('No such file or directory')
-    expect(await docker('ps', '-aq', '--filter', 'label=workspace.helper=nft')).toBe('')
+    const host = hostOf(engine, TEST_IMAGE)
+    expect(host.isLocal).toBe(false)
+    await host.run('nft', ['-f', '-'], `add table inet ${table}\n`)
+    expect(await host.run('nft', ['list', 'table', 'inet', table])).toBe(`table inet ${table} {\n}\n`)
+    await host.run('nft', ['-f', '-'], `delete table inet ${table}\n`)
+    await expect(host.run('nft', ['list', 'table', 'inet', table])).rejects.toThrow(
+      'No such file or directory',
+    )
+    expect(await docker('ps', '-aq', '--filter', 'label=workspace.helper=network')).toBe('')
   },
 )
 
 test('an invalid script fails with nft’s message', async () => {
-  await expect(nftOf(engine, TEST_IMAGE)(['-f', '-'], 'add tabel x')).rejects.toThrow(
+  await expect(hostOf(engine, TEST_IMAGE).run('nft', ['-f', '-'], 'add tabel x')).rejects.toThrow(
     /nft on the engine's machine: .*syntax error/,
   )
 })
