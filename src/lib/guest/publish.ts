@@ -33,11 +33,15 @@ export async function publish(
   options: PublishOptions = {},
 ): Promise<Readonly<Record<string, unknown>>> {
   const answer = await post({ namespace, type: 'request', payload }, options)
-  const content: unknown = await answer
-    .json()
-    .catch(ignore('an unreadable response counts as one without a payload'))
-  if (isRecord(content) && isRecord(content['payload'])) return content['payload']
-  throw new PublishError('INTERNAL_ERROR', 'the agent’s response has no payload')
+  let cause: unknown
+  try {
+    const content: unknown = await answer.json()
+    if (isRecord(content) && isRecord(content['payload'])) return content['payload']
+  } catch (error) {
+    if (isTimeout(error)) throw timedOut(options, error)
+    cause = error
+  }
+  throw new PublishError('INTERNAL_ERROR', 'the agent’s response has no payload', { cause })
 }
 
 /** Sends an event, which gets no response. @throws PublishError when it is not accepted */
@@ -49,7 +53,8 @@ export async function publishEvent(
   await post({ namespace, type: 'event', payload }, options)
 }
 
-async function post(message: object, { agentUrl = AGENT_URL, timeoutMs }: PublishOptions): Promise<Response> {
+async function post(message: object, options: PublishOptions): Promise<Response> {
+  const { agentUrl = AGENT_URL, timeoutMs } = options
   let answer: Response
   try {
     answer = await fetch(new URL('/v1/publish', agentUrl), {
@@ -59,8 +64,7 @@ async function post(message: object, { agentUrl = AGENT_URL, timeoutMs }: Publis
       ...(timeoutMs !== undefined && { signal: AbortSignal.timeout(timeoutMs) }),
     })
   } catch (error) {
-    if (error instanceof Error && error.name === 'TimeoutError')
-      throw new PublishError('TIMEOUT', `no response within ${timeoutMs} ms`, { cause: error })
+    if (isTimeout(error)) throw timedOut(options, error)
     throw new PublishError('NO_CONNECTION', `the agent at ${agentUrl} cannot be reached`, { cause: error })
   }
   if (answer.ok) return answer
@@ -72,4 +76,12 @@ async function post(message: object, { agentUrl = AGENT_URL, timeoutMs }: Publis
       ? said['message']
       : `the agent responded with status ${answer.status}`,
   )
+}
+
+function isTimeout(error: unknown): boolean {
+  return error instanceof Error && error.name === 'TimeoutError'
+}
+
+function timedOut({ timeoutMs }: PublishOptions, cause: unknown): PublishError {
+  return new PublishError('TIMEOUT', `no response within ${timeoutMs} ms`, { cause })
 }

@@ -1,5 +1,4 @@
 import type { Readable } from 'node:stream'
-import { ignore } from '../../lib/errors/ignore.ts'
 import { TAR_END } from '../../lib/tar/encode-header.ts'
 import { readTar } from '../../lib/tar/read-tar.ts'
 import type { Backend, ExecProcess } from '../backend/backend.ts'
@@ -77,7 +76,7 @@ async function* packed(process: ExecProcess, name: string, gone: AbortSignal): A
     throw status === 0 ? error : packFault(name, status, messages)
   } finally {
     release()
-    await process.hangUp().catch(ignore('it may have exited'))
+    await process.hangUp()
   }
 }
 

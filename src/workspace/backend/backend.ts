@@ -77,7 +77,7 @@ export interface ExecProcess {
   readonly resize: (columns: number, rows: number) => void
   /** Signals the program's process group; resolves to false where the backend cannot reach it. */
   readonly signal: (name: NodeJS.Signals) => Promise<boolean>
-  /** Abandons the program: sends SIGHUP to its group and destroys the streams. */
+  /** Abandons the program: sends SIGHUP to its group and destroys the streams. Never rejects. */
   readonly hangUp: () => Promise<void>
 }
 

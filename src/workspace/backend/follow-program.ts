@@ -1,6 +1,5 @@
 import { finished } from 'node:stream/promises'
 import { setTimeout as delay } from 'node:timers/promises'
-import { ignore } from '../../lib/errors/ignore.ts'
 import type { ExecProcess } from './backend.ts'
 
 const PROGRESS_EVERY_MS = 200
@@ -9,7 +8,7 @@ const MAX_LINE = 4_096
 
 /** Hangs up a program when `signal` is aborted. Returns a function that unsubscribes. */
 export function hangUpOnAbort(signal: AbortSignal, process: ExecProcess): () => void {
-  const stop = (): void => void process.hangUp().catch(ignore('it has exited already'))
+  const stop = (): void => void process.hangUp()
   signal.addEventListener('abort', stop, { once: true })
   // The signal was aborted while the program was starting: its event has already fired.
   if (signal.aborted) stop()

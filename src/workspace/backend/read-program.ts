@@ -1,5 +1,4 @@
 import type { Readable } from 'node:stream'
-import { ignore } from '../../lib/errors/ignore.ts'
 import { fault } from '../errors.ts'
 import type { ExecProcess } from './backend.ts'
 
@@ -24,7 +23,7 @@ export async function readProgram(
     ])
     return { stdout, stderr, status }
   } catch (error) {
-    await process.hangUp().catch(ignore('the error before it is reported'))
+    await process.hangUp()
     throw error
   } finally {
     clearTimeout(late)

@@ -207,7 +207,7 @@ export class CodeContext {
   /** Ends the interpreter with the programs that it started. */
   async close(): Promise<void> {
     await this.#process.signal('SIGKILL').catch(ignore('it may have exited', false))
-    await this.#process.hangUp().catch(ignore('it may have exited'))
+    await this.#process.hangUp()
   }
 
   async #interrupt(over: AbortSignal): Promise<void> {

@@ -100,7 +100,7 @@ async function readMarked(process: ExecProcess, mark: string, giveUp: AbortSigna
   } finally {
     forget()
     // Output that nobody reads would block the engine.
-    await process.hangUp().catch(ignore('it may have exited'))
+    await process.hangUp()
   }
 }
 

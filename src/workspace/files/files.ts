@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { posix } from 'node:path'
 import { Readable } from 'node:stream'
-import { ignore } from '../../lib/errors/ignore.ts'
 import type { Backend, ExecProcess } from '../backend/backend.ts'
 import { hangUpOnAbort } from '../backend/follow-program.ts'
 import { fault } from '../errors.ts'
@@ -151,7 +150,7 @@ export class WorkspaceFiles {
         await check()
       } finally {
         release()
-        await process.hangUp().catch(ignore('it may have exited'))
+        await process.hangUp()
       }
     }
     return Readable.from(content(), { objectMode: false })

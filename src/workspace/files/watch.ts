@@ -72,7 +72,7 @@ export async function* watchDirectory(
     }
   } finally {
     release()
-    await process.hangUp().catch(ignore('it may have exited'))
+    await process.hangUp()
   }
 }
 

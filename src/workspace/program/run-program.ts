@@ -110,7 +110,7 @@ async function terminate(process: ExecProcess, ended: AbortSignal): Promise<Exit
     await process.signal(signal).catch(ignore('it may have exited', false))
     await delay(KILL_GRACE_MS, undefined, { signal: ended })
   }
-  await process.hangUp().catch(ignore('it may have exited'))
+  await process.hangUp()
   return KILLED
 }
 

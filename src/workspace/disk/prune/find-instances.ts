@@ -1,4 +1,3 @@
-import { ignore } from '../../../lib/errors/ignore.ts'
 import { messageOf } from '../../../lib/errors/message.ts'
 import type { Backend, BackendUsage, UsagePart } from '../../backend/backend.ts'
 import type { Lifecycle } from '../../lifecycle/lifecycle.ts'
@@ -86,10 +85,14 @@ export async function findInstances(parts: InstanceParts, untilMs: number): Prom
  * state `error`.
  */
 async function whyUnlisted(backend: Backend, name: string): Promise<string> {
-  const state = (await backend.find(name).catch(ignore('without a state, the files are kept too')))?.state
-  return state?.is === 'error'
-    ? inError(state.message)
-    : 'its files are kept for the next workspace of that name'
+  try {
+    const state = (await backend.find(name))?.state
+    return state?.is === 'error'
+      ? inError(state.message)
+      : 'its files are kept for the next workspace of that name'
+  } catch (error) {
+    return `its state is unknown: ${messageOf(error)}`
+  }
 }
 
 function inError(message: string): string {

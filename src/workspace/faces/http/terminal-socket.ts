@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { RawData, WebSocket } from 'ws'
-import { ignore } from '../../../lib/errors/ignore.ts'
 import type { Logger } from '../../../lib/log/logger.ts'
 import { parseTerminalMessage } from '../../api/terminal.ts'
 import type { ExecProcess } from '../../backend/backend.ts'
@@ -53,7 +52,7 @@ export async function serveTerminal(parts: TerminalParts): Promise<void> {
   socket.once('close', () => {
     endPings()
     credit.close()
-    void process.hangUp().catch(ignore('it may have exited'))
+    void process.hangUp()
   })
 
   try {

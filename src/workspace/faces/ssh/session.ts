@@ -192,7 +192,7 @@ async function connect(
   })
   let hasExited = false
   const hangUp = (): void => {
-    if (!hasExited) void process.hangUp().catch(ignore('it may have exited'))
+    if (!hasExited) void process.hangUp()
   }
   // The client may disconnect before the program has started.
   if (channel.destroyed) return hangUp()

@@ -1,5 +1,4 @@
 import { Duplex } from 'node:stream'
-import { ignore } from '../../../../lib/errors/ignore.ts'
 import { messageOf } from '../../../../lib/errors/message.ts'
 import { canDialNamespaces, dialNamespace } from '../../../../native/net/netns.ts'
 import { fault } from '../../../errors.ts'
@@ -77,7 +76,7 @@ async function dialByProgram(port: number, relay: ExecProcess): Promise<Duplex> 
     throw refused(port, 'connection refused, or the image has neither socat nor bash')
   }
   const stream = Duplex.from({ readable: relay.stdout, writable: relay.stdin })
-  stream.once('close', () => void relay.hangUp().catch(ignore('it has exited, or exits with the container')))
+  stream.once('close', () => void relay.hangUp())
   return stream
 }
 

@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http'
 import { WebSocketServer } from 'ws'
-import { ignore } from '../../../../lib/errors/ignore.ts'
 import type { HttpServer } from '../../../../lib/http/server.ts'
 import { Type } from '../../../../lib/schema/type.ts'
 import { errorToWire } from '../../../api/error.ts'
@@ -54,7 +53,7 @@ export function terminalRoute({ app, upgrades }: HttpServer, face: HttpFace): vo
       )
       if (socket.destroyed) return process.hangUp()
       // Also covers a failed handshake, which `handleUpgrade` answers.
-      socket.once('close', () => void process.hangUp().catch(ignore('it may have exited')))
+      socket.once('close', () => void process.hangUp())
       const { workspaceEnded } = slot
       const whenIdle = () => lifecycle.whileIdle(workspace.name, async () => undefined)
       server.handleUpgrade(request, socket, Buffer.alloc(0), (webSocket) => {
