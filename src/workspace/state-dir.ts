@@ -27,6 +27,8 @@ export const EXTENTS_FILE = 'disk-extents'
 export const SCHEDULE_FILE = 'schedule.json'
 /** Name of the file with the position up to which audit entries were sent. */
 export const AUDIT_SENT_FILE = 'audit-sent'
+/** Name of the file with the isolated networks of containers. */
+export const NETWORKS_FILE = 'docker-networks.json'
 /** Name of the file with what happened to workspaces. */
 export const TIMELINE_FILE = 'timelines.jsonl'
 

@@ -10,6 +10,7 @@ import { STATUS_OF_KIND } from '../../src/lib/http/status.ts'
 import { AUDIT_ACTIONS } from '../../src/workspace/audit/audit-log.ts'
 import { LOGIN_REFUSALS } from '../../src/workspace/faces/ssh/authenticate.ts'
 import { MountedSocketDirs } from '../../src/workspace/backend/docker/exec/mounted-socket-dirs.ts'
+import { NetworkRecords } from '../../src/workspace/backend/docker/network/network-records.ts'
 import { PulledImages } from '../../src/workspace/backend/docker/images/pulled-images.ts'
 import { workspaceSchema } from '../../src/workspace/config.ts'
 import { CREDENTIAL_CODES } from '../../src/workspace/credentials/credentials.ts'
@@ -18,7 +19,7 @@ import { WORKSPACE_CODES } from '../../src/workspace/errors.ts'
 import { createWorkspaceProgram } from '../../src/workspace/faces/cli/main.ts'
 import { cliSchema } from '../../src/workspace/client/find-server.ts'
 import { CLIENT_CODES } from '../../src/workspace/client/sdk/errors.ts'
-import { mountedSocketRoot } from '../../src/workspace/state-dir.ts'
+import { mountedSocketRoot, NETWORKS_FILE } from '../../src/workspace/state-dir.ts'
 import {
   commandsOf,
   describedRoutes,
@@ -85,6 +86,8 @@ describe('with a running server', () => {
     for (const file of ['audit-sent', 'egress-key', 'schedule.json', 'team.json', 'team_keys'])
       writeFileSync(join(server.stateDir, file), '')
     await new PulledImages(join(server.stateDir, 'docker-images.json')).add('sha256:0', undefined)
+    const subnet = { subnet: '10.214.0.0/22', gateway: '10.214.0.1' }
+    await new NetworkRecords(join(server.stateDir, NETWORKS_FILE)).set('', subnet)
     let files: readonly string[] = []
     backend.before.set('started', () => {
       files = readdirSync(server.stateDir, { recursive: true, encoding: 'utf8' }).filter((file) =>

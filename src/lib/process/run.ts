@@ -19,6 +19,8 @@ export function run(
     readonly cwd?: string
     readonly environment?: NodeJS.ProcessEnv
     readonly timeoutMs?: number
+    /** Signal at the timeout; default: SIGTERM. */
+    readonly killSignal?: NodeJS.Signals
     readonly signal?: AbortSignal
     /** Standard input; default: empty. */
     readonly input?: string
@@ -34,6 +36,7 @@ export function run(
         maxBuffer: 2 ** 24,
         encoding: options.encoding ?? 'utf8',
         timeout: options.timeoutMs ?? 0,
+        killSignal: options.killSignal ?? 'SIGTERM',
         ...(options.cwd !== undefined && { cwd: options.cwd }),
         ...(options.environment !== undefined && { env: options.environment }),
         ...(options.signal !== undefined && { signal: options.signal }),

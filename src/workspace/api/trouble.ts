@@ -14,7 +14,7 @@ export const troublesSchema = Type.Object({
       first_at: Type.String({ format: 'date-time' }),
       last_at: Type.String({ format: 'date-time' }),
     }),
-    { description: 'at most 200, oldest first' },
+    { description: 'at most 50 of a kind' },
   ),
 })
 

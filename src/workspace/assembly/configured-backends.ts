@@ -1,10 +1,11 @@
+import { join } from 'node:path'
 import type { Logger } from '../../lib/log/logger.ts'
 import type { Backend } from '../backend/backend.ts'
 import { DockerBackend } from '../backend/docker/docker-backend.ts'
 import { MountedSocketDirs } from '../backend/docker/exec/mounted-socket-dirs.ts'
 import type { PulledImages } from '../backend/docker/images/pulled-images.ts'
 import type { WorkspaceConfig } from '../config.ts'
-import { mountedSocketRoot, type StateDir } from '../state-dir.ts'
+import { mountedSocketRoot, NETWORKS_FILE, type StateDir } from '../state-dir.ts'
 import { clusterBackends } from './configured-cluster.ts'
 import { microVmBackends } from './configured-machines.ts'
 
@@ -29,6 +30,7 @@ export async function configuredBackends(
       network: docker.network,
       limits: docker,
       policy: config.network,
+      networksFile: join(path, NETWORKS_FILE),
       helperImage: config.defaultImage,
       serverId,
       mountedSocketDirs,

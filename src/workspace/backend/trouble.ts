@@ -16,6 +16,8 @@ export interface Subject {
   readonly name: string
   /** Whether a workspace depends on it. */
   readonly concerns: (workspace: Workspace) => boolean
+  /** Its workspace, if it is one: the trouble ends with its deletion or next start. */
+  readonly workspace?: string
 }
 
 /** Receives outcomes. */
@@ -26,24 +28,25 @@ export const APPLY_RULES = 'apply the network rules'
 
 /** Returns the subject that is one workspace. */
 export function workspaceSubject(name: string): Subject {
-  return { name: `workspace "${name}"`, concerns: (workspace) => workspace.name === name }
+  return { name: `workspace "${name}"`, workspace: name, concerns: (workspace) => workspace.name === name }
 }
 
-/** Does work whose failure is reported instead of thrown. Returns whether it succeeded. */
+/** Does work whose failure is reported instead of thrown, unless the signal is aborted. Returns whether it succeeded. */
 export async function attempt(
   report: Report,
   what: string,
   work: () => Promise<unknown>,
   subject?: Subject,
+  signal?: AbortSignal,
 ): Promise<boolean> {
+  let error: unknown
   try {
     await work()
-    report({ what, error: undefined, subject })
-    return true
-  } catch (error) {
-    report({ what, error, subject })
-    return false
+  } catch (thrown) {
+    error = thrown
   }
+  if (signal?.aborted !== true) report({ what, error, subject })
+  return error === undefined
 }
 
 const RETRY_MS = 10_000
@@ -56,7 +59,7 @@ export async function attemptUntilDone(
   signal: AbortSignal,
   subject?: Subject,
 ): Promise<void> {
-  if (await attempt(report, what, work, subject)) return
+  if (await attempt(report, what, work, subject, signal)) return
   setTimeout(() => {
     if (!signal.aborted) void attemptUntilDone(report, what, work, signal, subject)
   }, RETRY_MS).unref()

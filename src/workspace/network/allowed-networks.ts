@@ -1,7 +1,10 @@
 import { lookup } from 'node:dns/promises'
+import { setTimeout as delay } from 'node:timers/promises'
 import { ignore } from '../../lib/errors/ignore.ts'
 import { blockListOf, isNetwork, type NetworkPolicy, PRIVATE_NETWORKS } from './policy.ts'
 
+/** Time for which guests keep earlier rules while names are resolved. */
+const PATIENCE_MS = 2_000
 const LOOK_UP_EVERY_MS = 30_000
 /**
  * Names of large services resolve to different addresses each time: an address stays allowed for a while
@@ -20,6 +23,8 @@ export class AllowedNetworks {
   readonly #seen = new Map<string, number>()
   readonly #onChange: () => void
   readonly #lookUp: (name: string) => Promise<readonly string[]>
+  /** The start whose names are resolved; undefined once stopped. */
+  #run: object | undefined
   #timer: NodeJS.Timeout | undefined
 
   constructor(
@@ -43,26 +48,35 @@ export class AllowedNetworks {
   /** Resolves all names, and again every 30 s. A name that cannot be resolved has no addresses. */
   async start(): Promise<void> {
     if (this.#names.length === 0) return
-    await this.#refresh()
-    this.#timer = setInterval(() => void this.#refresh(), LOOK_UP_EVERY_MS)
+    const run = (this.#run = {})
+    await this.#refresh(run)
+    if (this.#run !== run) return
+    this.#timer = setInterval(() => void this.#refresh(run), LOOK_UP_EVERY_MS)
     this.#timer.unref()
   }
 
   stop(): void {
+    this.#run = undefined
     clearInterval(this.#timer)
   }
 
-  async #refresh(): Promise<void> {
+  async #refresh(run: object): Promise<void> {
     const before = this.all.join()
     const now = performance.now()
     const found = await Promise.all(
       this.#names.map((name) => this.#lookUp(name).catch(ignore('known addresses stay for a while', []))),
     )
+    if (this.#run !== run) return
     for (const address of found.flat())
       if (!this.#isPublicOnly || !PRIVATE.check(address)) this.#seen.set(address, now)
     for (const [address, at] of this.#seen) if (now - at > KEEP_MS) this.#seen.delete(address)
     if (this.all.join() !== before) this.#onChange()
   }
+}
+
+/** Waits for names to be resolved, but not long: `onChange` reports addresses that are found later. */
+export async function soonStarted(started: Promise<void>): Promise<void> {
+  await Promise.race([started, delay(PATIENCE_MS, undefined, { ref: false })])
 }
 
 async function addressesOf(name: string): Promise<readonly string[]> {

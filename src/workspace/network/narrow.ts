@@ -123,6 +123,11 @@ export function keyOfLimits(limits: NetworkLimits | undefined): string {
   return JSON.stringify(limitsToWire(egressProfile === undefined ? direct : { ...direct, egress: 'none' }))
 }
 
+/** Returns limits that have this key. */
+export function limitsOfKey(key: string): NetworkLimits | undefined {
+  return key === '' ? undefined : (limitsFromWire(JSON.parse(key) as WireNetworkLimits) ?? {})
+}
+
 /** Returns the effective policy: what both the server's current policy and the workspace's limits allow. */
 export function narrowed(policy: NetworkPolicy, limits: NetworkLimits | undefined): NetworkPolicy {
   const { allowHostPorts, egressProfile } = limits ?? {}

@@ -14,8 +14,8 @@ export type NetworkProgram = keyof typeof PACKAGES
 export interface NetworkHost {
   /** Whether it is this machine. */
   readonly isLocal: boolean
-  /** Calls a listener soon after rules of a table were removed, until the returned function is called; absent where nothing reports it. */
-  readonly onRulesRemoved?: (table: string, listener: () => void) => () => void
+  /** Calls a listener soon after a table was changed, until the returned function is called; absent where nothing reports it. */
+  readonly onRulesChanged?: (table: string, listener: () => void) => () => void
   /**
    * Runs a program there with this standard input, and returns what it printed. Rejects with the program's error message.
    */
@@ -27,12 +27,16 @@ const rules = new RuleWatch()
 /** This machine, whose network only root can change. Source: nft(8), ip(8). */
 export const thisHost: NetworkHost = {
   isLocal: true,
-  onRulesRemoved: (table, listener) => rules.watch(table, listener),
+  onRulesChanged: (table, listener) => rules.watch(table, listener),
   async run(name, argv, input = '') {
     // Their directory is only in root's PATH.
     const program = (await findProgram(name)) ?? (await findProgram(`/usr/sbin/${name}`))
     if (program === undefined) throw new Error(notInstalled(name))
-    const { status, stdout, stderr } = await run(program, argv, { timeoutMs: TIMEOUT_MS, input })
+    const { status, stdout, stderr } = await run(program, argv, {
+      timeoutMs: TIMEOUT_MS,
+      killSignal: 'SIGKILL',
+      input,
+    })
     if (status !== 0) throw new Error(`${name}: ${stderr.trim().split('\n')[0] ?? 'unknown error'}`)
     return stdout
   },

@@ -7,7 +7,7 @@ const SETTLE_MS = 20
 const RESTART_MS = 10_000
 
 /**
- * Reports when any program removes rules from tables of this host, by a single `nft monitor`, which ends with this process.
+ * Reports when any program changes tables of this host, by a single `nft monitor`, which ends with this process.
  * Nothing is reported where that cannot be run, so the rules must be checked from time to time as well. Source: nft(8).
  */
 export class RuleWatch {
@@ -15,7 +15,7 @@ export class RuleWatch {
   readonly #changed = new Set<string>()
   #monitor: ChildProcess | undefined
 
-  /** Calls the listener after rules of a table were removed. Returns a function that unsubscribes. */
+  /** Calls the listener after a table was changed. Returns a function that unsubscribes. */
   watch(table: string, listener: () => void): () => void {
     this.#listeners.set(table, listener)
     if (this.#monitor === undefined) this.#start()
@@ -27,7 +27,7 @@ export class RuleWatch {
   }
 
   #start(): void {
-    const argv = ['--pdeathsig', 'TERM', 'nft', 'monitor', 'destroy']
+    const argv = ['--pdeathsig', 'TERM', 'nft', 'monitor']
     // Its directory is only in root's PATH.
     const env = { ...process.env, PATH: `${process.env['PATH'] ?? ''}:/usr/sbin` }
     const monitor = spawn('setpriv', argv, { env, stdio: ['ignore', 'pipe', 'ignore'] })
@@ -45,9 +45,9 @@ export class RuleWatch {
     createInterface({ input: monitor.stdout }).on('line', (line) => this.#note(line))
   }
 
-  /** Notes a line such as `delete rule inet TABLE CHAIN handle 5`. */
+  /** Notes a line such as `insert rule inet TABLE CHAIN accept` or `delete table inet TABLE`. */
   #note(line: string): void {
-    const [, table] = /^delete \w+ \w+ (\w+)/.exec(line) ?? []
+    const [, table] = /^\w+ \w+ \w+ (\w+)/.exec(line) ?? []
     if (table === undefined || !this.#listeners.has(table)) return
     if (this.#changed.size === 0) setTimeout(() => this.#report(), SETTLE_MS).unref()
     this.#changed.add(table)

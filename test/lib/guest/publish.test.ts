@@ -8,7 +8,7 @@ import { publish } from '../../../src/lib/guest/publish.ts'
 async function publishTo(respond: RequestListener, timeoutMs?: number) {
   const agent = createServer(respond).listen(0, '127.0.0.1')
   await once(agent, 'listening')
-  onTestFinished(() => void agent.closeAllConnections())
+  onTestFinished(() => agent.closeAllConnections())
   onTestFinished(() => void agent.close())
   const agentUrl = `http://127.0.0.1:${(agent.address() as AddressInfo).port}`
   return publish('demo', {}, { agentUrl, ...(timeoutMs !== undefined && { timeoutMs }) })

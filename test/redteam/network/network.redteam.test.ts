@@ -10,6 +10,7 @@ import type { Backend } from '../../../src/workspace/backend/backend.ts'
 import { DockerBackend } from '../../../src/workspace/backend/docker/docker-backend.ts'
 import { macOf } from '../../../src/workspace/backend/microvm/network/network.ts'
 import type { NetworkPolicy } from '../../../src/workspace/network/policy.ts'
+import { NETWORKS_FILE } from '../../../src/workspace/state-dir.ts'
 import { machineRoots, qemuBackend } from '../../support/vm/vm-server.ts'
 import { backendCreate } from '../../support/workspace/backend/backend-create.ts'
 import { startWorkspaceServer } from '../../support/workspace/server/test-server.ts'
@@ -45,12 +46,14 @@ beforeAll(async () => {
   opened.defer(await startCanaryIn(beyond, 'beyond', PORT, onHit))
   opened.defer(await startCanaryIn(foreign, 'foreign', PORT, onHit))
 
+  const stateDir = mkdtempSync(join(tmpdir(), 'redteam-'))
   const engine = await startEngine(CONTAINER_IMAGE)
   opened.defer(engine.remove)
   const docker = new DockerBackend({
     host: engine.address,
     network: undefined,
     policy: POLICY,
+    networksFile: join(stateDir, NETWORKS_FILE),
     helperImage: CONTAINER_IMAGE,
     serverId: randomUUID(),
   })
@@ -58,7 +61,6 @@ beforeAll(async () => {
   const tapRoots = machineRoots()
   const user = await qemuBackend(roots, { network: 'user', policy: POLICY })
   const tap = await qemuBackend(tapRoots, { network: 'tap', policy: POLICY })
-  const stateDir = mkdtempSync(join(tmpdir(), 'redteam-'))
   const server = await startWorkspaceServer({ backends: () => [docker, user], stateDir })
   opened.defer(() => roots.remove())
   opened.defer(() => tapRoots.remove())

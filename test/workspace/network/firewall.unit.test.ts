@@ -24,7 +24,7 @@ function makeHost() {
     /** Errors by the first words of a command. */
     failing: {} as Record<string, string | undefined>,
     ran: [] as string[],
-    onRemoved: () => undefined as void,
+    onChanged: () => undefined as void,
   }
   const network: NetworkHost = {
     isLocal: true,
@@ -38,9 +38,9 @@ function makeHost() {
       else if (argv[0] === '-f') host.rules = input.includes('chain forward') ? input : undefined
       return argv[0] === 'list' ? (host.rules ?? '') : ''
     },
-    onRulesRemoved(_table, listener) {
-      host.onRemoved = listener
-      return () => (host.onRemoved = () => undefined)
+    onRulesChanged(_table, listener) {
+      host.onChanged = listener
+      return () => (host.onChanged = () => undefined)
     },
   }
   const outcomes: (string | undefined)[] = []
@@ -57,7 +57,7 @@ test('rules that another program removes are in force again as soon as that is k
   const { host, firewall, outcomes } = makeHost()
   await firewall.protect(BRIDGE)
   host.rules = undefined
-  host.onRemoved()
+  host.onChanged()
   await vi.waitFor(() => expect(host.rules).toContain('chain forward'))
   expect([host.isUp, new Set(outcomes)]).toEqual([true, new Set([undefined])])
   firewall.close()
@@ -76,7 +76,7 @@ test('rules that another program changes are replaced', async () => {
 test('guests without rules are cut off until the rules can be applied', async () => {
   const { host, firewall, outcomes, check } = makeHost()
   host.failing = { 'nft -f': 'nft: it is broken' }
-  expect(await firewall.restore(BRIDGE)).toBe(false)
+  await firewall.restore(BRIDGE)
   expect(host.isUp).toBe(false)
   expect(outcomes.at(-1)).toBe('nft: it is broken; the network is cut off until they can be applied')
   // A restarted engine takes its bridges up.
@@ -93,18 +93,44 @@ test('guests without rules are cut off until the rules can be applied', async ()
 test('a bridge that an earlier server left down is up once its rules hold', async () => {
   const { host, firewall } = makeHost()
   host.isUp = false
-  expect(await firewall.restore(BRIDGE)).toBe(true)
+  await firewall.restore(BRIDGE)
   expect(host.isUp).toBe(true)
   firewall.close()
 })
 
-test('rules of before that still hold keep the guests connected', async () => {
-  const { host, firewall, outcomes, check } = makeHost()
-  host.rules = 'the rules of an earlier server'
+test('rules that a new server cannot replace count as missing', async () => {
+  const { host, firewall } = makeHost()
+  host.rules = 'the rules of an earlier server, perhaps without any chain'
   host.failing = { 'nft -f': 'nft: it is broken' }
-  expect(await firewall.restore(BRIDGE)).toBe(false)
+  await firewall.restore(BRIDGE)
+  expect(host.isUp).toBe(false)
+  firewall.close()
+})
+
+test('a bridge that cannot be taken up is reported, and its rules are not applied again', async () => {
+  const { host, firewall, outcomes, check } = makeHost()
+  host.failing = { ip: 'ip: it is broken' }
+  await firewall.protect(BRIDGE)
+  const applied = () => host.ran.filter((command) => command.startsWith('nft -f')).length
+  const before = applied()
+  host.onChanged()
   await check()
-  expect([host.isUp, outcomes.at(-1)]).toEqual([true, 'nft: it is broken'])
+  expect([applied(), outcomes.at(-1)]).toEqual([
+    before,
+    'bridge wsdktest cannot be taken up: ip: it is broken',
+  ])
+  host.failing = { ip: 'ip: Cannot find device "wsdktest"' }
+  await check()
+  expect(outcomes.at(-1)).toBeUndefined()
+  firewall.close()
+})
+
+test('rules that are reported as changed and cannot be read count as missing at once', async () => {
+  const { host, firewall } = makeHost()
+  await firewall.protect(BRIDGE)
+  host.failing = { nft: 'nft: it is broken' }
+  host.onChanged()
+  await vi.waitFor(() => expect(host.isUp).toBe(false))
   firewall.close()
 })
 
@@ -122,7 +148,7 @@ test('rules that a new server cannot read count as missing', async () => {
   const { host, firewall } = makeHost()
   host.rules = 'perhaps the rules of an earlier server'
   host.failing = { nft: 'nft: it is broken' }
-  expect(await firewall.restore(BRIDGE)).toBe(false)
+  await firewall.restore(BRIDGE)
   expect(host.isUp).toBe(false)
   firewall.close()
 })
@@ -169,5 +195,5 @@ test('guests that cannot be cut off by their bridge are disconnected, or that is
     expect((errors.at(-1) as Error).message).toBe(message)
     firewall.close()
   }
-  expect([disconnected, host.isUp]).toEqual([['all'], true])
+  expect([new Set(disconnected), host.isUp]).toEqual([new Set(['all']), true])
 })

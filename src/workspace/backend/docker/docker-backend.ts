@@ -46,6 +46,7 @@ import {
   workspaceFromRow,
 } from './engine/labels.ts'
 import { IsolatedNetworks } from './network/isolated-networks.ts'
+import { NetworkRecords } from './network/network-records.ts'
 import { ContainerPorts } from './exec/container-ports.ts'
 import { listenForUser } from './exec/listen-for-user.ts'
 import { readLoginEnvironment } from '../login-environment.ts'
@@ -63,14 +64,17 @@ const RECONNECT_MS = 500
 /** A server has ten seconds to stop; the next one finds and removes leftover networks. */
 const CLOSE_NETWORK_MS = 3_000
 
+/** Network policy of the isolated networks, and the file that records them. Absent in processes that create and start no workspaces. */
+type Isolation =
+  | { readonly policy: NetworkPolicy; readonly networksFile: string }
+  | { readonly policy?: undefined; readonly networksFile?: undefined }
+
 /** Options of the Docker backend. */
-export interface DockerBackendOptions {
+export type DockerBackendOptions = Isolation & {
   /** Engine address, `unix:///…` or `tcp://host:port`; the first existing well-known socket when absent. */
   readonly host: string | undefined
   /** The network that workspaces join instead of the isolated one. */
   readonly network: string | undefined
-  /** Network policy of the isolated network. Absent in processes that create and start no workspaces. */
-  readonly policy?: NetworkPolicy | undefined
   /** Image of helper containers, for engines whose machine this process cannot change directly. */
   readonly helperImage?: string | undefined
   /** Limits of every container. */
@@ -113,16 +117,18 @@ export class DockerBackend implements Backend {
   constructor(options: DockerBackendOptions) {
     this.#options = options
     this.#engine = new DockerEngine(options.host, options.timing)
-    const { network, policy, helperImage = '', serverId, limits, pulled } = options
+    const { network, policy, networksFile, helperImage = '', serverId, limits, pulled } = options
     this.forks = new ContainerForks(this.#engine, serverId, limits)
     this.checkpoints = new ContainerCheckpoints(this.#engine, serverId, this.forks)
     this.builds = new ContainerBuilds(this.#engine, serverId, this.forks, pulled)
-    if (network === undefined && policy !== undefined)
+    if (network === undefined && policy !== undefined && networksFile !== undefined)
       this.#networks = new IsolatedNetworks(this.#engine, {
         serverId,
         policy,
         helperImage,
+        withHelper: (work) => this.forks.withHelper(work),
         report: this.#report,
+        records: new NetworkRecords(networksFile),
       })
     this.#programs = new ProgramStarter(this.#engine, options.mountedSocketDirs)
   }
@@ -137,9 +143,11 @@ export class DockerBackend implements Backend {
 
   async open(onChange: (change: BackendChange) => void): Promise<void> {
     this.#onChange = onChange
+    const networks = this.#networks
+    if (networks !== undefined)
+      await attempt(this.#report, 'read the recorded networks', () => networks.restore())
     await this.#engine.open((isAvailable) => onChange({ is: isAvailable ? 'resync' : 'away' }))
     await this.#removeStraySockets()
-    const networks = this.#networks
     if (networks !== undefined)
       await attemptUntilDone(
         this.#report,

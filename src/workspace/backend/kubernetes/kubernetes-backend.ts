@@ -34,7 +34,7 @@ import { PodReach } from './pod-reach.ts'
 import { progressOf, stateOf, whyUnbound } from './pod-state.ts'
 import { newRecord, recordOf, workspaceOf } from './record.ts'
 import { readClusterUsage } from './usage.ts'
-import { APPLY_RULES, attempt, type Report, type Subject } from '../trouble.ts'
+import { APPLY_RULES, attempt, type Report, type Subject, workspaceSubject } from '../trouble.ts'
 
 /** Time within which a server that starts waits for the cluster; afterwards it reports it as unavailable. */
 const OPEN_MS = 5_000
@@ -118,17 +118,34 @@ export class KubernetesBackend implements Backend {
     void this.#keepPolicies(objects, (outcome) => signal.aborted || onChange({ is: 'trouble', ...outcome }))
   }
 
-  /** Restores the network policies of running workspaces at the start, and those that somebody deletes later. */
+  /** Restores the network policies of started workspaces, and those that somebody deletes later. */
   async #keepPolicies(objects: PodObjects, report: Report): Promise<void> {
     const { signal } = this.#stopped
-    const subject: Subject = {
-      name: 'the network policies of the cluster',
-      concerns: ({ state }) => state.is === 'running',
+    /** Workspaces whose lock is awaited. */
+    const waiting = new Set<string>()
+    const restoreLimited = async (placed: Placed): Promise<void> => {
+      const { name } = placed.record
+      // One that starts gets its policy before its pod.
+      if (waiting.has(name)) return
+      waiting.add(name)
+      const restore = () => this.#locks.run(nameKey(name), () => objects.restorePolicy(placed))
+      await attempt(report, APPLY_RULES, restore, workspaceSubject(name))
+      waiting.delete(name)
     }
-    const restore = (): Promise<void> =>
-      objects.restorePolicies((name, work) => this.#locks.run(nameKey(name), work))
+    const shared: Subject = {
+      name: 'the network policy of the server',
+      concerns: ({ state, networkLimits }) => state.is === 'running' && networkLimits === undefined,
+    }
     while (!signal.aborted) {
-      if (this.isAvailable) await attempt(report, APPLY_RULES, restore, subject)
+      if (this.isAvailable)
+        await attempt(report, 'list the workspaces of the cluster', async () => {
+          const started = await objects.started()
+          for (const limited of started.filter(({ record }) => record.network !== undefined))
+            void restoreLimited(limited)
+          const first = started.find(({ record }) => record.network === undefined)
+          if (first !== undefined)
+            await attempt(report, APPLY_RULES, () => objects.restorePolicy(first), shared)
+        })
       await delay(POLICY_EVERY_MS, undefined, { signal, ref: false }).catch(ignore('the backend is closed'))
     }
   }

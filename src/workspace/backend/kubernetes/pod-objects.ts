@@ -243,27 +243,20 @@ export class PodObjects {
       .map(({ reason = '', message = '' }) => `${reason}: ${message}`)
   }
 
-  /**
-   * Applies the policies of all started workspaces that this server has not applied yet, or that somebody deleted.
-   *
-   * @param exclusively runs work while nothing else changes the workspace
-   */
-  async restorePolicies(
-    exclusively: (name: string, work: () => Promise<void>) => Promise<void>,
-  ): Promise<void> {
-    const started = (await this.maps()).flatMap((map): readonly Placed[] => {
+  /** Returns the workspaces that should have a pod. */
+  async started(): Promise<readonly Placed[]> {
+    return (await this.maps()).flatMap((map): readonly Placed[] => {
       const record = recordOf(map)
       return record?.isWanted === true ? [{ record, uid: map.metadata.uid }] : []
     })
-    const shared = started.find(({ record }) => record.network === undefined)
-    if (shared !== undefined) await this.#makePolicy(shared)
-    for (const limited of started.filter(({ record }) => record.network !== undefined)) {
-      const { name } = limited.record
-      await exclusively(name, async () => {
-        // It may have been deleted, with its policy.
-        if ((await this.map(name))?.metadata.uid === limited.uid) await this.#makePolicy(limited)
-      })
-    }
+  }
+
+  /** Applies the policy of a started workspace if this server has not applied it yet, or somebody deleted it. */
+  async restorePolicy(placed: Placed): Promise<void> {
+    // The workspace may have been deleted, with its policy.
+    const isThere =
+      placed.record.network === undefined || (await this.map(placed.record.name))?.metadata.uid === placed.uid
+    if (isThere) await this.#makePolicy(placed)
   }
 
   /** Creates or updates the policy that selects the pod, before it exists: without one it could connect anywhere. */

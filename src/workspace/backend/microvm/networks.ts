@@ -1,6 +1,6 @@
 import { messageOf } from '../../../lib/errors/message.ts'
 import { fault } from '../../errors.ts'
-import { AllowedNetworks } from '../../network/allowed-networks.ts'
+import { AllowedNetworks, soonStarted } from '../../network/allowed-networks.ts'
 import { ByLimits } from '../../network/by-limits.ts'
 import { keyOfLimits, type NetworkLimits } from '../../network/narrow.ts'
 import type { NetworkPolicy } from '../../network/policy.ts'
@@ -85,7 +85,8 @@ export class Networks {
 
   /** Applies the current policy to a running VM, and tries again until it is in force. */
   async adopt(machine: ConnectedMachine, limits: NetworkLimits | undefined): Promise<void> {
-    const group = await this.#groupOf(limits)
+    const group = this.#groups.of(limits)
+    await soonStarted(group.opened)
     if (machine.ipAddress !== '' || hasFilterRules(machine.socketDir)) await group.adopt(machine)
   }
 

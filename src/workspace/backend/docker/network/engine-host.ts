@@ -1,4 +1,3 @@
-import { ignore } from '../../../../lib/errors/ignore.ts'
 import {
   type NetworkHost,
   type NetworkProgram,
@@ -7,6 +6,10 @@ import {
 } from '../../../network/network-host.ts'
 import { FrameParser } from '../engine/demux.ts'
 import { CHANGE_DEADLINE_MS, type DockerEngine } from '../engine/engine.ts'
+import type { Labels } from '../engine/labels.ts'
+
+/** Runs work that uses a helper with these labels. */
+export type WithHelper = <T>(work: (labels: Labels) => Promise<T>) => Promise<T>
 
 /** Runs the image's program, else the host's; only root has its directory in PATH. `$1` is the program, `$2` its standard input. */
 const SCRIPT = `PATH=$PATH:/usr/sbin:/sbin; program=$1; input=$2; shift 2
@@ -18,19 +21,21 @@ printf %s "$input" | exec chroot /host sh -c 'PATH=$PATH:/usr/sbin:/sbin; exec "
  * that shares that machine's network and programs.
  *
  * @param image the helper's image, which must be trusted: the server's own default image
+ * @param withHelper labels the helper, so that one that a killed server leaves is removed
  */
-export function hostOf(engine: DockerEngine, image: string): NetworkHost {
+export function hostOf(engine: DockerEngine, image: string, withHelper: WithHelper): NetworkHost {
   if (process.platform === 'linux' && process.getuid?.() === 0 && engine.isLocal) return thisHost
   return {
     // The engine of an unprivileged server is usually on the same machine.
     isLocal: process.platform === 'linux' && engine.isLocal,
-    run: (program, argv, input = '') => runInEngine(engine, image, program, argv, input),
+    run: (program, argv, input = '') =>
+      withHelper((labels) => runInEngine(engine, { image, labels }, program, argv, input)),
   }
 }
 
 async function runInEngine(
   engine: DockerEngine,
-  image: string,
+  { image, labels }: { readonly image: string; readonly labels: Labels },
   program: NetworkProgram,
   argv: readonly string[],
   input: string,
@@ -41,12 +46,13 @@ async function runInEngine(
       Entrypoint: ['/bin/sh', '-c', SCRIPT, 'sh'],
       Cmd: [program, input, ...argv],
       User: '0',
-      Labels: { 'workspace.helper': 'network' },
+      Labels: { ...labels },
       HostConfig: {
         NetworkMode: 'host',
         CapDrop: ['ALL'],
         CapAdd: ['NET_ADMIN', 'SYS_CHROOT'],
         Mounts: [{ Type: 'bind', Source: '/', Target: '/host', ReadOnly: true }],
+        LogConfig: { Type: 'json-file', Config: { 'max-size': '1m' } },
       },
       abortSignal,
     }),
@@ -65,6 +71,6 @@ async function runInEngine(
     const why = /\bnot found\b|failed to run command/.test(message) ? notInstalled(program) : message
     throw new Error(`${program} on the engine's machine: ${why}`)
   } finally {
-    await container.remove({ force: true }).catch(ignore('a later server start removes it'))
+    await container.remove({ force: true, v: true })
   }
 }

@@ -7,20 +7,16 @@ import { keyOfLimits } from '../../../network/narrow.ts'
 import { Firewall } from '../../../network/firewall.ts'
 import type { NetworkPolicy } from '../../../network/policy.ts'
 import type { GuestBridge } from '../../../network/ruleset.ts'
-import { APPLY_RULES, type Report, type Subject } from '../../trouble.ts'
+import { APPLY_RULES, attempt, type Report, type Subject } from '../../trouble.ts'
 import { CHANGE_DEADLINE_MS, type DockerEngine, engineStatus } from '../engine/engine.ts'
 import { isOwn, labelsOfServer } from '../engine/labels.ts'
-import { hostOf } from './engine-host.ts'
+import { hostOf, type WithHelper } from './engine-host.ts'
+import type { NetworkRecords, Subnet } from './network-records.ts'
 
 const PREFIX_LENGTH = 22
 /** Number of subnets of 10.214.0.0/16, one per server of an engine. */
 const NETWORKS = 64
 const ATTEMPTS = 16
-
-interface Subnet {
-  readonly subnet: string
-  readonly gateway: string
-}
 
 /** Input of an isolated network. */
 export interface NetworkParts {
@@ -29,7 +25,9 @@ export interface NetworkParts {
   readonly key: string
   readonly policy: NetworkPolicy
   readonly helperImage: string
+  readonly withHelper: WithHelper
   readonly report: Report
+  readonly records: NetworkRecords
 }
 
 /**
@@ -42,10 +40,12 @@ export class IsolatedNetwork {
   readonly #suffix: string
   readonly #bridge: string
   readonly #firewall: Firewall
+  readonly #record: (subnet: Subnet | undefined) => Promise<boolean>
   #ready: Promise<string> | undefined
   #mayExist = false
 
-  constructor(engine: DockerEngine, { serverId, key, policy, helperImage, report }: NetworkParts) {
+  constructor(engine: DockerEngine, parts: NetworkParts) {
+    const { serverId, key, policy, helperImage, withHelper, report, records } = parts
     const id = createHash('sha256').update(`${serverId}${key}`).digest('hex').slice(0, 6)
     this.#engine = engine
     this.#serverId = serverId
@@ -58,10 +58,12 @@ export class IsolatedNetwork {
     this.#firewall = new Firewall({
       table: `workspace_docker_${id}`,
       policy,
-      host: hostOf(engine, helperImage),
+      host: hostOf(engine, helperImage, withHelper),
       onChecked: (error) => report({ what: APPLY_RULES, error, subject }),
       disconnect: () => this.#disconnect(),
     })
+    this.#record = (subnet) =>
+      attempt(report, 'record a container network', () => records.set(key, subnet), subject)
   }
 
   /** The engine's name for the network. */
@@ -86,13 +88,18 @@ export class IsolatedNetwork {
     return this.#ready
   }
 
-  /** Puts the rules into force if the network already exists, and tries again until they hold: its containers may be running. */
+  /** Puts the rules of a network into force, and tries again until they hold: its containers may be running. */
+  async restore(subnet: Subnet): Promise<void> {
+    this.#mayExist = true
+    await this.#firewall.restore(this.#bridgeAt(subnet))
+  }
+
+  /** Restores the rules if the engine has the network; else removes them. */
   async reopen(): Promise<void> {
     const subnet = await this.#find()
-    if (subnet === undefined) return
-    this.#mayExist = true
-    const isInForce = await this.#firewall.restore(this.#bridgeAt(subnet))
-    if (isInForce) this.#ready ??= Promise.resolve(this.name)
+    if (subnet === undefined) return this.#forget()
+    await this.#record(subnet)
+    await this.restore(subnet)
   }
 
   /**
@@ -112,15 +119,15 @@ export class IsolatedNetwork {
     await this.#call('joining the network', () => docker.getNetwork(name).connect({ Container: containerId }))
   }
 
-  /**
-   * Stops watching the rules.
-   *
-   * @param isUnused whether no container needs the network any more; the network and its rules are then
-   * removed
-   */
-  async close(isUnused: boolean): Promise<void> {
+  /** Stops watching the rules, which stay in force. */
+  close(): void {
     this.#firewall.close()
-    if (!isUnused || !this.#mayExist) return
+  }
+
+  /** Removes the network and its rules, unless a container still uses it. Returns whether they are removed. */
+  async remove(): Promise<boolean> {
+    if (!this.#mayExist) return true
+    this.#ready = undefined
     const isRemoved = await this.#engine.docker
       .getNetwork(this.name)
       .remove()
@@ -128,12 +135,20 @@ export class IsolatedNetwork {
         () => true,
         () => false,
       )
-    if (isRemoved) await this.#firewall.remove()
+    if (isRemoved) await this.#forget()
+    return isRemoved
+  }
+
+  async #forget(): Promise<void> {
+    this.#mayExist = false
+    await this.#firewall.remove()
+    await this.#record(undefined)
   }
 
   async #open(): Promise<string> {
     const subnet = (await this.#find()) ?? (await this.#create())
     this.#mayExist = true
+    await this.#record(subnet)
     await this.#firewall.protect(this.#bridgeAt(subnet))
     return this.name
   }

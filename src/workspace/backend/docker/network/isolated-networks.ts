@@ -1,7 +1,8 @@
 import { ByLimits } from '../../../network/by-limits.ts'
-import { keyOfLimits, type NetworkLimits } from '../../../network/narrow.ts'
+import { keyOfLimits, limitsOfKey, type NetworkLimits } from '../../../network/narrow.ts'
 import type { DockerEngine } from '../engine/engine.ts'
 import { IsolatedNetwork, type NetworkParts } from './isolated-network.ts'
+import type { NetworkRecords } from './network-records.ts'
 
 /**
  * The networks of one server's containers: one for containers without limits, and one per set of limits in
@@ -9,8 +10,10 @@ import { IsolatedNetwork, type NetworkParts } from './isolated-network.ts'
  */
 export class IsolatedNetworks {
   readonly #networks: ByLimits<IsolatedNetwork>
+  readonly #records: NetworkRecords
 
   constructor(engine: DockerEngine, parts: Omit<NetworkParts, 'key'>) {
+    this.#records = parts.records
     this.#networks = new ByLimits(
       parts.policy,
       (key, policy) => new IsolatedNetwork(engine, { ...parts, key, policy }),
@@ -22,7 +25,13 @@ export class IsolatedNetworks {
     return this.#networks.of(limits)
   }
 
-  /** Puts the rules of networks that exist into force, and tries again until they hold: their containers may be running. */
+  /** Restores the rules of recorded networks, for which the engine need not respond. */
+  async restore(): Promise<void> {
+    const records = await this.#records.list()
+    await Promise.all([...records].map(([key, subnet]) => this.of(limitsOfKey(key)).restore(subnet)))
+  }
+
+  /** Restores the rules of all networks that the engine has. */
   async reopen(inUse: readonly (NetworkLimits | undefined)[]): Promise<void> {
     for (const limits of [undefined, ...inUse]) this.of(limits)
     await Promise.all(this.#networks.all.map(([, network]) => network.reopen()))
@@ -32,9 +41,10 @@ export class IsolatedNetworks {
   async releaseUnused(limits: NetworkLimits, inUse: readonly (NetworkLimits | undefined)[]): Promise<void> {
     const key = keyOfLimits(limits)
     if (inUse.some((each) => keyOfLimits(each) === key)) return
-    const network = this.of(limits)
-    this.#networks.delete(limits)
-    await network.close(true)
+    if (await this.of(limits).remove()) {
+      this.of(limits).close()
+      this.#networks.delete(limits)
+    }
   }
 
   /**
@@ -44,8 +54,8 @@ export class IsolatedNetworks {
    */
   async close(inUse: readonly (NetworkLimits | undefined)[] | undefined): Promise<void> {
     const keys = inUse && new Set(inUse.map(keyOfLimits))
-    await Promise.all(
-      this.#networks.all.map(([key, network]) => network.close(keys !== undefined && !keys.has(key))),
-    )
+    const unused = this.#networks.all.filter(([key]) => keys !== undefined && !keys.has(key))
+    await Promise.all(unused.map(([, network]) => network.remove()))
+    for (const [, network] of this.#networks.all) network.close()
   }
 }

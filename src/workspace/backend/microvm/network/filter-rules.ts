@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { readFile, rename, truncate, writeFile } from 'node:fs/promises'
+import { KeyedLock } from '../../../../lib/process/keyed-lock.ts'
 import { ignoreMissing } from '../../../../lib/fs/ignore-missing.ts'
 import type { NetworkPolicy } from '../../../network/policy.ts'
 
@@ -16,6 +17,8 @@ export function hasFilterRules(socketDir: string): boolean {
   return existsSync(rulesFile(socketDir))
 }
 
+const writes = new KeyedLock()
+
 /**
  * Replaces the rules of a VM; its filter rereads them within a second. If that fails, as on a full disk, and the rules of before
  * allow more, the filter lets nothing pass from then on. `allowed` lists the networks that a listed egress currently
@@ -27,7 +30,10 @@ export async function writeFilterRules(
   allowed: readonly string[],
 ): Promise<void> {
   const file = rulesFile(socketDir)
-  const rules = filterRules(policy, allowed)
+  await writes.run(file, () => replaceRules(file, filterRules(policy, allowed)))
+}
+
+async function replaceRules(file: string, rules: string): Promise<void> {
   try {
     await writeFile(`${file}.new`, rules, { mode: 0o644 })
     await rename(`${file}.new`, file)

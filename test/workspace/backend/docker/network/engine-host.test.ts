@@ -13,7 +13,7 @@ test(
   'rules are applied on the engine’s machine by a container that leaves nothing behind',
   { tags: ['long'] },
   async () => {
-    const host = hostOf(engine, TEST_IMAGE)
+    const host = hostOf(engine, TEST_IMAGE, (work) => work({ 'workspace.helper': 'network' }))
     expect(host.isLocal).toBe(false)
     await host.run('nft', ['-f', '-'], `add table inet ${table}\n`)
     expect(await host.run('nft', ['list', 'table', 'inet', table])).toBe(`table inet ${table} {\n}\n`)
@@ -26,7 +26,11 @@ test(
 )
 
 test('an invalid script fails with nft’s message', async () => {
-  await expect(hostOf(engine, TEST_IMAGE).run('nft', ['-f', '-'], 'add tabel x')).rejects.toThrow(
-    /nft on the engine's machine: .*syntax error/,
-  )
+  await expect(
+    hostOf(engine, TEST_IMAGE, (work) => work({ 'workspace.helper': 'network' })).run(
+      'nft',
+      ['-f', '-'],
+      'add tabel x',
+    ),
+  ).rejects.toThrow(/nft on the engine's machine: .*syntax error/)
 })
