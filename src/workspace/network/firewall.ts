@@ -1,5 +1,6 @@
 import { ignore } from '../../lib/errors/ignore.ts'
 import { messageOf } from '../../lib/errors/message.ts'
+import { KeyedLock } from '../../lib/process/keyed-lock.ts'
 import { AllowedNetworks, soonStarted } from './allowed-networks.ts'
 import { type NetworkHost, thisHost } from './network-host.ts'
 import { outwardInterfaces } from './outward.ts'
@@ -36,13 +37,13 @@ export class Firewall {
   readonly #parts: FirewallParts
   readonly #host: NetworkHost
   readonly #allowed: AllowedNetworks
+  readonly #turns = new KeyedLock()
   #bridge: GuestBridge | undefined
   /** The rules in force, as they were written and as nft lists them. */
   #applied: { readonly script: string; readonly listed: string } | undefined
   /** Whether the bridge may be down because rules were missing, perhaps to an earlier server. */
   #isCut = true
   #failures = 0
-  #turn: Promise<void> = Promise.resolve()
   /** Resolves once names are resolved; another promise after each `close`. */
   #following: Promise<void> | undefined
   #timer: NodeJS.Timeout | undefined
@@ -65,7 +66,7 @@ export class Firewall {
   async protect(bridge: GuestBridge): Promise<void> {
     const following = this.#follow()
     await following
-    await this.#inTurn(async () => {
+    await this.#turns.run('', async () => {
       if (this.#following !== following) throw new Error('the network is being removed')
       await this.#apply(bridge, this.#scriptFor(bridge))
       this.#bridge = bridge
@@ -88,7 +89,7 @@ export class Firewall {
   /** Removes the rules; nothing may be connected to the bridge any more. */
   async remove(): Promise<void> {
     this.close()
-    await this.#inTurn(async () => {
+    await this.#turns.run('', async () => {
       if (this.#bridge === undefined) return
       this.#bridge = undefined
       this.#applied = undefined
@@ -163,7 +164,7 @@ export class Firewall {
    * @param isReported whether they were reported as changed
    */
   async #check(isReported = false): Promise<void> {
-    await this.#inTurn(async () => {
+    await this.#turns.run('', async () => {
       const bridge = this.#bridge
       if (bridge === undefined) return
       try {
@@ -234,16 +235,10 @@ export class Firewall {
     // Where another machine's programs run in containers, only the checks repeat it.
     if (this.#host.onRulesChanged === undefined || this.#following === undefined) return
     this.#cutTimer ??= setInterval(() => {
-      void this.#inTurn(async () => void (this.#isCut && (await down()))).catch(
-        ignore('the next check reports it'),
-      )
+      void this.#turns
+        .run('', async () => void (this.#isCut && (await down())))
+        .catch(ignore('the next check reports it'))
     }, CUT_AGAIN_MS).unref()
-  }
-
-  #inTurn(work: () => Promise<void>): Promise<void> {
-    const done = this.#turn.then(work)
-    this.#turn = done.catch(ignore('its caller awaits it'))
-    return done
   }
 }
 

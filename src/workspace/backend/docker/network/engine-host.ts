@@ -24,13 +24,18 @@ printf %s "$input" | exec chroot /host sh -c 'PATH=$PATH:/usr/sbin:/sbin; exec "
  * @param withHelper labels the helper, so that one that a killed server leaves is removed
  */
 export function hostOf(engine: DockerEngine, image: string, withHelper: WithHelper): NetworkHost {
-  if (process.platform === 'linux' && process.getuid?.() === 0 && engine.isLocal) return thisHost
+  if (isThisHost(engine)) return thisHost
   return {
     // The engine of an unprivileged server is usually on the same machine.
     isLocal: process.platform === 'linux' && engine.isLocal,
     run: (program, argv, input = '') =>
       withHelper((labels) => runInEngine(engine, { image, labels }, program, argv, input)),
   }
+}
+
+/** Whether this process can change the network of the engine's machine, also while the engine does not respond. */
+export function isThisHost(engine: DockerEngine): boolean {
+  return process.platform === 'linux' && process.getuid?.() === 0 && engine.isLocal
 }
 
 async function runInEngine(

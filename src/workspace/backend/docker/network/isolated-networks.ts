@@ -1,6 +1,7 @@
 import { ByLimits } from '../../../network/by-limits.ts'
 import { keyOfLimits, limitsOfKey, type NetworkLimits } from '../../../network/narrow.ts'
 import type { DockerEngine } from '../engine/engine.ts'
+import { isThisHost } from './engine-host.ts'
 import { IsolatedNetwork, type NetworkParts } from './isolated-network.ts'
 import type { NetworkRecords } from './network-records.ts'
 
@@ -11,9 +12,11 @@ import type { NetworkRecords } from './network-records.ts'
 export class IsolatedNetworks {
   readonly #networks: ByLimits<IsolatedNetwork>
   readonly #records: NetworkRecords
+  readonly #needsEngine: boolean
 
   constructor(engine: DockerEngine, parts: Omit<NetworkParts, 'key'>) {
     this.#records = parts.records
+    this.#needsEngine = !isThisHost(engine)
     this.#networks = new ByLimits(
       parts.policy,
       (key, policy) => new IsolatedNetwork(engine, { ...parts, key, policy }),
@@ -25,8 +28,9 @@ export class IsolatedNetworks {
     return this.#networks.of(limits)
   }
 
-  /** Restores the rules of recorded networks, for which the engine need not respond. */
+  /** Restores the rules of recorded networks, unless that needs the engine, which may not respond. */
   async restore(): Promise<void> {
+    if (this.#needsEngine) return
     const records = await this.#records.list()
     await Promise.all([...records].map(([key, subnet]) => this.of(limitsOfKey(key)).restore(subnet)))
   }
