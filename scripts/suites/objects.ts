@@ -14,8 +14,8 @@ const ACCOMPANYING =
 export async function listObjects(): Promise<readonly string[]> {
   const listed = await Promise.all([
     linesOf('docker', 'ps', '--all', '--format', 'container {{.Names}} of {{.Image}}: {{.Command}}'),
-    linesOf('docker', 'volume', 'ls', '--format', 'volume {{.Name}} {{.Labels}}'),
-    linesOf('docker', 'network', 'ls', '--format', 'network {{.Name}} {{.Labels}}'),
+    linesOf('docker', 'volume', 'ls', '--format', 'volume {{.Name}}\t{{.Labels}}').then(inOrder),
+    linesOf('docker', 'network', 'ls', '--format', 'network {{.Name}}\t{{.Labels}}').then(inOrder),
     linesOf('nft', 'list', 'tables').then((tables) => tables.map((table) => `nftables ${table}`)),
   ])
   const objects = [
@@ -29,6 +29,14 @@ export async function listObjects(): Promise<readonly string[]> {
     ...globSync('/sys/fs/cgroup/{,unified/}supervisor-*').map((path) => `control group ${path}`),
   ]
   return objects.filter((line) => !ACCOMPANYING.test(line))
+}
+
+/** Sorts the labels at the end of each line, which the engine prints in another order each time. */
+function inOrder(lines: readonly string[]): readonly string[] {
+  return lines.map((line) => {
+    const [object = '', labels = ''] = line.split('\t')
+    return `${object} ${labels.split(',').toSorted().join(',')}`
+  })
 }
 
 /** Returns the lines that a command prints; none if it is not installed, its engine does not run, or only root may list. */

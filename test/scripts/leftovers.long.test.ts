@@ -70,3 +70,14 @@ test.runIf(canMount)('mounts are listed with their loop devices', async () => {
   expect(objects).toContainEqual(expect.stringMatching(`^mount ${path} of ext4 /dev/loop`))
   expect(objects).toContainEqual(expect.stringMatching(/^loop device loop\d+ of .*\/disk.img$/))
 })
+
+test('a volume with several labels is the same object each time', async () => {
+  const name = uniqueName('labels')
+  const labels = 'abcdefgh'.split('').flatMap((key) => ['--label', `${key}=1`])
+  await docker('volume', 'create', ...labels, name)
+  onTestFinished(async () => void (await docker('volume', 'rm', name)))
+  const seen = new Set<string>()
+  for (let i = 0; i < 5; i++)
+    for (const object of await listObjects()) if (object.startsWith(`volume ${name} `)) seen.add(object)
+  expect([...seen]).toEqual([`volume ${name} a=1,b=1,c=1,d=1,e=1,f=1,g=1,h=1`])
+})
